@@ -12,7 +12,7 @@ from textual.types import IgnoreReturnCallbackType
 
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.tui.context import AppContext
-from git_blackbird.tui.keys import ACTIONS, KeyAction
+from git_blackbird.tui.keys import KeyAction, KeyTable, When
 
 _KEYS_OF_TREE = (
     ("up down j k", "move; also pgup, pgdn, home, end"),
@@ -30,16 +30,16 @@ _KEY_NAMES = {"slash": "/", "question_mark": "?"}
 _KEY_COLUMNS = 13
 
 
-def help_lines(task_id: str | None) -> Iterator[StyledLine]:
+def help_lines(keys: KeyTable, task_id: str | None) -> Iterator[StyledLine]:
     """Yield all keys with their actions, and the command line of each for a task."""
-    for action in ACTIONS:
+    for action in keys.actions:
         key = _KEY_NAMES.get(action.key, action.key)
         yield StyledLine(f"{key:<{_KEY_COLUMNS}}{action.label}: {action.description}")
         if command := action.command(task_id):
             yield StyledLine(f"{'':<{_KEY_COLUMNS}}{command}", Style.FAINT)
     yield StyledLine("")
-    for keys, text in _KEYS_OF_TREE:
-        yield StyledLine(f"{keys:<{_KEY_COLUMNS}}{text}")
+    for names, text in _KEYS_OF_TREE:
+        yield StyledLine(f"{names:<{_KEY_COLUMNS}}{text}")
 
 
 class ScreenKey(NamedTuple):
@@ -111,42 +111,29 @@ def screen_help_lines(screen: Screen[object]) -> Iterator[StyledLine]:
     yield StyledLine(f"{'ctrl+p':<{_KEY_COLUMNS}} find an action by name")
 
 
-_STARTS = ("execute_task", "resume", "tell", "restart")
-_FOR_A_TASK = (*_STARTS, "decide", "retry")
-_OF_THE_PLAN = ("execute", "plan")
-_MOVES_FILES = frozenset({"undo", "redo"})
-_OF_NO_TASK = frozenset({"answer", "pause"})
-_WHY_NOT = {
-    "answer": "nothing waits for you",
-    "undo": "it has not run",
-    "redo": "it has not run",
-    "pause": "nothing runs",
-    "set_status": "an agent works on it",
-    "edit_task": "an agent works on it",
-    "delete_task": "an agent works on it",
-    "move_task": "an agent works on it",
-    "set_deps": "an agent works on it",
-}
+_FOR_A_TASK = ("execute_task", "resume", "tell", "restart", "decide", "retry")
+_ANYWHERE = {When.ASKED: "nothing waits for you", When.AT_WORK: "nothing runs"}
+_ON_A_TASK = {When.NOT_AT_WORK: "an agent works on it", When.HAS_RUN: "it has not run"}
+_NEEDS_LOCK = frozenset({When.ACCEPTED, When.HAS_RUN})
 
 
-def why_impossible(context: AppContext, action: str) -> str:
+def why_impossible(context: AppContext, action: KeyAction) -> str:
     """Say in a few words why an action cannot be done now, and which key does something instead."""
-    task = context.current
-    needs_lock = action in _STARTS or action in _MOVES_FILES
-    if action in _OF_THE_PLAN or (needs_lock and task is not None and not context.can_execute):
+    task, when = context.current, action.when
+    if when is When.IDLE or (when in _NEEDS_LOCK and task is not None and not context.can_execute):
         return "agents are at work; ctrl+c pauses them" if context.is_busy else "another command runs here"
-    if action in _WHY_NOT or task is None:
-        return _WHY_NOT[action] if task is not None or action in _OF_NO_TASK else "there is no task"
+    if when in _ANYWHERE or task is None:
+        return _ANYWHERE.get(when, "there is no task")
+    if when in _ON_A_TASK:
+        return _ON_A_TASK[when]
     if task.children:
         return "it is a parent; its children are run and decided"
     state = "ready" if context.accepts_current("execute") else task.status.value.replace("_", " ")
-    possible = (
-        action_of_task
-        for action_of_task in ACTIONS
-        if action_of_task.action in _FOR_A_TASK and context.is_possible(action_of_task.action)
-    )
-    instead = next(possible, None)
-    return f"it is {state}" + ("" if instead is None else f"; {instead.key}: {instead.description}")
+    instead = next(filter(context.is_possible, _FOR_A_TASK), None)
+    if instead is None:
+        return f"it is {state}"
+    other = context.keys.by_name[instead]
+    return f"it is {state}; {other.key}: {other.description}"
 
 
 class _PaletteEntry(NamedTuple):
@@ -175,7 +162,7 @@ class ActionProvider(Provider):
         if self.screen is not self._context.main:
             yield from self._on_screen()
             return
-        for action in ACTIONS:
+        for action in self._context.keys.actions:
             if self._context.is_possible(action.action):
                 perform = partial(self.app.run_action, action.action)
                 yield _PaletteEntry(action.label, _title(action), perform, self._help(action))

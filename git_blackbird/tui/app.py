@@ -29,12 +29,13 @@ from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.tui.actions import ActionProvider, why_impossible
 from git_blackbird.tui.context import Prepare
 from git_blackbird.tui.driver import PAUSE_KEY
-from git_blackbird.tui.keys import ACTIONS, BY_KEY, NO_KEY, does_nothing, in_keys
+from git_blackbird.tui.keys import ACTIONS, NO_KEY, KeyTable, does_nothing
 from git_blackbird.tui.poller import Poller
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import ConfirmModal, HelpScreen
 from git_blackbird.tui.shutdown import GracefulShutdown
 from git_blackbird.tui.widgets.line_view import Copies
+from git_blackbird.tui.widgets.plan_tree import PlanTree
 
 if TYPE_CHECKING:
     from git_blackbird.tui.commands import Commands
@@ -45,8 +46,7 @@ _POLL_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
 _WARNING_SECONDS = 10.0
 _SETTLE_SECONDS = 0.3
-_KEYS = {action.action: action.key for action in ACTIONS}
-_PLAN_ACTIONS = frozenset(action for action, key in _KEYS.items() if key != PAUSE_KEY)
+_PLAN_ACTIONS = frozenset(action.action for action in ACTIONS if action.key != PAUSE_KEY)
 _EVERYWHERE = frozenset({"help", "copy"})
 """They have the same key on every screen, and are letters in a text."""
 _SUSPEND = "suspend_process"
@@ -58,6 +58,10 @@ def own_actions(kind: type[DOMNode]) -> Mapping[str, str]:
     """Return the keys that a kind of widget has itself, with the names of their actions."""
     bindings = Binding.make_bindings(vars(kind).get("BINDINGS", ()))
     return {binding.key: binding.action.partition("(")[0] for binding in bindings}
+
+
+def _keys_of(*kinds: type[DOMNode]) -> frozenset[str]:
+    return frozenset(key for kind in kinds for key in own_actions(kind))
 
 
 class BlackbirdApp(GracefulShutdown):
@@ -73,6 +77,7 @@ class BlackbirdApp(GracefulShutdown):
                 action.key,
                 action.action,
                 action.label,
+                id=action.action,
                 tooltip=action.description,
                 show=action.is_shown,
                 # Carried out before the next key is read, which may be meant for the screen this one opens.
@@ -87,6 +92,11 @@ class BlackbirdApp(GracefulShutdown):
         super().__init__(environment, watcher)
         self._poller = Poller(self)
         self._dead_key_told = -self.NOTIFICATION_TIMEOUT
+        self.keys = self.main.keys = KeyTable().mapped(
+            watcher.workspace.config.tui.keymap or "", _keys_of(MainScreen, PlanTree)
+        )
+        changed = zip(self.keys.actions, ACTIONS, strict=True)
+        self.set_keymap({own.action: own.key for own, usual in changed if own.key != usual.key})
         self.apply_theme(watcher.workspace)
 
     @cached_property
@@ -136,10 +146,10 @@ class BlackbirdApp(GracefulShutdown):
 
     def on_key(self, event: events.Key) -> None:
         """Say that the action of a key is not possible now, or that a key has none."""
-        action = BY_KEY.get(event.key)
+        action = self.keys.by_key.get(event.key)
         if self.screen is self.main and action is not None and not self.is_possible(action.action):
             about = "" if self.current is None or not action.is_of_task else f" of {self.current.id}"
-            text = f"{action.label}{about} is not possible now: {why_impossible(self, action.action)}"
+            text = f"{action.label}{about} is not possible now: {why_impossible(self, action)}"
             self.notify(text, severity="warning")
         elif does_nothing(self.screen, event):
             self._report_dead_key()
@@ -168,13 +178,13 @@ class BlackbirdApp(GracefulShutdown):
             self.call_later(self.drafts.settle, event)
         if isinstance(event, Notice) and event.weight is not Level.INFO:
             # A screen may come up next that the notice is about, and hide the log.
-            text = "\n".join(filter(None, (event.text, in_keys(event.hint or ""))))
+            text = "\n".join(filter(None, (event.text, self.keys.in_keys(event.hint or ""))))
             self.call_later(self.notify, text, severity="warning", timeout=_WARNING_SECONDS)
         self.main.live.handle_event(event)
 
     def show_stop(self, stop: Stop) -> None:
         # One key stands for several commands.
-        steps = tuple(dict.fromkeys(map(in_keys, stop.next_steps)))
+        steps = tuple(dict.fromkeys(map(self.keys.in_keys, stop.next_steps)))
         text = "\n".join((stop.text, *render_next_steps(replace(stop, next_steps=steps))))
         self.log_and_notify(text, is_good=stop.reason in _GOOD_STOPS)
         if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
@@ -206,7 +216,7 @@ class BlackbirdApp(GracefulShutdown):
         nodes = takewhile(
             lambda node: node is not self.screen, self.focused.ancestors_with_self if self.focused else ()
         )
-        taken = ((node, own_actions(type(node)).get(_KEYS[action])) for node in nodes)
+        taken = ((node, own_actions(type(node)).get(self.keys.by_name[action].key)) for node in nodes)
         return any(own is not None and bool(node.check_action(own, ())) for node, own in taken)
 
     @property
@@ -218,7 +228,7 @@ class BlackbirdApp(GracefulShutdown):
     def choosing_keys(self) -> frozenset[str]:
         """On the plan, the keys of its actions as well: a letter of a text would start something there."""
         keys = super().choosing_keys
-        return keys | BY_KEY.keys() if self._is_at_plan else keys
+        return keys | self.keys.by_key.keys() if self._is_at_plan else keys
 
     def start(self, command: str, prepare: Prepare) -> None:
         self.runner.start(command, prepare)

@@ -304,7 +304,7 @@ class Commands:
         lines = screen_help_lines(screen)
         if screen is self._app.main:
             others = () if self._app.main.plan_tree.has_focus else tuple(lines)
-            lines = chain(help_lines(None if task is None else task.id), others)
+            lines = chain(help_lines(self._app.keys, None if task is None else task.id), others)
         await self._app.push_screen(HelpScreen(lines))
 
     async def _open(self) -> Workspace:

@@ -24,7 +24,7 @@ from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.tui.driver import InputGuard, ResilientDriver
-from git_blackbird.tui.keys import in_keys
+from git_blackbird.tui.keys import KeyTable, When
 from git_blackbird.tui.priority import UiPriority
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import Modal
@@ -40,22 +40,6 @@ if TYPE_CHECKING:
     from git_blackbird.controller.core.ui import UserInterface
     from git_blackbird.controller.engine.loop import Join
     from git_blackbird.tui.widgets.mention_editor import PathLister
-
-_WHILE_BUSY = frozenset({"decide", "retry", "review"})
-"""These start no agent, and are possible while agents run."""
-_READS = frozenset({"runs", "graph"})
-_EDITS = frozenset({"set_status", "edit_task", "delete_task", "move_task", "set_deps"})
-"""These are possible on every task but one that an agent works on."""
-_COMMANDS = {
-    "execute_task": ("execute",),
-    "decide": ("decide",),
-    "review": ("review show",),
-    "tell": ("resume -m",),
-    "resume": ("resume", "resume --all"),
-    "retry": ("retry",),
-    "restart": ("restart",),
-}
-"""The commands that an action stands for; one of them must accept the task under the cursor."""
 
 T = TypeVar("T")
 
@@ -89,6 +73,7 @@ class AppContext(ThemedApp, InputGuard):
         self.environment = environment
         self.watcher = watcher
         self.ui_priority = UiPriority()
+        self.keys = KeyTable()
         self.main = MainScreen(lambda: watcher.workspace, lambda: self.chosen_agent)
         self.chosen_agent: str | None = None
         self.is_commit_interrupted = False
@@ -148,24 +133,31 @@ class AppContext(ThemedApp, InputGuard):
             and self.view_state.inputs(command, self.current.id)
         )
 
-    def is_possible(self, action: str) -> bool:
-        """Whether an action can be done now, by the last state that was read."""
-        match action:
-            case "pause":
+    def is_possible(self, name: str) -> bool:  # noqa: PLR0911  # a table
+        """Whether an action can be done now, by the last state that was read; others can always."""
+        action, task = self.keys.by_name.get(name), self.current
+        match When.ALWAYS if action is None else action.when:
+            case When.ALWAYS:
+                return True
+            case When.AT_WORK:
                 return self.is_busy or COMMITTING.is_apart
-            case "answer":
+            case When.ASKED:
                 return bool(self.main.required)
-            case "execute" | "plan":
+            case When.IDLE:
                 return self.can_execute
-            case "undo" | "redo":
+            case When.ON_TASK:
+                return task is not None
+            case When.NOT_AT_WORK:
+                return task is not None and not self._is_running(task)
+            case When.HAS_RUN:
                 return self.can_execute and self._has_run
-            case _ if action in _READS | _EDITS:
-                task = self.current
-                return task is not None and (action in _READS or not self._is_running(task))
-            case _:
-                commands = _COMMANDS.get(action)
-                may_start = action in _WHILE_BUSY or self.can_execute
-                return commands is None or (may_start and any(map(self.accepts_current, commands)))
+            case When.ACCEPTED:
+                return self.can_execute and self._is_taken(name)
+            case When.ACCEPTED_AT_WORK:
+                return self._is_taken(name)
+
+    def _is_taken(self, name: str) -> bool:
+        return any(map(self.accepts_current, self.keys.by_name[name].takes))
 
     @property
     def _has_run(self) -> bool:
@@ -227,14 +219,19 @@ class AppContext(ThemedApp, InputGuard):
 
     def show_error(self, error: BlackbirdError) -> None:
         self.log_and_notify(
-            "\n".join(filter(None, (*error_notes(error), error.message, in_keys(error.hint or "")))),
+            "\n".join(
+                filter(None, (*error_notes(error), error.message, self.keys.in_keys(error.hint or "")))
+            ),
             is_good=False,
         )
 
     def show_unsent(self, task_id: TaskId, text: str) -> None:
         """Report a text that was not sent; the log has all of it, whatever becomes of the task."""
         self.main.live.log_line(f"not sent to {task_id}'s agent:\n{text}")
-        message = f"Your text for {task_id} was not sent: t shows it, m on the task continues it"
+        message = (
+            f"Your text for {task_id} was not sent: {self.keys.by_name['switch'].key} shows it, "
+            f"{self.keys.by_name['tell'].key} on the task continues it"
+        )
         self.notify(message)
 
     def log_and_notify(self, text: str, *, is_good: bool) -> None:

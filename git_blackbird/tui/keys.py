@@ -1,12 +1,16 @@
-"""The keys of the plan, and the command line that does the same as each."""
+"""The keys of the plan: one table with what each does, when, and the command line that does the same."""
 
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator
+from enum import Enum, auto
+from typing import Any, NamedTuple, NoReturn
 
 from textual.events import Key
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
+from git_blackbird.errors import RequestError
 from git_blackbird.model.base.next_steps import TaskCommand, task_command
+from git_blackbird.model.base.sanitize import clean_line
 
 NO_KEY = "no key does that here; ? lists them"
 """What is said about a key that does nothing."""
@@ -18,16 +22,43 @@ def does_nothing(screen: Screen[Any], event: Key) -> bool:
     return event.is_printable and not is_text and event.key not in screen.active_bindings
 
 
+class When(Enum):
+    """When an action is possible."""
+
+    ALWAYS = auto()
+    AT_WORK = auto()
+    """While agents work here."""
+    ASKED = auto()
+    """While something waits for a person."""
+    IDLE = auto()
+    """While no command runs agents here."""
+    ON_TASK = auto()
+    NOT_AT_WORK = auto()
+    """On a task that no agent works on."""
+    HAS_RUN = auto()
+    """On a task with runs, while no command runs agents here."""
+    ACCEPTED = auto()
+    """On a task that one of the action's commands takes, while no command runs agents here."""
+    ACCEPTED_AT_WORK = auto()
+    """On a task that one of the action's commands takes, also while agents work."""
+
+
 class KeyAction(NamedTuple):
-    """One action of the application; ``example`` is the command that does the same, "" if there is none."""
+    """One action of the application; its name is also its id in a keymap.
+
+    ``example`` is the command that does the same, "" if there is none. ``takes`` are the commands of which
+    one has to take the task, ``steps`` those for which next steps name this key. ``is_shown``: in the footer.
+    """
 
     key: str
     action: str
     label: str
     description: str
+    when: When
     example: str = ""
+    takes: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
     is_shown: bool = True
-    """Whether the footer shows the key."""
 
     @property
     def is_of_task(self) -> bool:
@@ -42,21 +73,164 @@ class KeyAction(NamedTuple):
         return self.example and f"git blackbird {self.example}"
 
 
-PLAN_EDITS = (
-    KeyAction("A", "add_task", "Add", "add a task to the plan", "add --title TEXT"),
+ACTIONS = (
+    KeyAction(
+        "e",
+        "execute",
+        "Execute",
+        "show what is due, and do it until someone must decide",
+        When.IDLE,
+        "execute",
+    ),
+    KeyAction(
+        "x",
+        "execute_task",
+        "Run",
+        "run this task alone",
+        When.ACCEPTED,
+        "execute TASK",
+        takes=("execute",),
+        steps=("execute",),
+    ),
+    KeyAction(
+        "d",
+        "decide",
+        "Decide",
+        "decide on the task's run",
+        When.ACCEPTED_AT_WORK,
+        "decide TASK --approve",
+        takes=("decide",),
+        steps=("decide",),
+    ),
+    KeyAction(
+        "a",
+        "answer",
+        "Action",
+        "open the next decision or question, or go to what else waits",
+        When.ASKED,
+        "status",
+    ),
+    KeyAction(
+        "p",
+        "review",
+        "Review",
+        "what reviews of the task found, and what to do about it",
+        When.ACCEPTED_AT_WORK,
+        "review show TASK",
+        takes=("review show",),
+        steps=("review show", "review run", "review dismiss"),
+    ),
+    KeyAction(
+        "u",
+        "resume",
+        "Resume",
+        "continue the task in its session",
+        When.ACCEPTED,
+        "resume TASK",
+        takes=("resume", "resume --all"),
+        steps=("resume",),
+    ),
+    KeyAction(
+        "m",
+        "tell",
+        "Tell",
+        "send the task's agent a message, in its session",
+        When.ACCEPTED,
+        "resume TASK -m TEXT",
+        takes=("resume -m",),
+    ),
+    KeyAction(
+        "b",
+        "retry",
+        "Retry",
+        "set the task back to todo; start nothing",
+        When.ACCEPTED_AT_WORK,
+        "retry TASK",
+        takes=("retry",),
+        steps=("retry",),
+    ),
+    KeyAction(
+        "w",
+        "restart",
+        "Restart",
+        "start the task in a new session, with everything pending",
+        When.ACCEPTED,
+        "restart TASK",
+        takes=("restart",),
+        steps=("restart",),
+    ),
+    KeyAction(
+        "U",
+        "undo",
+        "Undo",
+        "take the task's change back out of your files, as shown first",
+        When.HAS_RUN,
+        "undo TASK",
+    ),
+    KeyAction(
+        "R",
+        "redo",
+        "Redo",
+        "bring a change back that was taken back, as shown first",
+        When.HAS_RUN,
+        "redo TASK",
+    ),
+    KeyAction(
+        "s",
+        "set_status",
+        "Status",
+        "set the task's status by hand",
+        When.NOT_AT_WORK,
+        "set-status TASK STATUS",
+    ),
+    KeyAction("ctrl+c", "pause", "Pause", "pause what runs; again, or when nothing runs, quit", When.AT_WORK),
+    KeyAction(
+        "h",
+        "runs",
+        "Runs",
+        "the task's runs, and what their agents did",
+        When.ON_TASK,
+        "runs TASK",
+        steps=("runs",),
+    ),
+    KeyAction("slash", "search", "Search", "search in ids and titles", When.ALWAYS, "list --all"),
+    KeyAction("t", "switch", "Live", "show the task, or what agents do", When.ALWAYS),
+    KeyAction(
+        "c",
+        "settings",
+        "Settings",
+        "show, set and remove settings, and see which layer sets each",
+        When.ALWAYS,
+        "config",
+    ),
+    KeyAction("y", "copy", "Copy", "copy the task's id, or what the other pane shows", When.ALWAYS),
+    KeyAction(
+        "o",
+        "choose_agent",
+        "Agent",
+        "choose the agent for new runs, until you quit",
+        When.ALWAYS,
+        "execute --agent NAME",
+    ),
+    KeyAction("A", "add_task", "Add", "add a task to the plan", When.ALWAYS, "add --title TEXT"),
     KeyAction(
         "P",
         "plan",
         "Plan",
         "let an agent generate or refine tasks, or infer dependencies; you accept what it proposes",
+        When.IDLE,
         "plan generate",
+        steps=("plan generate", "plan refine", "deps infer"),
     ),
-    KeyAction("E", "edit_task", "Edit", "edit the task, in a form or in your editor", "edit TASK"),
+    KeyAction(
+        "E", "edit_task", "Edit", "edit the task, in a form or in your editor", When.NOT_AT_WORK, "edit TASK"
+    ),
     KeyAction(
         "D",
         "delete_task",
         "Delete",
         "show what deleting the task takes along, and delete it",
+        When.NOT_AT_WORK,
         "delete TASK --dry-run",
     ),
     KeyAction(
@@ -64,6 +238,7 @@ PLAN_EDITS = (
         "move_task",
         "Move",
         "move the task up, down or below another",
+        When.NOT_AT_WORK,
         "move TASK --after OTHER",
     ),
     KeyAction(
@@ -71,88 +246,80 @@ PLAN_EDITS = (
         "set_deps",
         "Before",
         "choose what must be done before the task",
+        When.NOT_AT_WORK,
         "deps set TASK DEP...",
     ),
-)
-"""They change the plan itself; a capital letter each, so that none is pressed by mistake."""
-
-ACTIONS = (
-    KeyAction(
-        "e",
-        "execute",
-        "Execute",
-        "show what is due, and do it until someone must decide",
-        "execute",
-    ),
-    KeyAction("x", "execute_task", "Run", "run this task alone", "execute TASK"),
-    KeyAction("d", "decide", "Decide", "decide on the task's run", "decide TASK --approve"),
-    KeyAction(
-        "a", "answer", "Action", "open the next decision or question, or go to what else waits", "status"
-    ),
-    KeyAction(
-        "p", "review", "Review", "what reviews of the task found, and what to do about it", "review show TASK"
-    ),
-    KeyAction("u", "resume", "Resume", "continue the task in its session", "resume TASK"),
-    KeyAction("m", "tell", "Tell", "send the task's agent a message, in its session", "resume TASK -m TEXT"),
-    KeyAction("b", "retry", "Retry", "set the task back to todo; start nothing", "retry TASK"),
-    KeyAction(
-        "w", "restart", "Restart", "start the task in a new session, with everything pending", "restart TASK"
-    ),
-    KeyAction(
-        "U", "undo", "Undo", "take the task's change back out of your files, as shown first", "undo TASK"
-    ),
-    KeyAction("R", "redo", "Redo", "bring a change back that was taken back, as shown first", "redo TASK"),
-    KeyAction("s", "set_status", "Status", "set the task's status by hand", "set-status TASK STATUS"),
-    KeyAction("ctrl+c", "pause", "Pause", "pause what runs; again, or when nothing runs, quit"),
-    KeyAction("h", "runs", "Runs", "the task's runs, and what their agents did", "runs TASK"),
-    KeyAction("slash", "search", "Search", "search in ids and titles", "list --all"),
-    KeyAction("t", "switch", "Live", "show the task, or what agents do"),
-    KeyAction(
-        "c", "settings", "Settings", "show, set and remove settings, and see which layer sets each", "config"
-    ),
-    KeyAction("y", "copy", "Copy", "copy the task's id, or what the other pane shows"),
-    KeyAction(
-        "o", "choose_agent", "Agent", "choose the agent for new runs, until you quit", "execute --agent NAME"
-    ),
-    *PLAN_EDITS,
     KeyAction(
         "ctrl+z",
         "suspend_process",
         "Suspend",
         "go back to the shell, `fg` returns; in a text, undo",
-        "",
+        When.ALWAYS,
         is_shown=False,
     ),
-    KeyAction("question_mark", "help", "Help", "list all keys"),
-    KeyAction("q", "quit", "Quit", "quit; what runs is paused first"),
+    KeyAction("question_mark", "help", "Help", "list all keys", When.ALWAYS),
+    KeyAction("q", "quit", "Quit", "quit; what runs is paused first", When.ALWAYS),
 )
-"""In the order of the footer."""
-BY_KEY = {action.key: action for action in ACTIONS}
-_KEY_OF_VERB = {
-    "execute": "x",
-    "plan generate": "P",
-    "plan refine": "P",
-    "deps infer": "P",
-    "decide": "d",
-    "resume": "u",
-    "restart": "w",
-    "retry": "b",
-    "runs": "h",
-    "review show": "p",
-    "review run": "p",
-    "review dismiss": "p",
-}
+"""In the order of the footer. Those that change the plan or files have capitals, not pressed by mistake."""
 
 
-def in_keys(step: str, current: str | None = None) -> str:
-    """Return the key for a next step, if it is a command that the plan has a key for, or the step as it is.
+_FIXED = frozenset({"pause", "suspend_process"})
+"""What other programs use their keys for as well."""
 
-    A task is named where it is not the ``current`` one.
-    """
-    if not isinstance(step, TaskCommand):
-        return step
-    key = "e" if step.verb == "execute" and step.task_id is None else _KEY_OF_VERB.get(step.verb)
-    if key is None:
-        return step
-    elsewhere = "" if step.task_id in (None, current) else f" on {step.task_id}"
-    return f"{key}{elsewhere}: {BY_KEY[key].description}"
+
+class KeyTable:
+    """The actions with the keys that a person has for them."""
+
+    def __init__(self, actions: Iterable[KeyAction] = ACTIONS) -> None:
+        self.actions = tuple(actions)
+        self.by_key = {action.key: action for action in self.actions}
+        self.by_name = {action.action: action for action in self.actions}
+        self._by_step = {step: action for action in self.actions for step in action.steps}
+
+    def mapped(self, keymap: str, taken: Collection[str]) -> "KeyTable":
+        """Return the table with the keys of a keymap, ``ACTION=KEY ...``.
+
+        ``taken`` are the keys of the plan that are no actions.
+        Raises RequestError for an action that is not there, and for a key that has another meaning.
+        """
+        keys = dict(_entries(keymap))
+        names = self.by_name.keys() - _FIXED
+        for name in keys.keys() - names:
+            _refuse(
+                f"no action with a key of its own is called {name!r}",
+                f"these are: {', '.join(sorted(names))}",
+            )
+        actions = [action._replace(key=keys.get(action.action, action.key)) for action in self.actions]
+        met = set(taken)
+        for action in actions:
+            if action.key in met:
+                _refuse(f"the key {action.key!r} of {action.action} has another meaning on the plan")
+            met.add(action.key)
+        return KeyTable(actions)
+
+    def in_keys(self, step: str, current: str | None = None) -> str:
+        """Return the key for a next step that the plan has a key for, or the step as it is.
+
+        A task is named where it is not the ``current`` one.
+        """
+        if not isinstance(step, TaskCommand):
+            return step
+        is_plain = step.verb == "execute" and step.task_id is None
+        action = self.by_name["execute"] if is_plain else self._by_step.get(step.verb)
+        if action is None:
+            return step
+        elsewhere = "" if step.task_id in (None, current) else f" on {step.task_id}"
+        return f"{action.key}{elsewhere}: {action.description}"
+
+
+def _entries(keymap: str) -> Iterator[tuple[str, str]]:
+    for entry in keymap.split():
+        name, _, key = entry.partition("=")
+        if not key:
+            _refuse(f"{entry!r} is not ACTION=KEY")
+        yield name, key
+
+
+def _refuse(why: str, hint: str = "") -> NoReturn:
+    way_out = "`git config --unset blackbird.tui.keymap` brings the usual keys back"
+    raise RequestError(f"tui.keymap: {clean_line(why)}", hint=(hint, way_out) if hint else way_out)

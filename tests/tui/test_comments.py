@@ -140,7 +140,7 @@ def test_a_comment_at_the_header_is_on_the_file(planned: Path) -> None:
         await see(app, pilot, "\u2503 you: split it in two", "1 comment")
         await pilot.press("3", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
-        assert app.screen.query_one(TextArea).text == "a.txt: split it in two"
+        assert app.screen.query_one(TextArea).text == "a.txt: split it in two\n\n"
         await pilot.press("ctrl+s")
         await see(app, pilot, "changed      a.txt: split it in two")
 
@@ -168,7 +168,7 @@ def test_a_finding_is_taken_over_as_a_comment_and_edited(planned: Path) -> None:
         await write_comment(app, pilot, "a.txt needs 4")
         await pilot.press("3", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
-        assert app.screen.query_one(TextArea).text.endswith("\na.txt needs 4")
+        assert app.screen.query_one(TextArea).text.endswith("\na.txt needs 4\n\n")
 
     drive(planned, session, (100, 40))
 

@@ -19,7 +19,7 @@ def test_the_log_of_a_run_is_searched(planned: Path) -> None:
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("h")
-        await see(app, pilot, "execute success")
+        await see(app, pilot, "execute  success")
         await pilot.press("slash", *"NUMBER 41", "enter")
         await see(app, pilot, "number 41 is odd")
         await pilot.press("slash", *"number 4", "enter")

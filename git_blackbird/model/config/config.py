@@ -181,6 +181,9 @@ class TuiConfig(Section):
     theme: Literal["auto", "dark", "light", "ansi"] = key(
         "auto", "the colours of the screen; auto follows COLORFGBG, or asks the terminal"
     )
+    keymap: str | None = key(
+        None, "other keys for actions of the screen: ACTION=KEY, separated by spaces", own="user"
+    )
 
 
 class PlanConfig(Section):

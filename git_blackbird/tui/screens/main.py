@@ -22,6 +22,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import PendingKind
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
+from git_blackbird.tui.keys import KeyTable
 from git_blackbird.tui.widgets.bars import (
     KeyFooter,
     SingleLineInput,
@@ -35,13 +36,12 @@ from git_blackbird.tui.widgets.live_log import LivePane
 from git_blackbird.tui.widgets.plan_tree import PlanTree
 from git_blackbird.tui.widgets.status_line import Shown, status_text
 from git_blackbird.tui.widgets.tabs import Tab, TabbedPane
-from git_blackbird.tui.widgets.task_details import TaskDetails
+from git_blackbird.tui.widgets.task_details import ShownTask, TaskDetails
 
 if TYPE_CHECKING:
     from git_blackbird.tui.widgets.history_panes import HistoryPanes
     from git_blackbird.tui.widgets.runs_pane import RunsPane
 
-_NO_TASKS = "the plan has no tasks; A adds one, P lets an agent plan"
 _NO_MATCH = "no task is shown: esc shows all"
 _TABS = (
     Tab("details", "Task"),
@@ -87,6 +87,7 @@ class MainScreen(Screen[None]):
         self.live = LivePane(id="live")
         self.graph = TextPane(id="graph")
         self.tabs = TabbedPane(_TABS, id="right")
+        self.keys = KeyTable()
         self.view_state: ViewState | None = None
         self.required: tuple[AttentionItem, ...] = ()
         self._open_workspace = open_workspace
@@ -190,7 +191,8 @@ class MainScreen(Screen[None]):
         item = self.next_required
         is_opened = item is not None and (self.is_decision(item) or self.is_question(item))
         verb = "opens" if is_opened else "shows"
-        self.query_one("#banner", StatusBar).show_text(banner_text(len(self.required), item, verb))
+        does = f"[{self.keys.by_name['answer'].key}] {verb}"
+        self.query_one("#banner", StatusBar).show_text(banner_text(len(self.required), item, does))
         self._show_summary()
         self._show_task()
         self.refresh_bindings()
@@ -203,12 +205,13 @@ class MainScreen(Screen[None]):
         tasks = self.view_state.plan.tasks
         task = None if self.current is None else tasks.get(self.current.id)
         if task is None:
-            self.details.show_none(_NO_MATCH if tasks else _NO_TASKS)
+            self.details.show_none(_NO_MATCH if tasks else self._no_tasks_text)
             return
         match self.tabs.shown:
             case "details":
                 items = [item for item in self.required if item.task_id == task.id]
-                self.details.show_task(self.view_state.view(task), items, self._now)
+                shown = ShownTask(self.view_state.view(task), self.keys)
+                self.details.show_task(shown, items, self._now)
             case "runs":
                 self._history.runs.show_task(task.id)
             case "diff":
@@ -217,6 +220,11 @@ class MainScreen(Screen[None]):
                 self._show_graph(task)
             case _:
                 pass
+
+    @property
+    def _no_tasks_text(self) -> str:
+        add, plan = (self.keys.by_name[name].key for name in ("add_task", "plan"))
+        return f"the plan has no tasks; {add} adds one, {plan} lets an agent plan"
 
     @property
     def _history(self) -> "HistoryPanes":

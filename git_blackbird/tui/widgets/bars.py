@@ -61,13 +61,13 @@ def _warnings(overview: StatusReport) -> Iterator[str]:
         yield counted(len(settings), "remark") + " on the configuration ([c])"
 
 
-def banner_text(count: int, item: AttentionItem | None, verb: str) -> str:
-    """Return the count of items that wait, and what the key ``a`` does (``verb``) with which of them."""
+def banner_text(count: int, item: AttentionItem | None, does: str) -> str:
+    """Return the count of items that wait, and what a key ``does`` with which of them."""
     if item is None:
         return ""
     why = f"\n  {clean_line(item.why)}" if item.why else ""
     # The key comes before what may be cut on a narrow screen.
-    return f"Action required ({count}): [a] {verb} {item.task_id}: {item.words}{why}"
+    return f"Action required ({count}): {does} {item.task_id}: {item.words}{why}"
 
 
 @runtime_checkable

@@ -1,6 +1,7 @@
 """The details of one task: what waits for a person, why it is or is not ready, its texts and runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from git_blackbird.controller.queries.attention import AttentionItem
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, ReviewBlock
@@ -23,32 +24,40 @@ from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.provenance import elsewhere_lines
 from git_blackbird.model.run.run import Run
-from git_blackbird.tui.keys import in_keys
+from git_blackbird.tui.keys import KeyTable
 from git_blackbird.tui.widgets.line_view import WrappedView, bulleted, paragraph, section
 
 _MAX_RUNS = 8
 _MAX_NEIGHBOURS = 20
 
 
+class ShownTask(NamedTuple):
+    """A task, and the keys in which its next steps are named."""
+
+    view: TaskView
+    keys: KeyTable
+
+
 class TaskDetails(WrappedView, can_focus=True):
     """Shows one task."""
 
-    def show_task(self, view: TaskView, items: Sequence[AttentionItem], now: str) -> None:
+    def show_task(self, shown: ShownTask, items: Sequence[AttentionItem], now: str) -> None:
         """Show a task; ``items`` are those of it that wait for a person, ``now`` is the time."""
-        self.show(task_lines(view, items, now), view.task.id)
+        self.show(task_lines(shown, items, now), shown.view.task.id)
 
     def show_none(self, why: str) -> None:
         self.show([StyledLine(why, Style.FAINT)])
 
 
-def task_lines(view: TaskView, items: Sequence[AttentionItem], now: str) -> Iterator[StyledLine]:
+def task_lines(shown: ShownTask, items: Sequence[AttentionItem], now: str) -> Iterator[StyledLine]:
     """Yield the details of a task."""
+    view = shown.view
     task = view.task
     yield StyledLine(f"{task.id}  {clean_line(task.title)}", Style.HEADING)
     yield StyledLine(f"{view.label}, updated {format_moment(task.updated_at)}", Style.FAINT)
-    yield from section("Due", _due(view, items))
+    yield from section("Due", _due(shown, items))
     if not view.task.is_over:
-        yield from section("Ready" if view.readiness.is_ready else "Not ready", _readiness(view))
+        yield from section("Ready" if view.readiness.is_ready else "Not ready", _readiness(shown))
     yield from section("Description", paragraph(task.description))
     yield from section(
         "Acceptance criteria", bulleted(f"- {criterion}" for criterion in task.acceptance_criteria)
@@ -60,40 +69,44 @@ def task_lines(view: TaskView, items: Sequence[AttentionItem], now: str) -> Iter
     new, repeated = view.words.select(sent=False), view.words.select(sent=True)
     yield from section("Sent with the next start", _messages(new))
     yield from section("Sent before, repeated until the task is done", _messages(repeated))
-    yield from section("Runs", _runs(view, now))
-    yield from section("Reviews", _reviews(view))
+    yield from section("Runs", _runs(shown, now))
+    yield from section("Reviews", _reviews(shown))
     yield from section("From elsewhere", bulleted(elsewhere_lines(view.history.beside.total)))
     yield from section(
         "Unreadable", bulleted((f"{error.path}: {error.what}" for error in view.unreadable), Style.WARNING)
     )
 
 
-def _due(view: TaskView, items: Sequence[AttentionItem]) -> Iterator[StyledLine]:
+def _due(shown: ShownTask, items: Sequence[AttentionItem]) -> Iterator[StyledLine]:
+    view = shown.view
     questions = () if view.pending is None else view.pending.questions
     for item in items:
         yield from bulleted([": ".join(filter(None, (item.words, item.why)))], Style.WARNING)
         yield from bulleted(f"{question.id}: {question.prompt}" for question in questions)
-        yield from _steps(view, item.command)
+        yield from _steps(shown, item.command)
     if view.to_review is not None and view.pending is None:
         yield from bulleted([label_of(view.to_review)], Style.WARNING)
-        yield from _steps(view, EXECUTE)
+        yield from _steps(shown, EXECUTE)
     elif view.unreviewed is not None and view.pending is None:
         if view.unreviewed.wait is ReviewBlock.REVIEW_DUE:
             yield from bulleted([REVIEW_WORDS[view.unreviewed.wait]], Style.WARNING)
-        shown = {item.command for item in items}
-        yield from _steps(view, *(command for command in view.unreviewed.commands if command not in shown))
+        named = {item.command for item in items}
+        yield from _steps(shown, *(command for command in view.unreviewed.commands if command not in named))
 
 
-def _steps(view: TaskView, *steps: str) -> Iterator[StyledLine]:
+def _steps(shown: ShownTask, *steps: str) -> Iterator[StyledLine]:
     """Yield what a person can do, by its keys."""
-    yield from bulleted(dict.fromkeys(in_keys(step, view.task.id) for step in steps), Style.FAINT)
+    yield from bulleted(
+        dict.fromkeys(shown.keys.in_keys(step, shown.view.task.id) for step in steps), Style.FAINT
+    )
 
 
-def _readiness(view: TaskView) -> Iterator[StyledLine]:
+def _readiness(shown: ShownTask) -> Iterator[StyledLine]:
+    view = shown.view
     if view.readiness.is_ready:
-        yield from _steps(view, task_command("execute", view.task.id))
+        yield from _steps(shown, task_command("execute", view.task.id))
     yield from bulleted(view.readiness.reasons)
-    yield from _steps(view, *view.readiness.hints)
+    yield from _steps(shown, *view.readiness.hints)
 
 
 def _neighbours(
@@ -110,19 +123,21 @@ def _messages(messages: PendingMessages) -> Iterator[StyledLine]:
     return paragraph("\n".join(message_lines(messages)))
 
 
-def _runs(view: TaskView, now: str) -> Iterator[StyledLine]:
+def _runs(shown: ShownTask, now: str) -> Iterator[StyledLine]:
+    view = shown.view
     newest_first = view.history.runs[::-1]
     yield from bulleted(run_line(run, now) for run in newest_first[:_MAX_RUNS])
     if len(newest_first) > _MAX_RUNS:
         yield from bulleted([f"and {len(newest_first) - _MAX_RUNS} more"], Style.FAINT)
-        yield from _steps(view, task_command("runs", view.task.id))
+        yield from _steps(shown, task_command("runs", view.task.id))
 
 
-def _reviews(view: TaskView) -> Iterator[StyledLine]:
+def _reviews(shown: ShownTask) -> Iterator[StyledLine]:
+    view = shown.view
     run = view.history.latest
     if run is not None and run.own.reviewed is not None:
         yield from bulleted([f"{overall_word(merged_or_none(run))}, round {run.review_round or 1}"])
-        yield from _steps(view, task_command("review show", view.task.id))
+        yield from _steps(shown, task_command("review show", view.task.id))
 
 
 def run_line(run: Run, now: str) -> str:
