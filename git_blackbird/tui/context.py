@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from git_blackbird.controller.core.drafts import Drafts
     from git_blackbird.controller.core.ui import UserInterface
     from git_blackbird.controller.engine.loop import Join
-    from git_blackbird.tui.widgets.mention_editor import PathLister
+    from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 
 T = TypeVar("T")
 
@@ -202,6 +202,18 @@ class AppContext(ThemedApp, InputGuard):
             self.show_error(error)
         else:
             self.notify("this diff does not show what you edited just now")
+
+    def on_mention_editor_editor_wanted(self, event: "MentionEditor.EditorWanted") -> None:
+        """Give the terminal to the editor with a text, which stays as it is if that fails."""
+        from git_blackbird.controller.core.editing import edit_text
+
+        try:
+            with self.lend_terminal():
+                text = edit_text(self.watcher.workspace, event.editor.text)
+        except BlackbirdError as error:
+            self.show_error(error)
+        else:
+            event.editor.replace_text(text)
 
     def notify(
         self,

@@ -46,6 +46,28 @@ def test_the_editor_opens_the_file_at_the_line(
     assert (pending / "a.txt").read_text() == "one\ntwo\nthree\nmine\n"
 
 
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux here")
+def test_a_request_is_written_in_the_editor(
+    pending: Path, tmux: Tmux, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = pending.parent / "editor"
+    editor.write_text('#!/bin/sh\necho "and in the editor" >>"$1"\n')
+    editor.chmod(0o755)
+    monkeypatch.setenv("GIT_EDITOR", str(editor))
+    tmux.open(pending)
+    tmux.wait_for("] 0/1 · ", "[a] opens alpha")
+    tmux.press("m")
+    tmux.wait_for("What should change in alpha?")
+    tmux.press(*"here", "Enter", "C-o")
+    tmux.wait_for("here", "and in the editor", "ctrl+o opens your editor")
+    tmux.press("Escape")
+    tmux.wait_for("q Quit", without="What should change")
+    tmux.press("q")
+    tmux.wait_for_end(0)
+    (draft,) = pending.glob(".git/blackbird/drafts/texts/alpha/message*")
+    assert draft.read_text() == "here\nand in the editor"
+
+
 def test_what_the_worktree_does_not_have_is_said(pending: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("d")

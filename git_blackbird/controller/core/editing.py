@@ -1,5 +1,6 @@
-"""Opening files of a worktree in a person's editor."""
+"""Opening files of a worktree, and texts, in a person's editor."""
 
+import tempfile
 from pathlib import Path
 
 from git_blackbird.controller.core.workspace import Workspace
@@ -16,8 +17,17 @@ def require_file(folder: Path, path: str) -> Path:
     return file
 
 
+def edit_text(workspace: Workspace, text: str) -> str:
+    """Return a text as a person leaves it in their editor. Raises RequestError where that fails."""
+    with tempfile.TemporaryDirectory(prefix="git-blackbird-") as folder:
+        file = Path(folder, "text.md")
+        file.write_text(text, encoding="utf-8", errors="replace")
+        edit_at(workspace, file, 0)
+        return file.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+
+
 def edit_at(workspace: Workspace, file: Path, line: int) -> None:
-    """Open a file at a line, in the editor that git would use. Raises RequestError where that fails."""
+    """Open a file at a line, 0 for none, in the editor that git uses. Raises RequestError if that fails."""
     editor = editor_command(workspace.repo)
     code = edit_file(workspace.repo, editor, file, line)
     if code != 0:

@@ -13,7 +13,7 @@ from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.widgets.diff.pane import DiffPane
 from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 
-_KEYS = "ctrl+s or esc keeps it, ctrl+r removes it; @ names a file"
+_KEYS = "ctrl+s or esc keeps it, ctrl+r removes it, ctrl+o opens your editor; @ names a file"
 _SHOWN_LINES = 4
 _LONGEST_PLACE = 500
 

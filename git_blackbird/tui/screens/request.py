@@ -11,6 +11,8 @@ from git_blackbird.messages.display.dialogue import confirm_unknown
 from git_blackbird.tui.screens.modal import ConfirmModal, Modal
 from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 
+_KEYS = "ctrl+s sends, @ names a file, ctrl+o opens your editor, esc goes back and keeps the text"
+
 
 class RequestScreen(Modal[str]):
     """Asks for a text, starting with the draft or else ``suggestion``; an empty text cannot be sent.
@@ -29,7 +31,7 @@ class RequestScreen(Modal[str]):
         remark: str = "",
         folders: Sequence[str | Path | None] = (),
     ) -> None:
-        super().__init__(title, "ctrl+s sends, @ names a file, esc goes back and keeps the text", "wide")
+        super().__init__(title, _KEYS, "wide")
         self._path_lister = path_lister
         self._draft = draft
         self._remark = remark

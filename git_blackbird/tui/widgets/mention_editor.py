@@ -107,10 +107,20 @@ class MentionArea(MultiLineInput):
 class MentionEditor(Vertical):
     """The text, with a picker of paths below it: Textual's Input, of one line, suggests one completion."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "send", "Send", priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "send", "Send", priority=True),
+        Binding("ctrl+o", "open_editor", "Open your editor", priority=True),
+    ]
 
     class Sent(Message):
         """The text is to be sent."""
+
+    class EditorWanted(Message):
+        """The text is to be edited in the person's own editor."""
+
+        def __init__(self, editor: "MentionEditor") -> None:
+            super().__init__()
+            self.editor = editor
 
     def __init__(self, path_lister: PathLister, text: str = "") -> None:
         super().__init__()
@@ -148,6 +158,13 @@ class MentionEditor(Vertical):
 
     def action_send(self) -> None:
         self.post_message(self.Sent())
+
+    def action_open_editor(self) -> None:
+        self.post_message(self.EditorWanted(self))
+
+    def replace_text(self, text: str) -> None:
+        """Replace the whole text, which can be undone."""
+        self._area.replace(strip_controls(text), (0, 0), self._area.document.end)
 
     def on_text_area_selection_changed(self) -> None:
         """Suggest paths for the mention at the cursor; a new ``@`` lists the paths again."""
