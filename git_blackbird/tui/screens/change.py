@@ -226,8 +226,11 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
             self._diff.go_to_file(self._files.current.path)
 
     def on_option_list_option_selected(self) -> None:
-        """Go from a file to its lines."""
-        self.set_focus(self._diff.view if self._is_diff_shown else self._overview)
+        """Go from a file to its lines, or unfold a folder."""
+        if self._files.folder is not None:
+            self._files.action_fold()
+        else:
+            self.set_focus(self._diff.view if self._is_diff_shown else self._overview)
 
     def action_mark_read(self) -> None:
         """Mark the file, and go on to the next one."""
@@ -253,6 +256,9 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
 
     def _marked_file(self) -> FilePatch | None:
         """Return the file under the cursor; if there is none, say so."""
+        if self._place is Place.FILES and self._files.folder is not None:
+            self.notify("This is a folder: enter unfolds it", severity="warning")
+            return None
         file = self._files.current or (self._diff.file if self._is_diff_shown else None)
         if file is None:
             self.notify("No file: ] goes to the next one", severity="warning")

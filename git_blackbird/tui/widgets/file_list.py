@@ -1,8 +1,10 @@
 """The files of a change beside its diff: what happened to each, and whether someone has read it."""
 
+import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
@@ -72,7 +74,10 @@ class ReviewMarks:
 
 
 class FileList(OptionList):
-    """Lists "Overview" and the files of a diff; the marks are changed by the screen."""
+    """Lists "Overview" and the files of a diff; the marks are changed by the screen.
+
+    A folded folder is one line for all files below it.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "cursor_down", "Next line", show=False),
@@ -81,7 +86,9 @@ class FileList(OptionList):
         Binding("pageup", "page_up", "Page up", show=False),
         Binding("home", "first", "First file", show=False),
         Binding("end", "last", "Last file", show=False),
-        Binding("enter", "select", "Go to its lines", show=False),
+        Binding("enter", "select", "Go to its lines, or unfold the folder", show=False),
+        Binding("z", "fold", "Fold the file's folder, or unfold it", show=False),
+        Binding("Z", "fold_all", "Fold all folders, or unfold them", show=False),
         # Carried out before the next key is read, which is a letter of what is searched.
         Binding("slash", "search", "Search a file by its name", show=False, priority=True),
     ]
@@ -91,6 +98,8 @@ class FileList(OptionList):
         self.search_field = FileSearch(self)
         self._marks = marks
         self._files: Sequence[FilePatch] = ()
+        self._folded: set[str] = set()
+        self._shown: list[FilePatch | str] = []
         self._added_columns = self._removed_columns = self._stat_columns = 0
         self._commented: Counter[str] = Counter()
         self._commented_before: frozenset[str] = frozenset()
@@ -99,9 +108,20 @@ class FileList(OptionList):
 
     @property
     def current(self) -> FilePatch | None:
-        """The file under the cursor; None on the overview."""
+        """The file under the cursor; None on the overview and on a folder."""
+        line = self._line_here
+        return line if isinstance(line, FilePatch) else None
+
+    @property
+    def folder(self) -> str | None:
+        """The folded folder under the cursor, with a slash at its end."""
+        line = self._line_here
+        return line if isinstance(line, str) else None
+
+    @property
+    def _line_here(self) -> FilePatch | str | None:
         index = (self.highlighted or OVERVIEW) - 1
-        return self._files[index] if 0 <= index < len(self._files) else None
+        return self._shown[index] if 0 <= index < len(self._shown) else None
 
     @property
     def copied_text(self) -> str:
@@ -139,7 +159,7 @@ class FileList(OptionList):
         highlighted = self.highlighted or OVERVIEW
         with self.prevent(OptionList.OptionHighlighted):
             self.set_options(self._rows())
-            self.highlighted = min(highlighted, len(self._files))
+            self.highlighted = min(highlighted, len(self._shown))
         read = sum(map(self._marks.is_read, self._files))
         comments = f", {counted(self._commented.total(), 'comment')}" if self._commented else ""
         self.border_title = f"{read} of {len(self._files)} read{comments}" if self._files else ""
@@ -149,10 +169,42 @@ class FileList(OptionList):
         """Put the cursor on a file that the diff has reached."""
         if file is not None and file in self._files and file is not self.current:
             with self.prevent(OptionList.OptionHighlighted):
-                self.highlighted = self._files.index(file) + 1
+                self.highlighted = self._index_of(file)
+
+    def _index_of(self, file: FilePatch) -> int:
+        """Return the line of a file, or of the folded folder that has it."""
+        return self._shown.index(self._folded_folder(file) or file) + 1
+
+    def _folded_folder(self, file: FilePatch) -> str | None:
+        return next((folder for folder in self._folded if file.path.startswith(folder)), None)
+
+    def action_fold(self) -> None:
+        """Unfold the folder under the cursor, or fold that of the file."""
+        file, folder = self.current, self.folder
+        if folder is not None:
+            file = next(one for one in self._files if one.path.startswith(folder))
+            self._show_folded(self._folded - {folder}, file)
+        elif file is not None and "/" in file.path:
+            self._show_folded({*self._folded, f"{posixpath.dirname(file.path)}/"}, file)
+
+    def action_fold_all(self) -> None:
+        """Fold the folders at the top, or unfold all."""
+        top = {f"{file.path.partition('/')[0]}/" for file in self._files if "/" in file.path}
+        file = self.current or (self._files[0] if self._files else None)
+        self._show_folded(set() if self._folded else top, file)
+
+    def _show_folded(self, folders: set[str], file: FilePatch | None) -> None:
+        """Fold these folders alone, with the cursor on the line that has a file."""
+        self._folded = {
+            one for one in folders if not any(one != top and one.startswith(top) for top in folders)
+        }
+        self.show_marks()
+        self.follow(file)
 
     def find(self, needle: str, start: int) -> None:
         """Put the cursor on the first file from line ``start`` on whose name has a text, and count them."""
+        if self._folded:
+            self._show_folded(set(), self.current)
         found = [index for index, file in enumerate(self._files, 1) if find_matches(file.path, needle)]
         if found:
             self.highlighted = next((index for index in found if index >= start), found[0])
@@ -197,15 +249,34 @@ class FileList(OptionList):
         yield Option("  Overview")
         # The scroll bar may come and go.
         width = self.content_size.width - _SCROLL_BAR_COLUMNS
-        for file in self._files:
-            yield Option(self._line(file, width))
+        # The files of a folder follow each other.
+        lines = groupby(self._files, lambda file: self._folded_folder(file) or file.start)
+        self._shown = [key if isinstance(key, str) else next(files) for key, files in lines]
+        for line in self._shown:
+            yield Option(self._line(line, width) if isinstance(line, FilePatch) else self._sum(line, width))
+
+    def _sum(self, folder: str, width: int) -> Text:
+        """Return the line of a folded folder: what is true of its files, and their numbers."""
+        files = [file for file in self._files if file.path.startswith(folder)]
+        is_read = all(map(self._marks.is_read, files))
+        notes = {self._note(file) for file in files}
+        note = next((sign for sign in (_FOUND, _COMMENTED) if sign in notes), " ")
+        added, removed = (sum(counts) for counts in zip(*map(_counts, files), strict=True))
+        stat = f" +{added} -{removed}"
+        begin = f"{_READ if is_read else _UNREAD}{note}▸ "
+        name = f"{render_path(folder)} {counted(len(files), 'file')}"
+        room = max(_FEWEST_PATH_COLUMNS, width - cell_len(begin) - cell_len(stat))
+        return Text(f"{begin}{_shortened(name, room)}", no_wrap=True).append(stat, "dim")
+
+    def _note(self, file: FilePatch) -> str:
+        """Return the sign for what is said of a file."""
+        is_commented = file.path in self._commented or file.path in self._commented_before
+        # A person knows of the comments; the finding must not be missed.
+        return _FOUND if self._has_findings(file) else _COMMENTED if is_commented else " "
 
     def _line(self, file: FilePatch, width: int) -> Text:
-        is_commented = file.path in self._commented or file.path in self._commented_before
         mark = self._marks.mark(file)
-        # A person knows of the comments; the finding must not be missed.
-        note = _FOUND if self._has_findings(file) else _COMMENTED if is_commented else " "
-        begin = f"{mark}{note}{_LETTERS.get(file.word, 'M')} "
+        begin = f"{mark}{self._note(file)}{_LETTERS.get(file.word, 'M')} "
         added, removed = f"+{file.additions}", f"-{file.deletions}"
         counts = added.rjust(self._added_columns) + removed.rjust(self._removed_columns)
         stat = (_word_for_lines(file) or counts).rjust(self._stat_columns)
@@ -262,6 +333,10 @@ class FileSearch(SingleLineInput):
         self.display = False
         self._files.show_marks()
         self._files.focus()
+
+
+def _counts(file: FilePatch) -> tuple[int, int]:
+    return file.additions, file.deletions
 
 
 def _word_for_lines(file: FilePatch) -> str:

@@ -48,3 +48,45 @@ def test_a_file_without_lines_says_what_it_is_instead_of_their_number() -> None:
             assert len(ends) == 1
 
     asyncio.run(session())
+
+
+TREE = "".join(
+    f"diff --git a/{path} b/{path}\nindex 1..2 100644\n"
+    f"--- a/{path}\n+++ b/{path}\n@@ -1 +1,2 @@\n one\n+two\n"
+    for path in ("README.md", "src/api/a.py", "src/api/b.py", "src/main.py", "tests/c.py")
+)
+
+
+def test_folders_fold_with_what_is_known_of_their_files() -> None:
+    app = ListApp()
+
+    def shown() -> list[str]:
+        files = app.query_one(FileList)
+        return [" ".join(str(option.prompt).split()) for option in files.options[1:]]
+
+    async def session() -> None:
+        async with app.run_test() as pilot:
+            files = app.query_one(FileList)
+            patch = Patch(TREE)
+            files.show(patch.files)
+            files.show_findings(["src/api/b.py"])
+            files.follow(patch.files[1])
+            await pilot.press("z")
+            folded = [
+                "M README.md +1 -0",
+                "!▸ src/api/ 2 files +2 -0",
+                "M src/main.py +1 -0",
+                "M tests/c.py +1 -0",
+            ]
+            assert shown() == folded
+            assert (files.folder, files.current) == ("src/api/", None)
+            await pilot.press("down", "up", "z")
+            assert (len(shown()), files.current) == (5, patch.files[1])
+            await pilot.press("Z")
+            assert shown() == ["M README.md +1 -0", "!▸ src/ 3 files +3 -0", "▸ tests/ 1 file +1 -0"]
+            files.follow(patch.files[4])
+            assert files.folder == "tests/"
+            files.find("api/b", 0)
+            assert (len(shown()), files.current) == (5, patch.files[2])
+
+    asyncio.run(session())
