@@ -180,18 +180,22 @@ class FileList(OptionList):
 
     def action_fold(self) -> None:
         """Unfold the folder under the cursor, or fold that of the file."""
-        file, folder = self.current, self.folder
+        file, folder = self._file_here, self.folder
         if folder is not None:
-            file = next(one for one in self._files if one.path.startswith(folder))
             self._show_folded(self._folded - {folder}, file)
         elif file is not None and "/" in file.path:
             self._show_folded({*self._folded, f"{posixpath.dirname(file.path)}/"}, file)
 
+    @property
+    def _file_here(self) -> FilePatch | None:
+        """The file under the cursor, or the first of the folder."""
+        folder = self.folder
+        return self.current if folder is None else next(f for f in self._files if f.path.startswith(folder))
+
     def action_fold_all(self) -> None:
         """Fold the folders at the top, or unfold all."""
         top = {f"{file.path.partition('/')[0]}/" for file in self._files if "/" in file.path}
-        file = self.current or (self._files[0] if self._files else None)
-        self._show_folded(set() if self._folded else top, file)
+        self._show_folded(set() if self._folded else top, self._file_here)
 
     def _show_folded(self, folders: set[str], file: FilePatch | None) -> None:
         """Fold these folders alone, with the cursor on the line that has a file."""

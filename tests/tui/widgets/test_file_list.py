@@ -84,6 +84,9 @@ def test_folders_fold_with_what_is_known_of_their_files() -> None:
             assert (len(shown()), files.current) == (5, patch.files[1])
             await pilot.press("Z")
             assert shown() == ["M README.md +1 -0", "!▸ src/ 3 files +3 -0", "▸ tests/ 1 file +1 -0"]
+            await pilot.press("Z")
+            assert files.current == patch.files[1]
+            await pilot.press("Z")
             files.follow(patch.files[4])
             assert files.folder == "tests/"
             files.find("api/b", 0)
