@@ -191,6 +191,7 @@ class ThemedApp(App[None]):
 
     def ask_background(self) -> None:
         """Ask the terminal for its background, where the theme goes by it and nothing else tells."""
+        # Textual has no other name for what writes to the terminal.
         workspace = self._themed
         if workspace is None or self._driver is None or workspace.config.tui.theme not in _BY_TERMINAL:
             return
