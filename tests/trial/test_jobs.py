@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import commit, git
+from tests.support import PATIENCE_SECONDS, commit, git, wait_until
 from tests.trial.program import Trial
 
 
@@ -44,6 +44,23 @@ def test_a_merge_that_took_its_plan_can_be_aborted_as_is_said(repo: Path) -> Non
     assert "landed a (commit " in trial.expect(0, "execute", "a", "--no-input")
     listed = git(repo, "log", "-1", "--name-only", "--format=%s").split()
     assert listed == ["First", "blackbird.plan.json", "new.txt"]
+
+
+def test_a_decision_from_elsewhere_is_carried_out_while_others_work(trial: Trial) -> None:
+    resumed = trial.repo.parent / "resumed"
+    until = f'until [ -e "{resumed}" ]; do sleep 0.01; done'
+    work = f"if [ $BLACKBIRD_TASK_ID = two ]; then {until}; fi; echo x >own.$BLACKBIRD_TASK_ID"
+    trial.command(f'if [ "$BLACKBIRD_RESUME" ]; then touch "{resumed}"; else {work}; fi')
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    with trial.start("execute", "--no-input", "--jobs", "2") as execute:
+        wait_until(lambda: trial.statuses()["one"] == "waiting_user")
+        trial.expect(0, "decide", "one", "--request-changes", "-m", "Once more.")
+        try:
+            # The second agent waits for what the first does when it is resumed.
+            assert execute.wait(PATIENCE_SECONDS) == 3
+        finally:
+            resumed.touch()
+    assert len(trial.records("one")) == 2
 
 
 def test_what_was_made_before_a_conflict_lands_as_well(trial: Trial) -> None:

@@ -56,7 +56,7 @@ _WATCH_SECONDS = 0.2
 async def race_external_change(workspace: Workspace, ask: Callable[[], Awaitable[T]], run: Run) -> T | Run:
     """Ask, and watch the record: the first answer counts, and the other is cancelled."""
     asked: asyncio.Future[T] = asyncio.ensure_future(ask())
-    watched = asyncio.ensure_future(_await_change_of(workspace, run))
+    watched = asyncio.ensure_future(external_change(workspace, run))
     try:
         both: set[asyncio.Future[Any]] = {asked, watched}
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
@@ -67,7 +67,8 @@ async def race_external_change(workspace: Workspace, ask: Callable[[], Awaitable
         await asyncio.gather(asked, watched, return_exceptions=True)
 
 
-async def _await_change_of(workspace: Workspace, run: Run) -> Run:
+async def external_change(workspace: Workspace, run: Run) -> Run:
+    """Wait until another process has decided on a run, overtaken it or changed its result; return it."""
     while True:
         await asyncio.sleep(_WATCH_SECONDS)
         stored = workspace.store.records.history(run.task_id).find(run.id)

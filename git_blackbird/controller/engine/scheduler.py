@@ -11,6 +11,7 @@ from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.stops import NotAgreedError, interrupted_stop, open_items_stop
 from git_blackbird.controller.core.agents import agent_name_for, models_of, tasks_of_agents
 from git_blackbird.controller.core.ui import inform
+from git_blackbird.controller.core.waiting import external_change
 from git_blackbird.controller.engine.stops import joined_steps, not_started_stop, without_agent_text
 from git_blackbird.errors import AgentUnavailableError, BlackbirdError
 from git_blackbird.model.base.ids import TaskId
@@ -92,7 +93,7 @@ class Scheduler:
                 if not self._jobs and (last is None or not self._charge_failures()):
                     return await self._end(last, state)
                 if self._jobs:
-                    await self._wait()
+                    await self._wait(state)
                 self._collect()
                 # After an interrupt the state is read once all have ended.
                 state = await self._scan(replace(self._call.scope, busy=self._busy)) or state
@@ -102,13 +103,22 @@ class Scheduler:
                 job.cancel()
             await asyncio.gather(*self._jobs, return_exceptions=True)
 
-    async def _wait(self) -> None:
-        """Wait until an action has ended, or an agent in doubt is seen at work."""
-        seen = asyncio.ensure_future(self._call.empty_starts.seen_at_work.wait())
+    async def _wait(self, state: PlanState) -> None:
+        """Wait until an action has ended, an agent in doubt is seen at work, or what was left is decided."""
+        left = filter(None, map(state.latest, self._left))
+        others = [
+            asyncio.ensure_future(waiting)
+            for waiting in (
+                self._call.empty_starts.seen_at_work.wait(),
+                *(external_change(self._call.workspace, run) for run in left),
+            )
+        ]
         try:
-            await asyncio.wait({*self._jobs, seen}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({*self._jobs, *others}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            seen.cancel()
+            for other in others:
+                other.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
 
     def _charge_failures(self) -> bool:
         """Count starts that no agent refused as failures of their tasks; return whether there were any."""
