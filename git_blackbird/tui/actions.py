@@ -111,7 +111,7 @@ def screen_help_lines(screen: Screen[object]) -> Iterator[StyledLine]:
     yield StyledLine(f"{'ctrl+p':<{_KEY_COLUMNS}} find an action by name")
 
 
-_FOR_A_TASK = ("execute_task", "resume", "tell", "restart", "decide", "retry")
+_FOR_A_TASK = ("decide", "execute_task", "resume", "tell", "restart", "retry")
 _ANYWHERE = {When.ASKED: "nothing waits for you", When.AT_WORK: "nothing runs"}
 _ON_A_TASK = {When.NOT_AT_WORK: "an agent works on it", When.HAS_RUN: "it has not run"}
 _NEEDS_LOCK = frozenset({When.ACCEPTED, When.HAS_RUN})

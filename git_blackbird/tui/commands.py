@@ -132,7 +132,7 @@ class Commands:
 
     def _superseded(self, task: Task) -> str:
         """Say that a run which waits for a person is superseded; "" if none waits."""
-        return "; that run is superseded" if self._waiting_run(task) else ""
+        return "; that run will be superseded" if self._waiting_run(task) else ""
 
     def _pending(self, task: Task) -> PendingItem | None:
         state = self._app.view_state
@@ -224,7 +224,7 @@ class Commands:
             self._show_moved(result)
 
     def _show_moved(self, result: UndoResult) -> None:
-        lines = (*undo_result_lines(result), *result.warnings)
+        lines = (*undo_result_lines(result, self._app.keys.in_keys), *result.warnings)
         is_good = result.is_whole and not result.kept and not any(result.warnings)
         self._app.log_and_notify("\n".join(lines), is_good=is_good)
 

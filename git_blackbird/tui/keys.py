@@ -166,6 +166,7 @@ ACTIONS = (
         "take the task's change back out of your files, as shown first",
         When.HAS_RUN,
         "undo TASK",
+        steps=("undo",),
     ),
     KeyAction(
         "R",
@@ -174,6 +175,7 @@ ACTIONS = (
         "bring a change back that was taken back, as shown first",
         When.HAS_RUN,
         "redo TASK",
+        steps=("redo",),
     ),
     KeyAction(
         "s",

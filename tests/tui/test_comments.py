@@ -220,9 +220,9 @@ def test_comments_are_dropped_only_where_that_is_confirmed(planned: Path) -> Non
         await at_diff(app, pilot)
         await pilot.press("j", "j", "j")
         await write_comment(app, pilot, "a digit")
-        for choice in ("1", "4"):
+        for choice, does in (("1", "approve and continue"), ("4", "reject changes")):
             await pilot.press(choice, "enter")
-            await see(app, pilot, warning, "1. Go back", "2. Drop it")
+            await see(app, pilot, warning, "1. Go back", f"2. Drop it: {does}")
             # Enter alone goes back.
             await pilot.press("enter")
             await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))

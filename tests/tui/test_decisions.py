@@ -3,6 +3,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from textual.events import Key
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
@@ -332,6 +333,23 @@ def test_files_are_marked_as_read_and_left_out_of_an_approval(planned: Path) -> 
     drive(planned, session, (100, 30))
     assert git(planned, "show", "--name-only", "--format=").split() == ["a.txt", "src/deep/name.py"]
     assert git(planned, "status", "--short", "b.txt").strip() == "?? b.txt"
+
+
+def test_keys_that_come_fast_mark_one_file_each(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "\n".join(f"write {name}.txt one" for name in "abcdef")))
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await see(app, pilot, "0 of 6 read")
+        await pilot.press("v")
+        await see(app, pilot, "file 1 of 6")
+        for _ in range(4):
+            # As from a terminal that sent all of them at once.
+            app.post_message(Key("m", "m"))
+        await see(app, pilot, "4 of 6 read", "file 5 of 6")
+
+    drive(planned, session, (140, 40))
 
 
 def test_what_was_read_is_read_in_the_next_round_unless_it_is_another(planned: Path) -> None:

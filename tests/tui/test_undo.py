@@ -31,9 +31,11 @@ def test_an_approved_change_is_taken_back_and_brought_back(planned: Path) -> Non
         await pilot.press("enter")
         await wait_for(pilot, lambda: app.screen is app.main)
         assert (planned / "a.txt").exists()
-        await pilot.press("U", "2", "enter")
+        await pilot.press("U")
+        await see(app, pilot, "2. Take it back")
+        await pilot.press("2", "enter")
         await wait_for(pilot, lambda: is_over(app) and not (planned / "a.txt").exists())
-        await see(app, pilot, "took back the change of alpha: 1 file", "FAILED")
+        await see(app, pilot, "took back the change of alpha: 1 file", "FAILED", "to turn that round: R")
         await wait_for(pilot, lambda: app.is_possible("redo"))
         await pilot.press("R")
         await see(app, pilot, "Bring back the change of alpha?", "would bring back")
@@ -43,6 +45,26 @@ def test_an_approved_change_is_taken_back_and_brought_back(planned: Path) -> Non
         assert status(planned, "alpha") is Status.DONE
 
     drive(planned, session, (140, 40))
+
+
+@pytest.mark.parametrize("size", [(60, 20), (200, 60)])
+def test_the_question_is_to_be_seen_however_many_files_there_are(
+    planned: Path, size: tuple[int, int]
+) -> None:
+    put_plan(planned, leaf("alpha", "\n".join(f"write dir/{number:02}.txt one" for number in range(70))))
+    execute(planned, Person([APPROVE]))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("U")
+        await see(
+            app, pilot, "would take back the change of alpha: 70 files", "1. Leave it", "2. Take it back"
+        )
+        await see(app, pilot, "Take the change of alpha out of your files?", "enter chooses")
+        await pilot.press("ctrl+end")
+        await see(app, pilot, "70 files changed", "1. Leave it")
+        await pilot.press("escape")
+
+    drive(planned, session, size)
 
 
 def test_why_there_is_nothing_to_take_back_is_said(planned: Path) -> None:

@@ -143,7 +143,7 @@ def next_step(checkpoint: Checkpoint, choice: Choice, unsent: Unsent) -> Step:
     if choice in APPROVES and branch is not None:
         careful = f"Careful: {branch.text}."
         step = Confirm((careful,), f"{_ANYWAY}?", _ANYWAY, then=step)
-    return Confirm(*_dropping(checkpoint, unsent), then=step) if any(unsent) else step
+    return Confirm(*_dropping(checkpoint, unsent, choice), then=step) if any(unsent) else step
 
 
 def _source(run: Run, merged: MergedReview | None) -> str:
@@ -163,11 +163,12 @@ def view_step(checkpoint: Checkpoint, choice: Choice) -> Say | ShowDiff:
     return Say(no_diff_text(checkpoint.blocked_reason(choice) or "")) if trees is None else ShowDiff(trees)
 
 
-def _dropping(checkpoint: Checkpoint, unsent: Unsent) -> tuple[tuple[str, ...], str, str]:
+def _dropping(checkpoint: Checkpoint, unsent: Unsent, choice: Choice) -> tuple[tuple[str, ...], str, str]:
     them, drop = ("it", "Drop it") if unsent.is_one else ("them", "Drop them")
     is_possible = checkpoint.is_possible(Choice.REQUEST_CHANGES)
     sends = f"; {SPECS[Choice.REQUEST_CHANGES].digit} sends {them}" if is_possible else ""
-    return (f"Careful: {unsent}{sends}.",), f"{drop}?", drop
+    label = next((spec.label for spec in checkpoint.offers() if spec.choice is choice), SPECS[choice].label)
+    return (f"Careful: {unsent}{sends}.",), f"{drop}?", f"{drop}: {label[:1].lower()}{label[1:]}"
 
 
 def no_diff_text(reason: str) -> str:

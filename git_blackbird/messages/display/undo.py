@@ -1,27 +1,30 @@
 """What an undo or a redo has done or would do, for people."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.views.undo import UndoResult
 
 
-def undo_result_lines(result: UndoResult) -> Iterator[str]:
-    """Say what was taken back or brought back, what stays, and how to turn that round."""
+def undo_result_lines(result: UndoResult, named: Callable[[TaskCommand], str] = str) -> Iterator[str]:
+    """Say what was taken back or brought back, what stays, and how to turn that round.
+
+    ``named`` says how an interface names a command.
+    """
     yield from _what(result)
     task_id = result.task.id
     if result.commit is not None:
         yield f"committed as {result.commit[:12]}"
     if not result.is_whole:
         again = task_command("redo" if result.is_redo else "undo", task_id)
-        yield f"this is half done; once nothing is in the way, this completes it: {again}"
+        yield f"this is half done; once nothing is in the way, this completes it: {named(again)}"
     if not result.is_dry_run:
         other_way = task_command("undo" if result.is_redo else "redo", task_id)
-        yield f"to turn that round: {other_way}"
+        yield f"to turn that round: {named(other_way)}"
 
 
 def _what(result: UndoResult) -> Iterator[str]:

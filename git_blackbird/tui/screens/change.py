@@ -237,10 +237,15 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         file = self._marked_file()
         if file is None:
             return
+        if self._is_diff_shown and not self._marks.is_read(file) and self._diff.unfold_generated():
+            self._key_line.say("it was folded: m again marks it as read")
+            return
         is_read = self._marks.toggle_read(file)
         self._files.show_marks()
         if is_read and self._is_diff_shown:
             self._diff.view.action_file(1)
+            # At once: the next key is meant for that file.
+            self._files.follow(self._diff.file)
 
     def action_zoom(self) -> None:
         """Give the room of the files and the facts to what is shown, or give it back."""

@@ -88,12 +88,28 @@ class ChoiceModal(Modal[T], Generic[T]):
         self.dismiss_once(self._items[event.option_index].value)
 
 
-class ConfirmModal(ChoiceModal[bool]):
-    """Asks what a dialogue wants confirmed, with the cursor on no."""
+class ConfirmModal(ScrollsText, ChoiceModal[bool]):
+    """Asks what a dialogue wants confirmed, with the cursor on no; the remarks scroll above the question."""
+
+    BINDINGS: ClassVar[list[BindingType]] = SCROLL_BINDINGS
 
     def __init__(self, step: Confirm) -> None:
         items = [ChoiceItem(False, step.no), ChoiceItem(True, step.yes)]
-        super().__init__("\n".join((*step.remarks, step.question)), items)
+        super().__init__(step.question, items)
+        self._remarks = "\n".join(step.remarks)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes=self._box):
+            if self._remarks:
+                with VerticalScroll(classes="remarks", can_focus=False):
+                    yield Static(self._remarks, classes="title", markup=False)
+            yield Static(self._title, classes="title", markup=False)
+            yield from self.compose_body()
+            yield Static(self._keys, classes="keys", markup=False)
+
+    @property
+    def read_widget(self) -> VerticalScroll:
+        return self.query_one(VerticalScroll)
 
 
 class HelpScreen(Modal[None]):

@@ -189,7 +189,8 @@ def test_what_is_not_sent_is_dropped_only_where_that_is_confirmed(
 ) -> None:
     shown = replace(SHOWN, other_branch=OtherBranch("main", "side"))
     step = next_step(shown, Choice.APPROVE_CONTINUE, unsent)
-    assert step == Confirm((remark,), f"{yes}?", yes, then=next_step(shown, Choice.APPROVE_CONTINUE, NOTHING))  # type: ignore[arg-type]
+    then = next_step(shown, Choice.APPROVE_CONTINUE, NOTHING)
+    assert step == Confirm((remark,), f"{yes}?", f"{yes}: approve and continue", then=then)  # type: ignore[arg-type]
     assert next_step(shown, Choice.VIEW_DIFF, unsent) == ShowDiff(TREES)
     assert isinstance(next_step(shown, Choice.REQUEST_CHANGES, unsent), WriteRequest)
     blocked = next_step(replace(SHOWN, request_blocked_reason="gone"), Choice.REJECT, unsent)

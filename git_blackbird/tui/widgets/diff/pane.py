@@ -255,6 +255,14 @@ class DiffPane(Vertical):
         """Move the cursor to the header of a file; return whether it is in the diff."""
         return self._view.go_to_file(path)
 
+    def unfold_generated(self) -> bool:
+        """Unfold the file under the cursor if it is generated and folded; return whether it was."""
+        row = self._view.row
+        is_folded = row is not None and row.file in self._generated & self._view.folded
+        if row is not None and is_folded:
+            self._view.fold(self._view.folded - {row.file})
+        return is_folded
+
     def go_to_finding(self, issue: Finding | MinorIssue) -> None:
         """Move the cursor to the line under which a finding is shown."""
         if self.shown:
