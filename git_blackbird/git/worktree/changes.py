@@ -47,13 +47,14 @@ def files_before(repo: Repository, pair: Trees, began: int, now: int) -> frozens
     """Return the added files of a change that were in the worktree already when it ``began``.
 
     They were ignored then, or in a repository of their own. Times are nanoseconds; nothing is known where
-    the file system has another clock. Call this right after the later snapshot.
+    the file system has another clock, or that clock was set back since. Call this right after the later
+    snapshot.
     """
     try:
         behind = now - repo.private_dir.stat().st_ctime_ns
     except OSError:
         return frozenset()
-    if not -_SKEW_NANOSECONDS < behind < _SKEW_NANOSECONDS:
+    if began > now or not -_SKEW_NANOSECONDS < behind < _SKEW_NANOSECONDS:
         return frozenset()
     trees, found = TreeStore(repo), set[bytes]()
     for path in trees.changed_paths(*pair):

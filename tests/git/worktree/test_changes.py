@@ -2,6 +2,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pexpect
@@ -14,6 +15,7 @@ from git_blackbird.git.worktree.changes import (
     diff_args,
     diff_text,
     entry,
+    files_before,
     path_differs,
     show_diff,
 )
@@ -93,6 +95,17 @@ def test_differs_names_paths_of_the_change_that_moved_on(repo: Path) -> None:
     write(repo, {"edited": "3", "deleted": "back", "dir": "file", "other": "mine"})
     (repo / "added").unlink()
     assert path_differs(found(repo), tree_of(repo), pair) == ("added", "deleted", "dir/new", "edited")
+
+
+def test_no_file_was_there_before_a_run_that_begins_later_than_now(repo: Path) -> None:
+    commit(repo, {"old": "1"})
+    base = tree_of(repo)
+    write(repo, {"new": "1"})
+    pair, here, began = change_after(repo, base), found(repo), time.time_ns() + 10**12
+    here.private_dir.mkdir(exist_ok=True)
+    # Its time is that of the file system's clock.
+    (here.private_dir / "now").touch()
+    assert files_before(here, pair, began, time.time_ns()) == frozenset()
 
 
 def test_the_whole_diff_is_a_plain_patch(repo: Path) -> None:
