@@ -15,6 +15,7 @@ from git_blackbird.tui.widgets.diff.painter import find_matches
 from git_blackbird.tui.widgets.diff.rows import LEAST_SPLIT_COLUMNS, DiffRows
 
 _SHIFT_COLUMNS = 8
+_FEW_ROWS = 4
 _PLACES = {ADDED: "added", REMOVED: "removed", CONTEXT: "unchanged"}
 _IN_NAMES = "in file names"
 NO_NOTES = "no comments and no findings here"
@@ -287,7 +288,9 @@ class DiffView(DiffRows):
     def _go_to_with_context(self, line: int) -> None:
         """Go to a line, and show the lines around it as well."""
         self.go_to(line)
-        self.scroll_to_row(self.cursor - self.size.height // 3)
+        # Of few rows, those below it are needed for what stands under the line.
+        above = self.size.height // 3 if self.size.height > _FEW_ROWS else 0
+        self.scroll_to_row(self.cursor - above)
         self.keep_in_view()
 
     def action_note(self, direction: int) -> None:
