@@ -1,6 +1,6 @@
 """What is pressed without care approves, starts, stops and discards nothing that the screen did not name.
 
-In a real terminal, at four sizes. Keys that come in one go stand for a key that is held and for a paste.
+In a real terminal, at two sizes, or four with BLACKBIRD_EVERY_STEP. Keys that come in one go stand for a key that is held and for a paste.
 """
 
 import re
@@ -22,6 +22,7 @@ from git_blackbird.model.run.findings import (
 )
 from git_blackbird.model.run.parts import Own, Reviewed
 from git_blackbird.model.run.states import DecisionState, RunStatus
+from tests.controller.killing import EVERY_STEP
 from tests.controller.support import (
     APPROVE,
     REJECT,
@@ -42,6 +43,8 @@ from tests.tui.tmux import PATIENCE_SECONDS, Tmux
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux here")
 
 SIZES = (60, 20), (80, 24), (100, 30), (200, 60)
+# Sizes alternate between keys one by one and keys in one go; BLACKBIRD_EVERY_STEP takes all.
+TURNS = range(len(SIZES)) if EVERY_STEP else (0, 3)
 MANY = 60
 LONG = "\\n".join(f"line {number}" for number in range(MANY + 20))
 TAKES_KEYS = "esc leaves it"
@@ -415,7 +418,7 @@ def others_go_on_and_quitting_asks(hand: Hand, turn: int) -> None:
     assert [run.status for run in runs_of(hand.repo, "t3")] == [RunStatus.PAUSED]
 
 
-@pytest.mark.parametrize("turn", range(4), ids=[f"{columns}x{lines}" for columns, lines in SIZES])
+@pytest.mark.parametrize("turn", TURNS, ids=["x".join(map(str, SIZES[turn])) for turn in TURNS])
 def test_careless_keys(careless: Path, tmux: Tmux, turn: int) -> None:
     hand = Hand(careless, tmux)
     tmux.open(careless)
