@@ -1,6 +1,7 @@
 """What is pressed without care approves, starts, stops and discards nothing that the screen did not name.
 
-In a real terminal, at two sizes, or four with BLACKBIRD_EVERY_STEP. Keys that come in one go stand for a key that is held and for a paste.
+In a real terminal, at two sizes, or four with BLACKBIRD_EVERY_STEP. Keys that come in one go stand for a key
+that is held and for a paste.
 """
 
 import re
