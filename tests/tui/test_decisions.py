@@ -348,6 +348,10 @@ def test_keys_that_come_fast_mark_one_file_each(planned: Path) -> None:
             # As from a terminal that sent all of them at once.
             app.post_message(Key("m", "m"))
         await see(app, pilot, "4 of 6 read", "file 5 of 6")
+        await pilot.press("left_square_bracket", "left_square_bracket", "m")
+        await see(app, pilot, "3 of 6 read", "file 3 of 6")
+        await pilot.press("left_square_bracket", "m", "m")
+        await see(app, pilot, "3 of 6 read", "file 3 of 6")
 
     drive(planned, session, (140, 40))
 

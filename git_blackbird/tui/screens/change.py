@@ -233,7 +233,7 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
             self.set_focus(self._diff.view if self._is_diff_shown else self._overview)
 
     def action_mark_read(self) -> None:
-        """Mark the file, and go on to the next one."""
+        """Mark the file, and go on to the next one that is not read."""
         file = self._marked_file()
         if file is None:
             return
@@ -243,7 +243,10 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         is_read = self._marks.toggle_read(file)
         self._files.show_marks()
         if is_read and self._is_diff_shown:
-            self._diff.view.action_file(1)
+            later = self._diff.shown[self._diff.shown.index(file) + 1 :]
+            unread = next((one for one in later if not self._marks.is_read(one)), None)
+            if unread is not None:
+                self._diff.go_to_file(unread.path)
             # At once: the next key is meant for that file.
             self._files.follow(self._diff.file)
 

@@ -15,7 +15,7 @@ from git_blackbird.tui.widgets.file_list import FileList, FileSearch
 from git_blackbird.tui.widgets.overview_pane import OverviewPane
 from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS
 
-_READ_KEY = "Mark the file as read and go on to the next; on a read file, take the mark away"
+_READ_KEY = "Mark the file as read and go on to the next unread; on a read file, take the mark away"
 REVIEW_BINDINGS: list[BindingType] = [
     *SCROLL_BINDINGS,
     Binding("v", "diff", "Go to the diff", show=False),
