@@ -124,10 +124,11 @@ def _while_printing(bench: Bench, repo: Path, kind: str) -> Row:
             shown.wait_for(b"x Run")
             shown.drain()
             before = forget_peak(shown.pid)
+            shown.press(b"x", b"starts it")
             if rounds:
-                shown.press(b"x", b"starting")
+                shown.press(b"\r", b"starting")
             else:
-                shown.press(b"x", b"Start the agent")
+                shown.press(b"\r", b"Start the agent")
                 time.sleep(_IGNORED_SECONDS)
                 shown.press(b"2\r", b"starting")
             rounds.append(list(_up_and_down_until(shown, b"completed")))
