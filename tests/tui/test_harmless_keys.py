@@ -45,6 +45,19 @@ def asks(app: BlackbirdApp, screen: type[object]) -> bool:
     return isinstance(app.screen, screen)
 
 
+def test_a_question_without_remarks_has_nothing_to_scroll(planned: Path) -> None:
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("w")
+        await see(app, pilot, "1. Leave it")
+        await pilot.press("pagedown", "pageup", "ctrl+end", "ctrl+home")
+        await see(app, pilot, "1. Leave it")
+        await pilot.press("escape")
+
+    drive(planned, session)
+
+
 @pytest.mark.parametrize("key", ["escape", "q"])
 @pytest.mark.parametrize("prompt", ["write a.txt one", "ask db Which? | one | two"])
 def test_who_leaves_a_decision_or_question_stops_nobody(planned: Path, key: str, prompt: str) -> None:

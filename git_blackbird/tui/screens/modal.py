@@ -39,9 +39,13 @@ class Modal(ModalScreen[T | None], Generic[T]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes=self._box):
-            yield Static(self._title, classes="title", markup=False)
+            yield from self.compose_head()
             yield from self.compose_body()
             yield Static(self._keys, classes="keys", markup=False)
+
+    def compose_head(self) -> ComposeResult:
+        """Yield the title, and what is above it."""
+        yield Static(self._title, classes="title", markup=False)
 
     def compose_body(self) -> ComposeResult:
         """Yield what is between the title and the keys."""
@@ -88,24 +92,19 @@ class ChoiceModal(Modal[T], Generic[T]):
         self.dismiss_once(self._items[event.option_index].value)
 
 
-class ConfirmModal(ScrollsText, ChoiceModal[bool]):
+class ConfirmModal(ScrollingModal[bool], ChoiceModal[bool]):
     """Asks what a dialogue wants confirmed, with the cursor on no; the remarks scroll above the question."""
-
-    BINDINGS: ClassVar[list[BindingType]] = SCROLL_BINDINGS
 
     def __init__(self, step: Confirm) -> None:
         items = [ChoiceItem(False, step.no), ChoiceItem(True, step.yes)]
         super().__init__(step.question, items)
         self._remarks = "\n".join(step.remarks)
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes=self._box):
-            if self._remarks:
-                with VerticalScroll(classes="remarks", can_focus=False):
-                    yield Static(self._remarks, classes="title", markup=False)
-            yield Static(self._title, classes="title", markup=False)
-            yield from self.compose_body()
-            yield Static(self._keys, classes="keys", markup=False)
+    def compose_head(self) -> ComposeResult:
+        with VerticalScroll(classes="remarks", can_focus=False) as remarks:
+            remarks.display = bool(self._remarks)
+            yield Static(self._remarks, classes="title", markup=False)
+        yield from super().compose_head()
 
     @property
     def read_widget(self) -> VerticalScroll:
