@@ -30,7 +30,6 @@ from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.themes import ThemedApp
 from git_blackbird.tui.waiting import WaitingQuestions
-from git_blackbird.tui.widgets.diff.pane import DiffPane
 from git_blackbird.tui.widgets.diff.rows import DiffOptions
 from git_blackbird.tui.widgets.file_list import ReviewMarks
 
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from git_blackbird.controller.core.drafts import Drafts
     from git_blackbird.controller.core.ui import UserInterface
     from git_blackbird.controller.engine.loop import Join
+    from git_blackbird.tui.widgets.diff.pane import DiffPane
     from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 
 T = TypeVar("T")
@@ -189,7 +189,7 @@ class AppContext(ThemedApp, InputGuard):
             raise RequestError("there is no terminal for an editor")
         return self._driver.lend_terminal()
 
-    def on_diff_pane_edit_wanted(self, event: DiffPane.EditWanted) -> None:
+    def on_diff_pane_edit_wanted(self, event: "DiffPane.EditWanted") -> None:
         """Give the terminal to the editor; nothing else happens on the screen meanwhile."""
         from git_blackbird.controller.core.editing import edit_at, require_file
 
