@@ -131,12 +131,12 @@ class Commands:
         return await self._app.ask(ConfirmModal(Confirm((), f"{about}{lost}", action, "Leave it"))) is True
 
     def _superseded(self, task: Task) -> str:
-        """Say that a run which waits for a person is superseded; "" if none waits."""
+        """Return the remark that a waiting run will be superseded; "" if none waits for a person."""
         return "; that run will be superseded" if self._waiting_run(task) else ""
 
     def _pending(self, task: Task) -> PendingItem | None:
         state = self._app.view_state
-        return None if state is None else state.view(task).pending
+        return None if state is None else state.pending(task.id)
 
     def _waiting_run(self, task: Task) -> str | None:
         """Return what a run of the task waits for; None if no run waits."""
@@ -225,7 +225,7 @@ class Commands:
 
     def _show_moved(self, result: UndoResult) -> None:
         lines = (*undo_result_lines(result, self._app.keys.in_keys), *result.warnings)
-        is_good = result.is_whole and not result.kept and not any(result.warnings)
+        is_good = result.is_whole and not any(result.remarks)
         self._app.log_and_notify("\n".join(lines), is_good=is_good)
 
     async def send_message(self, task: Task) -> None:

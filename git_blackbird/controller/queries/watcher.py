@@ -43,6 +43,10 @@ class ViewState(NamedTuple):
         """The plan."""
         return self.state.plan
 
+    def pending(self, task_id: TaskId) -> PendingItem | None:
+        """Return what a person owes a task; None if nothing."""
+        return next((one for one in self.overview.pending if one.task.id == task_id), None)
+
     def view(self, task: Task) -> TaskView:
         """Show one task of it."""
         return view_in(self.state, task, self.overview.pending, self.overview.unreviewed)

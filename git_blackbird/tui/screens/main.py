@@ -131,10 +131,10 @@ class MainScreen(Screen[None]):
     def is_question(self, item: AttentionItem) -> bool:
         """Whether an agent waits for answers, and can go on with them now."""
         state = self.view_state
-        task = None if state is None else state.plan.tasks.get(item.task_id)
-        pending = None if state is None or task is None else state.view(task).pending
-        is_asked = pending is not None and pending.kind is PendingKind.ANSWERS
-        return is_asked and state is not None and state.overview.locked_by is None
+        if state is None or state.overview.locked_by is not None:
+            return False
+        pending = state.pending(item.task_id)
+        return pending is not None and pending.kind is PendingKind.ANSWERS
 
     def on_mount(self) -> None:
         self.plan_tree.focus()
