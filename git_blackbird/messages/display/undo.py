@@ -16,15 +16,14 @@ def undo_result_lines(result: UndoResult, named: Callable[[TaskCommand], str] = 
     ``named`` says how an interface names a command.
     """
     yield from _what(result)
-    task_id = result.task.id
+    same, other = ("redo", "undo") if result.is_redo else ("undo", "redo")
     if result.commit is not None:
         yield f"committed as {result.commit[:12]}"
     if not result.is_whole:
-        again = task_command("redo" if result.is_redo else "undo", task_id)
-        yield f"this is half done; once nothing is in the way, this completes it: {named(again)}"
+        again = named(task_command(same, result.task.id))
+        yield f"this is half done; once nothing is in the way, this completes it: {again}"
     if not result.is_dry_run:
-        other_way = task_command("undo" if result.is_redo else "redo", task_id)
-        yield f"to turn that round: {named(other_way)}"
+        yield f"to turn that round: {named(task_command(other, result.task.id))}"
 
 
 def _what(result: UndoResult) -> Iterator[str]:
@@ -44,9 +43,7 @@ def _what(result: UndoResult) -> Iterator[str]:
 def confirm_undo(preview: UndoResult) -> Confirm:
     """Ask whether to do what a dry run has found."""
     task_id = clean_line(preview.task.id)
+    question, yes = f"Take the change of {task_id} out of your files?", "Take it back"
     if preview.is_redo:
-        return Confirm(
-            tuple(_what(preview)), f"Bring back the change of {task_id}?", "Bring it back", "Leave it"
-        )
-    question = f"Take the change of {task_id} out of your files?"
-    return Confirm(tuple(_what(preview)), question, "Take it back", "Leave it")
+        question, yes = f"Bring back the change of {task_id}?", "Bring it back"
+    return Confirm(tuple(_what(preview)), question, yes, "Leave it")
