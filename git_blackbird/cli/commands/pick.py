@@ -18,7 +18,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import Due, due_of
 from git_blackbird.model.plan.graph import is_ready
-from git_blackbird.model.plan.label import task_label
+from git_blackbird.model.plan.label import state_label
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState
@@ -46,7 +46,7 @@ def pick(call: CommandContext) -> ExitCode:
 def _tasks(state: PlanState) -> Iterator[questionary.Choice]:
     stopped = stopped_tasks(state)
     for depth, task in state.plan.walk():
-        word = task_label(state.plan, task, stopped)
+        word = state_label(state.plan, task, stopped)
         yield questionary.Choice(f"{'  ' * depth}{task.id}  {clean_line(task.title)}  [{word}]", task.id)
 
 

@@ -18,7 +18,7 @@ from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import agent_words
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import gc_paused
-from git_blackbird.model.plan.label import task_label
+from git_blackbird.model.plan.label import state_label
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.provenance import elsewhere_lines
@@ -106,7 +106,7 @@ def list_command(
         if tree
         else [(0, task) for _, task in plan.walk() if wanted.admits(plan, task)]
     )
-    listed = [(depth, task, task_label(plan, task, wanted.stopped)) for depth, task in rows]
+    listed = [(depth, task, state_label(plan, task, wanted.stopped)) for depth, task in rows]
     fields = [("  " * depth + task.id, label_cell(word), _title(task)) for depth, task, word in listed]
     empty = "no tasks" if which in {None, "all"} else f"no {which} tasks"
     if plan.tasks and which is None and status_name is None:

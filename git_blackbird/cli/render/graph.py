@@ -6,7 +6,7 @@ from git_blackbird.cli.render.plan_picture import draw_plan
 from git_blackbird.cli.render.svg import STATUS_CLASSES, STATUS_COLORS, standalone
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.plan.label import task_label
+from git_blackbird.model.plan.label import state_label
 from git_blackbird.model.plan.layers import LayeredGraph, layered_graph
 from git_blackbird.model.plan.plan import Plan
 
@@ -31,7 +31,7 @@ def _mermaid(plan: Plan, graph: LayeredGraph) -> Iterator[str]:
     yield "flowchart LR"
     for task_id, name in names.items():
         task = plan.tasks[task_id]
-        said = "<br>".join(map(_mermaid_text, (task_id, task.title, task_label(plan, task))))
+        said = "<br>".join(map(_mermaid_text, (task_id, task.title, state_label(plan, task))))
         yield f'  {name}["{said}"]:::{STATUS_CLASSES[task.status]}'
     yield from (f"  {names[first]} --> {names[then]}" for first, then in graph.edges)
     for kind in sorted(set(STATUS_CLASSES.values())):
@@ -54,7 +54,7 @@ def _dot(plan: Plan, graph: LayeredGraph) -> Iterator[str]:
     for task_id, name in names.items():
         task = plan.tasks[task_id]
         color, _ = STATUS_COLORS.get(STATUS_CLASSES[task.status], STATUS_COLORS["todo"])
-        said = "\\n".join(map(_dot_text, (task_id, task.title, task_label(plan, task))))
+        said = "\\n".join(map(_dot_text, (task_id, task.title, state_label(plan, task))))
         yield f'  {name} [label="{said}", color="{color}"];'
     yield from (f"  {names[first]} -> {names[then]};" for first, then in graph.edges)
     yield "}"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from git_blackbird.cli.render.svg import STATUS_CLASSES, box, escape, fitted, label, picture
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.plan.label import task_label
+from git_blackbird.model.plan.label import state_label
 from git_blackbird.model.plan.layers import Edge, LayeredGraph
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
@@ -92,7 +92,7 @@ def _curve(start: _Point, end: _Point) -> str:
 
 
 def _node(plan: Plan, task: Task, place: _Point) -> Iterator[str]:
-    kind, word = STATUS_CLASSES[task.status], task_label(plan, task)
+    kind, word = STATUS_CLASSES[task.status], state_label(plan, task)
     tip = f"{escape(task.id)} ({word}): {escape(task.title)}"
     yield f"<g><title>{tip}</title>"
     yield box(place.x, place.y, _WIDTH, _HEIGHT, f"node {kind}" + ("" if task.is_leaf else " parent"))

@@ -26,7 +26,7 @@ from git_blackbird.model.change.stages import (
 from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness
-from git_blackbird.model.plan.label import NONE_STOPPED, task_label
+from git_blackbird.model.plan.label import NONE_STOPPED, state_label
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import (
@@ -293,9 +293,9 @@ class Filter(NamedTuple):
         if self.status is not None:
             return task.status == self.status
         if self.only_ready:
-            return task_label(plan, task, self.stopped) == "READY"
+            return state_label(plan, task, self.stopped) == "READY"
         if self.only_blocked:
-            return task.is_leaf and task_label(plan, task, self.stopped) == "BLOCKED"
+            return task.is_leaf and state_label(plan, task, self.stopped) == "BLOCKED"
         return self.everything or (task.is_leaf and not task.is_over)
 
 
@@ -367,7 +367,7 @@ def view_in(
     after, before = dependents(plan, task.id), tuple(plan.tasks[dep] for dep in task.deps)
     return TaskView(
         task,
-        task_label(plan, task) if not is_ready(plan, task) or may_start(state, task) else "BLOCKED",
+        state_label(plan, task) if not is_ready(plan, task) or may_start(state, task) else "BLOCKED",
         full_readiness(state, task),
         after,
         before,
@@ -378,5 +378,5 @@ def view_in(
         _to_review(state, task),
         history.faults,
         skipped_children(plan.tasks, task),
-        labels={other.id: task_label(plan, other) for other in (*before, *after)},
+        labels={other.id: state_label(plan, other) for other in (*before, *after)},
     )

@@ -8,7 +8,7 @@ from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.graph import unmet_deps
-from git_blackbird.model.plan.label import task_label
+from git_blackbird.model.plan.label import state_label
 from git_blackbird.model.plan.plan import Plan, Task
 
 _MOST_LINES = 200
@@ -34,7 +34,7 @@ class PlanGraph:
         """Write what comes before a task and what comes after it, each with all that follows, indented."""
         plan = self.plan
         yield StyledLine(f"{clean_line(task.id)}  {clean_line(task.title)}", Style.HEADING)
-        yield StyledLine(f"  {task_label(plan, task)}", Style.FAINT)
+        yield StyledLine(f"  {state_label(plan, task)}", Style.FAINT)
         yield from _part("Comes after", plan, list(_walk(task, lambda one: _before(plan, one))), "nothing")
         yield from _part("Unblocks", plan, list(_walk(task, self._after.of)), "nothing")
 
@@ -87,7 +87,7 @@ def _part(title: str, plan: Plan, steps: list[_Step], nothing: str) -> Iterator[
 def _line(plan: Plan, step: _Step) -> StyledLine:
     task = step.task
     waits = () if task.is_over else unmet_deps(plan, task)
-    word = task_label(plan, task) + (f", waits for {len(waits)}" if waits else "")
+    word = state_label(plan, task) + (f", waits for {len(waits)}" if waits else "")
     again = " (see above)" if step.is_again else ""
     text = f"  {' ' * _INDENT * step.depth}{clean_line(task.id)}  {clean_line(task.title)}: {word}{again}"
     return StyledLine(text, Style.FAINT if task.is_over or step.is_again else Style.PLAIN)

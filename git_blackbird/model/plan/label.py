@@ -8,7 +8,7 @@ from git_blackbird.model.plan.status import Status
 NONE_STOPPED: frozenset[TaskId] = frozenset()
 
 
-def task_label(plan: Plan, task: Task, stopped: frozenset[TaskId] = NONE_STOPPED) -> str:
+def state_label(plan: Plan, task: Task, stopped: frozenset[TaskId] = NONE_STOPPED) -> str:
     """Return the label of a task, as in the Go program's list.
 
     ``stopped`` are ready tasks that may not start.

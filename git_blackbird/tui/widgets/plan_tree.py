@@ -20,7 +20,7 @@ from git_blackbird.controller.queries.status import Filter, tree_of_tasks
 from git_blackbird.messages.display.quantities import render_cost, render_duration
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.plan.label import NONE_STOPPED, task_label
+from git_blackbird.model.plan.label import NONE_STOPPED, state_label
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.tui.widgets.status_line import Narrowed
@@ -300,7 +300,7 @@ class PlanTree(ScrollView, can_focus=True):
     def _segments(self, row: Row, width: int) -> Iterator[Segment]:
         depth, task = row
         title_style = _PARENT if task.children else None
-        word = task_label(self._plan, task, self._stopped)
+        word = state_label(self._plan, task, self._stopped)
         figures = self._figures(task) if self._spent and width >= _FIGURES_FROM else ""
         # Figures stand below each other, and so do the labels after them; else a title has what there is.
         columns = _LABEL_COLUMNS if figures else len(word)
