@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from git_blackbird.controller.core.editing import failed_editor
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.config import edit_file, editor_command
@@ -113,10 +114,8 @@ class Draft:
         code = edit_file(workspace.repo, editor, self._file.prepare())
         self._text = self._saved = self._file.load()
         if code != 0:
-            raise RequestError(
-                f"there was a problem with the editor '{editor}' (exit status {code})",
-                hint=f"what it has saved is kept in {self.path}" if self._text.strip() else None,
-            )
+            kept = f"what it has saved is kept in {self.path}" if self._text.strip() else None
+            raise failed_editor(editor, code, kept)
 
 
 class SavedComments(Record):

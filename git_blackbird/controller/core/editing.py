@@ -31,4 +31,9 @@ def edit_at(workspace: Workspace, file: Path, line: int) -> None:
     editor = editor_command(workspace.repo)
     code = edit_file(workspace.repo, editor, file, line)
     if code != 0:
-        raise RequestError(f"there was a problem with the editor '{editor}' (exit status {code})")
+        raise failed_editor(editor, code)
+
+
+def failed_editor(editor: str, code: int, hint: str | None = None) -> RequestError:
+    """Return the error of an editor that ended with an exit status other than 0."""
+    return RequestError(f"there was a problem with the editor '{editor}' (exit status {code})", hint=hint)

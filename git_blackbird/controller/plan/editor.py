@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from git_blackbird.controller.core.editing import failed_editor
 from git_blackbird.controller.core.guards import require_not_busy
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.plan.edit import named_parent
@@ -281,10 +282,8 @@ class _Session:
         text = _load(self._draft)
         untouched = text == self._offer.text
         if code != 0:
-            error = RequestError(
-                f"there was a problem with the editor '{self._editor}' (exit status {code})",
-                hint="nothing was changed\n`git config core.editor EDITOR` chooses another",
-            )
+            hint = "nothing was changed\n`git config core.editor EDITOR` chooses another"
+            error = failed_editor(self._editor, code, hint)
             raise self._kept_draft_error(error, worthless=untouched and self._offer.is_new)
         if text is None:
             raise RequestError("the editor left no file behind", hint="nothing was changed")
