@@ -81,6 +81,20 @@ def test_the_process_that_makes_commits_is_light(planned: Path) -> None:
     assert libraries & HEAVY == set()
 
 
+def test_the_screen_starts_without_what_shows_diffs(planned: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys, git_blackbird.tui.app; print(*sys.modules)"],
+        cwd=planned,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    modules = done.stdout.split()
+    assert "git_blackbird.tui.screens.main" in modules
+    assert not {"pygit2", "git_blackbird.tui.widgets.diff.pane"} & {*modules}
+
+
 def test_the_hook_is_light(planned: Path) -> None:
     said, libraries = loaded(planned, *HOOK)
     assert said == ""

@@ -195,7 +195,7 @@ def attention_items(overview: StatusReport) -> Iterator[AttentionItem]:
 
 
 def _closing_text(one: LiveRun) -> str:
-    """Say what the next execute does with a run whose process no command follows."""
+    """Return what the next execute does with a run whose process no command follows."""
     return f"execute {'stops its agent and ' if one.alive else ''}{_CLOSES}"
 
 

@@ -11,7 +11,7 @@ from git_blackbird.model.views.undo import UndoResult
 
 
 def undo_result_lines(result: UndoResult, named: Callable[[TaskCommand], str] = str) -> Iterator[str]:
-    """Say what was taken back or brought back, what stays, and how to turn that round.
+    """Yield what was taken back or brought back, what stays, and how to turn that round.
 
     ``named`` says how an interface names a command.
     """

@@ -186,7 +186,7 @@ class Patch:
 
 
 def _endings(marks: str, lines: Sequence[str]) -> str:
-    """Say how the lines of a file end if not all do with LF; one without an end does not count."""
+    """Return how the lines of a file end, "" if all end with LF; one without an end does not count."""
     ends: dict[str, set[bool]] = {ADDED: set(), REMOVED: set(), CONTEXT: set()}
     for index, mark in enumerate(marks):
         if mark in ends and not marks.startswith(NO_NEWLINE, index + 1):
