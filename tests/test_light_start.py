@@ -64,6 +64,7 @@ def test_help_is_light(planned: Path, option: str) -> None:
     assert libraries & HEAVY == set()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("line", COMPLETED)
 def test_completion_is_light(planned: Path, line: str) -> None:
     variables = {

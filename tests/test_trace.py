@@ -85,6 +85,7 @@ def test_it_goes_to_standard_error(planned: Path, value: str) -> None:
     assert ("command", "list") in events(done.stderr)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("value", ["", "0", "false", "False"])
 def test_without_it_nothing_is_said(planned: Path, value: str) -> None:
     assert call(planned, "list", BLACKBIRD_TRACE=value).stderr == ""

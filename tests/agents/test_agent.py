@@ -126,6 +126,7 @@ def test_it_commits(stage: Stage) -> None:
     )
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", ["../out", "/tmp/out", "link/out", ".git/config", "."])
 @pytest.mark.parametrize("line", ["write {} text", "append {} text", "delete {}", "answered x {}"])
 def test_it_stays_in_its_worktree(stage: Stage, line: str, path: str) -> None:

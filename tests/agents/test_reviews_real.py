@@ -196,6 +196,7 @@ CLAUDE_SETTINGS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("place", ["main", "linked"])
 def test_what_the_repository_tells_its_agents_is_not_told_to_a_reviewer(
     model: StandIn, stage: Stage, agent: Agent, config: Path, tmp_path: Path, place: str

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.records import fact
+from tests.sampling import EVERY_STEP
 from tests.support import commit, git, write
 from tests.trial.program import Trial
 
@@ -16,7 +17,7 @@ FEATURES = {
     "fsmonitor": {"core.fsmonitor": "true"},
     "sparse": {"core.sparseCheckout": "true", "core.sparseCheckoutCone": "true"},
 }
-SIZES = range(1, len(FEATURES) + 1) if os.environ.get("BLACKBIRD_EVERY_STEP") else (1, len(FEATURES))
+SIZES = range(1, len(FEATURES) + 1) if EVERY_STEP else (1, len(FEATURES))
 COMBINATIONS = [names for size in SIZES for names in itertools.combinations(FEATURES, size)]
 AGENT = "cat >/dev/null; echo changed >kept/f1; echo new >kept/new"
 

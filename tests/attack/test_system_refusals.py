@@ -18,6 +18,7 @@ import pytest
 
 from tests import preloaded
 from tests.preloaded import PROGRAM
+from tests.sampling import EVERY_STEP
 from tests.support import commit, git
 from tests.trial.program import PATIENCE_SECONDS, ROOT, Trial
 
@@ -29,7 +30,6 @@ NO_LOCKS_HINT = (
     "hint: this file system gives no locks; mount it with them (NFS without its lock service: "
     "`local_lock=flock`), or move the repository to one that has them"
 )
-EVERY_STEP = bool(os.environ.get("BLACKBIRD_EVERY_STEP"))
 
 
 @dataclass

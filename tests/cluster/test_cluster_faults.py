@@ -152,6 +152,7 @@ def test_a_set_up_that_fails_on_a_worker_stops_no_other_task(
     trial.expect(0, "execute", "--no-input")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("args", "reason"),
     [
@@ -226,6 +227,7 @@ def test_a_file_for_tls_that_is_missing_is_named(repo: Path) -> None:
         assert "ca.pem, which does not exist" in said
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("address", "reason"),
     [
@@ -301,6 +303,7 @@ def test_a_remote_that_deletes_nothing_ends_no_call(trial: Trial, machines: Mach
     assert said.count("references of ended runs stay on the remote") == 1
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("brought", ["a blob", "a commit of nobody's", "a wrong signature"])
 def test_an_end_that_is_not_its_workers_concerns_its_run_alone(
     trial: Trial, machines: Machines, tmp_path: Path, brought: str

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from tests.sampling import EVERY_STEP
+
 T = TypeVar("T")
-# What the suite takes of the steps, read before the tests are sealed: each walk begins with the first.
-EVERY_STEP = bool(os.environ.get("BLACKBIRD_EVERY_STEP"))
+# What the suite takes of the steps: each walk begins with the first.
 STRIDE = 1 if EVERY_STEP else 24
 # Into how many tests the cases of a generator are split, for several processes.
 SHARDS = 4 if EVERY_STEP else 1

@@ -22,10 +22,10 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.views.checkpoint import Checkpoint
-from tests.controller.killing import EVERY_STEP
 from tests.controller.support import APPROVE, Person, execute, open_at, run_to_stop
 from tests.crash.running import Ended, run, step_like, strike
 from tests.crash.scenes import SCENES, Scene, ours
+from tests.sampling import EVERY_STEP
 from tests.support import git
 
 SHARES = 4
@@ -252,6 +252,7 @@ def chosen(steps: tuple[str, ...], name: str, kind: str, share: int | None) -> r
     return range(first, first + 1)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("name", "kind", "share"), list(every_case()))
 def test_struck(name: str, kind: str, share: int | None, tmp_path: Path) -> None:
     scene = SCENES[name]

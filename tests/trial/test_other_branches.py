@@ -36,6 +36,7 @@ def recorded(trial: Trial) -> list[str]:
 MINE = {".gitignore": ".blackbird\nblackbird.plan.json\n", "x": "1\nmine\n", "untracked": "mine\n"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "there",
     [

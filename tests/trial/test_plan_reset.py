@@ -51,6 +51,7 @@ def require_healed(trial: Trial, plan: bytes) -> None:
     assert {name: trial.records(name) for name in "pab"} == records
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "taken_back", [("stash",), ("reset", "--hard"), ("checkout", "--", PLAN), ("restore", PLAN)], ids=" ".join
 )

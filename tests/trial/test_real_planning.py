@@ -40,6 +40,7 @@ def tasks(trial: Trial) -> list[tuple[str, str | None, tuple[str, ...]]]:
     return [(task.id, task.parent, task.deps) for _, task in store_at(trial.repo).plan().walk()]
 
 
+@pytest.mark.sampled(1)
 def test_a_plan_is_made_changed_and_ordered_by_an_agent_that_reads(trial: Trial, model: StandIn) -> None:
     speech = model.dialect
     before = git(trial.repo, "status", "--porcelain", "--", "orders.csv", "evil.txt")
@@ -77,6 +78,7 @@ def test_a_plan_is_made_changed_and_ordered_by_an_agent_that_reads(trial: Trial,
     assert [record.get("provider_session_ref") for record in records] == [None] * 5
 
 
+@pytest.mark.sampled(1)
 def test_what_it_asks_is_answered_and_what_is_to_be_different_is_heard(trial: Trial, model: StandIn) -> None:
     speech = model.dialect
     asks = plan(questions=[{"id": "db", "prompt": "Which database?", "options": ["sqlite", "mysql"]}])
@@ -99,6 +101,7 @@ def test_what_it_asks_is_answered_and_what_is_to_be_different_is_heard(trial: Tr
     assert tasks(trial) == [("use-it-well", None, ())]
 
 
+@pytest.mark.sampled(1)
 def test_an_agent_that_does_not_answer_in_the_form_is_no_plan(trial: Trial, model: StandIn) -> None:
     model.tell(*["I would rather talk about it."] * 6)
     said = trial.expect(1, "plan", "generate", "-m", "Orders.", "--yes")

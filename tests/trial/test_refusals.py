@@ -111,6 +111,7 @@ def without_times(trial: Trial) -> list[str]:
     return [line for line in lines if "updatedAt" not in line]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_an_agent_that_refuses_every_task_is_started_for_two(trial: Trial, way: str) -> None:
     put_plan(trial.repo, *map(leaf, "abcde"))

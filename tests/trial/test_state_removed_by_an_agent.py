@@ -20,6 +20,7 @@ def trial(repo: Path) -> Trial:
     return trial
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("script", "obstacle"),
     [

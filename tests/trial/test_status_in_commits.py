@@ -180,6 +180,7 @@ def test_edits_of_the_same_task_stay_uncommitted(trial: Trial) -> None:
     assert committed(trial)["c"] == "done"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "command",
     [
@@ -240,6 +241,7 @@ def plan_never_committed(trial: Trial) -> None:
     git(trial.repo, "rm", "-q", "-r", "--cached", ".")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "make",
     [

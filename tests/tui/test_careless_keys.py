@@ -23,7 +23,6 @@ from git_blackbird.model.run.findings import (
 )
 from git_blackbird.model.run.parts import Own, Reviewed
 from git_blackbird.model.run.states import DecisionState, RunStatus
-from tests.controller.killing import EVERY_STEP
 from tests.controller.support import (
     APPROVE,
     REJECT,
@@ -38,6 +37,7 @@ from tests.controller.support import (
     runs_of,
     store_at,
 )
+from tests.sampling import EVERY_STEP
 from tests.support import Prepared, commit
 from tests.tui.tmux import PATIENCE_SECONDS, Tmux
 

@@ -157,6 +157,7 @@ async def open_all(looks: Looks, pilot: Pilot[None], keys: tuple[str, ...]) -> N
             await pilot.press("escape")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("ours", [True, False])
 def test_records_are_shown_as_text_on_every_screen(hostile: Path, ours: bool) -> None:
     names = tuple(states(HOSTILE))

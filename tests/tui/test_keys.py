@@ -80,6 +80,7 @@ def test_g_and_r_are_free(planned: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     drive(planned, session)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("keys", [("X",), ("9",), ("tab", "f"), ("tab", "X"), ("s", "z"), ("s", "9")])
 def test_a_key_without_a_meaning_says_so(planned: Path, keys: tuple[str, ...]) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:

@@ -35,6 +35,7 @@ def colorful(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("chosen", "environ", "theme"),
     [
@@ -129,6 +130,7 @@ def luminance(color: Color) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("without", ["NO_COLOR", "color.ui", "color.blackbird"])
 def test_without_colours_all_is_told_by_words_and_reverse(
     planned: Path, monkeypatch: pytest.MonkeyPatch, without: str
@@ -179,6 +181,7 @@ def fits(app: BlackbirdApp, width: int, height: int) -> bool:
     return [strip.cell_length for strip in strips] == [width] * height
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", [(60, 15), (80, 24), (200, 60)])
 def test_every_screen_fits_and_follows_the_terminal(planned: Path, size: tuple[int, int]) -> None:
     configure(planned, execution__stopAfterEachTask="true")

@@ -133,6 +133,7 @@ def test_a_prompt_like_a_command_of_its_own_reaches_the_model(
     assert model.prompts()[-1].strip() == "/cost is what I mean"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("reply", "refusal", "error"),
     [

@@ -165,6 +165,7 @@ def test_a_prompt_like_a_command_reaches_the_model(
 UNSUPPORTED = {"detail": "The 'gpt-9' model is not supported when using Codex with a ChatGPT account."}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("reply", "refusal", "error"),
     [

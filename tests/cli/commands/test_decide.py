@@ -100,6 +100,7 @@ def test_a_reason_of_a_rejection_is_kept(trial: Trial) -> None:
     assert [trial.records(one)[-1]["decision_feedback"] for one in "ab"] == ["Not that way."] * 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("options", "fault"),
     [

@@ -160,6 +160,7 @@ def hostile(provider: str) -> Sequence[bytes]:
     ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("provider", sorted(AGENT_NAMES))
 def test_no_log_raises_or_steers_a_terminal(program: Program, repo: Path, provider: str) -> None:
     save(repo, [task("t1")], [run("t1", provider=provider)])

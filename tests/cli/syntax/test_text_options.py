@@ -22,6 +22,7 @@ def planned(repo: Path) -> Path:
     return repo
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("command", "option"),
     [

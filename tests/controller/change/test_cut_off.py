@@ -96,6 +96,7 @@ def require(repo: Path, at: int, commits: list[str], text: str, edited: Mapping[
     assert texts(repo) == {**dict.fromkeys(NAMES, text), **edited}, at
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("edit", [nothing, edit_elsewhere, edit_on_top, replace_as_editors_do])
 def test_a_landing(approved: Path, edit: Callable[[Path], None]) -> None:
     for at in kills(approved, lambda: execute(approved)):
@@ -151,6 +152,7 @@ def test_what_starts_afterwards_begins_with_all_of_it(approved: Path) -> None:
         assert len(there) == 1, at
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("complete", [undo_task, None])
 @pytest.mark.parametrize("edit", [nothing, edit_elsewhere, edit_what_is_back])
 def test_an_undo(approved: Path, edit: Callable[[Path], None], complete: object) -> None:
@@ -178,6 +180,7 @@ def test_an_undo_straight_after_a_killed_landing(repo: Path) -> None:
             assert changed(repo) == set(), at
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("edit", [nothing, edit_elsewhere, edit_on_top])
 def test_a_redo(approved: Path, edit: Callable[[Path], None]) -> None:
     execute(approved)
@@ -234,6 +237,7 @@ GIVING_UP = (
 )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("verb", ["landing", "undo", "redo"])
 def test_what_is_half_written_cannot_be_given_up(approved: Path, verb: str) -> None:
     interrupt(approved, verb)
@@ -261,6 +265,7 @@ def require_whole(repo: Path) -> None:
     assert len(set(texts(repo).values())) == 1
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("verb", ["landing", "undo", "redo"])
 @pytest.mark.parametrize("call", ["execute b", "resume b -m more", "restart b", "restart a", "review run b"])
 def test_nothing_begins_with_half_of_a_change(approved: Path, verb: str, call: str) -> None:

@@ -25,7 +25,7 @@ from tests.git.support import found
 from tests.git.support import tree_of as snapshot_of
 from tests.support import git
 
-EXAMPLES = int(os.environ.get("BLACKBIRD_EXAMPLES", "32"))  # read before the tests are sealed
+EXAMPLES = int(os.environ.get("BLACKBIRD_EXAMPLES", "20"))  # read before the tests are sealed
 SHARES = 4
 # An edited file that is staged and assumed to be unchanged: git would not put another tree into that index.
 KNOWN = [1165]

@@ -120,6 +120,7 @@ SPELLINGS = (
 )
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("value", [None, *SPELLINGS])
 @pytest.mark.parametrize(
     "lines", ["[color]\n\tui{}\n", "[color]\n\tui = never\n\tBlackbird{}\n", "[color]\n"]

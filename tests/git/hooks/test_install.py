@@ -53,6 +53,7 @@ def at(path: Path) -> Repository:
     return discover(path, os.environ)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_uninstall_leaves_byte_for_byte_what_was_there(
@@ -307,6 +308,7 @@ def said_by_hook(repo: Path) -> str:
     return (completed.stdout + completed.stderr).decode().rpartition("/")[2]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("manager", MANAGERS)
 @pytest.mark.parametrize("linked", [False, True])
 def test_a_hook_that_goes_by_its_own_name_is_called_by_it(

@@ -167,6 +167,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_kept_index_says_what_a_new_one_says(worked_on: Path, change: str) -> None:
     base = taken(worked_on)

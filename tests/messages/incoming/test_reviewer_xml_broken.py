@@ -148,6 +148,7 @@ def test_any_text_is_a_review_or_refused(pieces: list[str]) -> None:
         assert result is None or result.source is source
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "piece",
     [

@@ -256,6 +256,7 @@ def test_overlaps_leave_the_decision_pending(waiting: Path) -> None:
     assert "- x.txt: HEAD has changed this file since the change began" in refused(waiting).message
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", ["merge", "rebase", "cherry-pick", "revert"])
 def test_in_the_middle_of_an_operation_the_way_out_is_to_end_that(waiting: Path, command: str) -> None:
     commit(waiting, {"a.txt": "two\n"})

@@ -974,6 +974,7 @@ def cut_off(demo: Path, *, edited: Mapping[str, str]) -> Trees:
 THEIRS = LINES.replace("line 2", "theirs")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "edited",
     [

@@ -28,7 +28,7 @@ from tests.controller.support import leaf, open_at, put_plan
 from tests.git.support import tree_of
 from tests.support import git
 
-EXAMPLES = int(os.environ.get("BLACKBIRD_EXAMPLES", "25"))  # read before the tests are sealed
+EXAMPLES = int(os.environ.get("BLACKBIRD_EXAMPLES", "15"))  # read before the tests are sealed
 SHARES = 5
 TASKS = 3
 LINES = 8

@@ -115,6 +115,7 @@ REASONS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("named", [(), ("a", "b")])
 @pytest.mark.parametrize("reason", REASONS)
 def test_an_interrupted_run_goes_on_in_its_session_before_anything_starts(

@@ -1,0 +1,39 @@
+"""Which variants of a story the suite takes: some from all over, or with BLACKBIRD_EVERY_STEP all."""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import pytest
+
+T = TypeVar("T")
+# Read before the tests are sealed.
+EVERY_STEP = bool(os.environ.get("BLACKBIRD_EVERY_STEP"))
+
+
+def spread(cases: Sequence[T], usual: int) -> Sequence[T]:
+    """Return as many cases as are usual, at even distances from the first on."""
+    return [cases[number * len(cases) // usual] for number in range(min(usual, len(cases)))]
+
+
+def variants(items: Iterable[pytest.Item]) -> list[list[pytest.Item]]:
+    """Return the variants of each story."""
+    stories: defaultdict[tuple[object, str], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        stories[item.path, getattr(item, "originalname", item.name)].append(item)
+    return list(stories.values())
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Take some variants of each story marked ``sampled``, unless the command line names tests."""
+    if EVERY_STEP or config.getoption("keyword") or any("::" in argument for argument in config.args):
+        return
+    left: set[pytest.Item] = set()
+    for story in variants(items):
+        mark = story[0].get_closest_marker("sampled")
+        if mark is not None:
+            left |= {*story} - {*spread(story, mark.args[0])}
+    if left:
+        config.hook.pytest_deselected(items=sorted(left, key=lambda item: item.nodeid))
+        items[:] = [item for item in items if item not in left]
