@@ -7,7 +7,7 @@ from pathlib import Path
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.run.history import NO_FEEDBACK, SavedFeedback
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.provenance import MOVED_AWAY, RecordError
 from git_blackbird.storage.copies import Copies
 from git_blackbird.storage.files import SaveError, load_bytes, write_atomic
 from git_blackbird.storage.json_codec import dump_json, load_bounded_json, load_part
@@ -29,7 +29,7 @@ class FeedbackStore:
         """Return the feedback for each leaf, and list invalid files."""
         folder = self._paths.feedback
         try:
-            names = sorted(os.listdir(folder))
+            names = sorted(name for name in os.listdir(folder) if not name.endswith(MOVED_AWAY))
         except FileNotFoundError:
             return NO_FEEDBACK
         except OSError as error:

@@ -22,6 +22,7 @@ from git_blackbird.storage.copies import Copies
 from git_blackbird.storage.feedback import FeedbackStore
 from git_blackbird.storage.files import (
     OutsideError,
+    SaveError,
     load_beginning,
     load_inside,
     move_aside,
@@ -246,6 +247,15 @@ class Transaction:
         self._feedback = None
         self._store.feedback.drop(task_id)
 
+    def drop_run(self, run: Run) -> None:
+        """Remove the record of a run that nothing needs, and its copy. Raises SaveError."""
+        path = record_path(self._paths, run)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise SaveError(path, error) from error
+        self._store.copies.write(path)
+
     def write_copy(self, run: Run) -> None:
         """Write the copy of a run's record."""
         self._store.copies.write(record_path(self._paths, run))
@@ -258,9 +268,7 @@ class Transaction:
         """
         copies, stale = self._store.copies, [*self._store.copies.stale_feedback()]
         for task_id, history in self._store.records.known_open().items():
-            beside = copies.with_foreign(task_id, history).beside
-            decided = {record_path(self._paths, run) for run in beside.decided}
-            stale += [copy for copy in beside.stale if self._paths.record_of(copy.path) not in decided]
+            stale += copies.with_foreign(task_id, history).beside.restorable
         return tuple(copy for copy in stale if copies.restore(copy))
 
     def backup_plan(self) -> None:

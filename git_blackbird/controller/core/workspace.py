@@ -219,12 +219,20 @@ def workspace_of(
     repo: Repository, environment: Environment, flags: Iterable[RawSetting] = (), *, no_input: bool = False
 ) -> Workspace:
     """Open a worktree that was found. Raises UnusableError, ElsewhereError as ``open_workspace``."""
-    if repo.git_dir != repo.common_dir:
-        _require_no_task(repo)
+    workspace = view_workspace(repo, environment, flags, no_input=no_input)
     if os.path.lexists(repo.index_lock):
         from git_blackbird.git.worktree.index_lock import clear_leftover_lock  # rarely there
 
         clear_leftover_lock(repo)
+    return workspace
+
+
+def view_workspace(
+    repo: Repository, environment: Environment, flags: Iterable[RawSetting] = (), *, no_input: bool = False
+) -> Workspace:
+    """Open a worktree and change nothing in it, not even a leftover lock. Raises as ``open_workspace``."""
+    if repo.git_dir != repo.common_dir:
+        _require_no_task(repo)
     paths = Paths(repo.top, repo.private_dir)
     given, problems = read_layers(environment, repo, paths)
     settings = merge_layers(KEYS, [*given, *flags], problems)

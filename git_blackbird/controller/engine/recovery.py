@@ -60,7 +60,7 @@ def recover(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanSt
     with gc_paused():
         # By the records alone: an agent whose program was killed may have broken the plan as well.
         histories = workspace.store.records.histories()
-        for run in _lost_runs(workspace, histories.open, scope):
+        for run in lost_runs(workspace, histories.open, scope):
             _close_lost(workspace, ui, run, scope)
         state = scan(workspace, ui, scope)
         # Plan and records stay: they need not be searched for garbage again and again.
@@ -85,7 +85,7 @@ def scan(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState
     with workspace.transaction() as transaction:
         restored = transaction.restore_copies()
         state = transaction.state()
-        is_lost = any(_lost_runs(workspace, state.open_histories, scope))
+        is_lost = any(lost_runs(workspace, state.open_histories, scope))
         settled = None if is_lost else save_feedback_and_statuses(transaction, state)
         sweep_temporaries(workspace.paths)
     for text in stale_texts(restored):
@@ -109,7 +109,8 @@ def _discard_leftovers(workspace: Workspace) -> None:
             drop_stale_plan_backup(transaction)
 
 
-def _lost_runs(workspace: Workspace, histories: Mapping[TaskId, History], scope: CallScope) -> Iterator[Run]:
+def lost_runs(workspace: Workspace, histories: Mapping[TaskId, History], scope: CallScope) -> Iterator[Run]:
+    """Yield the runs recorded as running here, which nobody runs if the controller lock is free."""
     suspects = {task_id: history for task_id, history in histories.items() if task_id not in scope.busy}
     yield from (run for run in running_records(suspects) if not run.is_remote)
     yield from _running_reviews(workspace, suspects)

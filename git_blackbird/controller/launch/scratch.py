@@ -57,10 +57,16 @@ def sweep_scratch_dirs(paths: Paths) -> None:
 
     Needs the controller lock, and every run closed: then none of them is in use.
     """
+    for folder in scratch_dirs(paths):
+        _remove_tree(folder)
+
+
+def scratch_dirs(paths: Paths) -> Iterator[Path]:
+    """Yield the folders of runs of this worktree."""
     for folder in Path(tempfile.gettempdir()).glob(f"{RUN_FOLDER_PREFIX}*"):
         with contextlib.suppress(OSError):  # it is someone else's
             if (folder / _OWNER).read_bytes() == os.fsencode(paths.private):
-                _remove_tree(folder)
+                yield folder
 
 
 def remove_litter(top: Path, run: Run, names: Sequence[str]) -> None:

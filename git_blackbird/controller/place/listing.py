@@ -78,6 +78,13 @@ def list_places(workspace: Workspace) -> list[PlaceOfTask]:
     return [place for _, place in _places(workspace)]
 
 
+def finished_places(workspace: Workspace) -> Iterator[PlaceOfTask]:
+    """Yield the worktrees that are done with, those whose folders somebody removed included."""
+    for _, place in (*_lost_places(workspace), *_places(workspace)):
+        if place.state in _DONE_WITH:
+            yield place
+
+
 def find_place(workspace: Workspace, task_id: str) -> PlaceOfTask:
     """Return the worktree of a task. Raises RequestError where it has none."""
     place = next((place for place in list_places(workspace) if place.task_id == task_id), None)
@@ -149,7 +156,7 @@ def _with_states(
         run = _last_run(history, each)
         state = _state_of(history, run, is_planned=task_id in tasks)
         since = None if run is None else run.started_at
-        yield linked, PlaceOfTask(task_id, linked.top, state, since, disk_bytes(linked))
+        yield linked, PlaceOfTask(task_id, linked.top, state, since, disk_bytes(linked.top))
 
 
 def _last_run(history: History, place: TaskWorktree) -> Run | None:

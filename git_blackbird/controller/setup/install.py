@@ -144,7 +144,7 @@ def _describe_refs(workspace: Workspace) -> str | None:
     count = len(list_our_refs(workspace.repo))
     if not count:
         return None
-    others = sum(1 for _ in _other_layouts(workspace))
+    others = sum(1 for _ in other_layouts(workspace))
     shared = f", of all {others + 1} worktrees" if others else ""
     text = f"{counted(count, 'reference')} below refs/blackbird/{shared}: the trees that diffs are made of"
     unfinished = _unfinished(workspace)
@@ -277,7 +277,7 @@ def _require_idle(workspace: Workspace) -> None:
 
 
 def _require_others_idle(workspace: Workspace) -> None:
-    for paths in _other_layouts(workspace):
+    for paths in other_layouts(workspace):
         holder = controller_holder(paths)
         if holder is not None:
             raise LockedError(
@@ -286,7 +286,8 @@ def _require_others_idle(workspace: Workspace) -> None:
             )
 
 
-def _other_layouts(workspace: Workspace) -> Iterator[Paths]:
+def other_layouts(workspace: Workspace) -> Iterator[Paths]:
+    """Yield the paths of the repository's other worktrees, those whose folders are gone included."""
     common = workspace.repo.common_dir
     for git_dir in (common, *sorted(common.glob("worktrees/*"))):
         if git_dir != workspace.repo.git_dir:

@@ -33,6 +33,11 @@ def is_driver_installed(repo: Repository) -> bool:
     return _has_section(repo) or _LINE in _lines(repo)
 
 
+def is_driver_incomplete(repo: Repository) -> bool:
+    """Whether a part of the driver is there alone."""
+    return _has_section(repo) != (_LINE in _lines(repo))
+
+
 def remove_driver(repo: Repository) -> None:
     """Take the driver away, and leave all else as it is. Raises GitError, OSError."""
     if _has_section(repo):

@@ -360,10 +360,10 @@ def move_base(linked: Repository, commit: str, unmerged: Sequence[bytes]) -> Non
     (linked.private_dir / _BASE).write_text(commit)
 
 
-def disk_bytes(linked: Repository) -> int:
-    """Return how much room the files of a worktree take, as far as they can be read."""
+def disk_bytes(folder: Path) -> int:
+    """Return how much room the files of a folder take, as far as they can be read."""
     total = 0
-    for place, folders, names in os.walk(linked.top):
+    for place, folders, names in os.walk(folder):
         for name in (*folders, *names):
             with contextlib.suppress(OSError):
                 total += os.lstat(os.path.join(place, name)).st_blocks * 512  # noqa: PTH118  # faster

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from git_blackbird import trace
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.output import texts
-from git_blackbird.git.core.process import GitTimeoutError, operands, revisions
+from git_blackbird.git.core.process import GitTimeoutError, name_lines, operands, revisions
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder, write_entries
@@ -126,14 +126,43 @@ def list_our_refs(repo: Repository) -> tuple[str, ...]:
     return tuple(repo.git("for-each-ref", "--format=%(refname)", *operands(_OURS)).lines(texts))
 
 
+def run_refs(repo: Repository) -> dict[str, str]:
+    """Return the references that hold the trees of runs, of all worktrees, by run id. Raises GitError."""
+    above = f"{_OURS}runs/"
+    names = (name for name in list_our_refs(repo) if name.startswith(above))
+    return {name.removeprefix(above): name for name in names}
+
+
+def broken_refs(repo: Repository) -> list[str]:
+    """Return our references whose files name no object. Raises GitError."""
+    above, known = repo.common_dir / _OURS, {*list_our_refs(repo)}
+    files = (path for path in sorted(above.rglob("*")) if path.is_file() and path.suffix != ".lock")
+    names = (str(path.relative_to(repo.common_dir)) for path in files)
+    return [name for name in names if name not in known]
+
+
+def missing_objects(repo: Repository, trees: Collection[str]) -> list[str]:
+    """Return those of these trees, and of what is in them, that the repository lacks. Raises GitError."""
+    store = TreeStore(repo)
+    there = [tree for tree in trees if tree in store]
+    listed = ("rev-list", "--objects", "--missing=print", "--no-object-names", "--stdin")
+    found = repo.git(*listed, stdin=name_lines(there)).lines(texts) if there else ()
+    return [*sorted({*trees} - {*there}), *(name[1:] for name in found if name.startswith("?"))]
+
+
 def delete_our_refs(repo: Repository) -> int:
     """Delete every reference below ``refs/blackbird/``, or none; return how many there were.
 
     Raises GitError.
     """
     names = list_our_refs(repo)
-    _update_refs(repo, "".join(f"delete {name}\n" for name in names))
+    delete_refs(repo, names)
     return len(names)
+
+
+def delete_refs(repo: Repository, names: Iterable[str]) -> None:
+    """Delete references of ours, all or none. Raises GitError."""
+    _update_refs(repo, "".join(f"delete {name}\n" for name in names))
 
 
 def _update_refs(repo: Repository, commands: str) -> None:

@@ -8,6 +8,8 @@ from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.run.run import Run
 
+MOVED_AWAY = ".unreadable"
+"""What is added to the name of a file that no longer counts."""
 UNREADABLE = "one of its records cannot be used"
 
 
@@ -45,7 +47,7 @@ class RecordError(NamedTuple):
         path = PurePath(self.path)
         if path.suffix != ".json":
             return f"make {shell_word(self.path)} a folder that can be read"
-        move = f"mv -i {shell_word(self.path)} {shell_word(f'{self.path}.unreadable')}"
+        move = f"mv -i {shell_word(self.path)} {shell_word(f'{self.path}{MOVED_AWAY}')}"
         return ShellLine(move, "or fix it; moved away, it no longer counts")
 
 
@@ -74,6 +76,12 @@ class Beside(NamedTuple):
     unread: int = 0
     stale: tuple[StaleCopy, ...] = ()
     decided: tuple[Run, ...] = ()
+
+    @property
+    def restorable(self) -> tuple[StaleCopy, ...]:
+        """The stale copies that may be written again: nobody has decided on them."""
+        decided = {run.id for run in self.decided}
+        return tuple(copy for copy in self.stale if PurePath(copy.path).stem not in decided)
 
     @property
     def total(self) -> int:
