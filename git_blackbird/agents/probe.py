@@ -106,6 +106,7 @@ def inspect_program(
         program=program.path,
         version=program.version,
         login=needs.login(program, environ),
+        holds_reviews=not unknown,
         remarks=(f"it cannot review: {unknown}; update it: {provider.update}",) if unknown else (),
     )
 

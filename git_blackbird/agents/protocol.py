@@ -64,7 +64,7 @@ class ProbeResult:
     ``program`` is its path, None if it was not found. ``blocked_reason`` says why it cannot be started, with
     a ``hint``. ``login`` is its login state, in its own words if it has any. ``powers`` describes its rights
     in a worktree as configured, ``reviews`` those as a reviewer of a parent, ``remarks`` anything else worth
-    knowing.
+    knowing. With ``holds_reviews`` its program has the options that hold it to its abilities in reviews.
     """
 
     program: str | None = None
@@ -75,6 +75,7 @@ class ProbeResult:
     powers: str = ""
     reviews: str = ""
     remarks: tuple[str, ...] = ()
+    holds_reviews: bool = True
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@
 
 from collections.abc import Collection, Mapping
 
-from git_blackbird.cli.schema.base import DataOutput, PathText, View, field, is_none
+from git_blackbird.cli.schema.base import DataOutput, PathText, StepView, View, field, is_none
 from git_blackbird.controller.setup.install import HookAction, HookState
+from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.config.keys import Value, ValueType
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.config.settings import KeyLayers, Setting, ValueEffect
 from git_blackbird.model.run.findings import Source
+from git_blackbird.model.views.doctor import Mend
 
 _ORIGIN = "The file or variable that it comes from."
 _LAYER = "Where the value comes from."
@@ -153,6 +155,54 @@ class DeinitOutput(DataOutput, schema_name="deinit"):
     """What was removed from the repository."""
 
     removed: tuple[str, ...] = field("What there was, in words.")
+
+
+class FindingView(View):
+    """Something that is not as it should be."""
+
+    subject: str = field("What was looked at, in a word.")
+    what: str = field("What is wrong.")
+    where: str = field("The path or reference.")
+    mend: Mend | None = field("What `doctor --fix` does about it; null where it can do nothing.")
+    next: tuple[StepView, ...] = field("What a person may do.", "steps")
+
+
+class DiskUseView(View):
+    """How much room the runs take."""
+
+    records: int = field("How many records there are.")
+    foreign: int = field("How many runs from elsewhere lie beside them.")
+    references: int = field("How many references below `refs/blackbird/`.")
+    disk_bytes: int = field("The room of records, copies and logs.")
+
+
+class ProbedAgent(View):
+    """An agent as it was probed; `agent NAME` says more."""
+
+    agent: str = field("Its name.", "name")
+    version: str | None = field("The version.", "inspection.version", using=_or_none)
+    enforced: tuple[str, ...] = field("What it can be held to in reviews: `read-only`, `schema`.")
+    blocked_reason: str | None = field("Why it cannot start.", "inspection.blocked_reason")
+    powers: str | None = field("What it may do as configured.", "inspection.powers", using=_or_none)
+
+
+class DoctorOutput(DataOutput, schema_name="doctor"):
+    """What is wrong in the repository; the exit code is 1 unless `findings` is empty."""
+
+    findings: tuple[FindingView, ...] = field("What is wrong.")
+    mended: tuple[FindingView, ...] = field("What was wrong, and was mended.")
+    agents: tuple[ProbedAgent, ...] = field("Every agent.")
+    disk_use: DiskUseView | None = field("How much room runs take; null if that is unknown.")
+
+
+class PruneOutput(DataOutput, schema_name="prune"):
+    """What nothing needs any more."""
+
+    removed: bool = field("Whether it was removed.")
+    runs: tuple[RunId, ...] = field("The runs whose records nothing needs.", "runs", each="id")
+    logs: tuple[PathText, ...] = field("The logs of old runs.")
+    log_bytes: int = field("The size of these logs.")
+    references: tuple[str, ...] = field("The references of runs without a record.")
 
 
 class CompletionOutput(DataOutput, schema_name="completion"):

@@ -106,6 +106,7 @@ COMMANDS = {
     "delete": ("plan:delete", "Remove a task from the plan."),
     "demo": ("setup:demo", "Try everything in a new repository."),
     "deps": ("plan:deps", "Change which tasks must be done before another."),
+    "doctor": ("setup:doctor", "Find what is broken here, and mend it."),
     "edit": ("plan:edit", "Edit a task or the plan, with options or as a page."),
     "estimate": ("plan:estimate", "Estimate the time and cost of what is left."),
     "execute": ("run:execute", "Run what is ready; stop where someone must decide."),
@@ -116,6 +117,7 @@ COMMANDS = {
     "move": ("plan:move", "Move a task to another parent or position."),
     "pick": ("plan:pick", "Find a task by typing, then run, show or edit it."),
     "plan": ("plan_files:plan", "Let an agent plan; import, judge and export the plan."),
+    "prune": ("setup:prune", "Remove old records and logs that nothing needs."),
     "redo": ("run:redo", "Bring back what undo took out."),
     "rename": ("plan:rename", "Give a task without runs another id."),
     "report": ("plan:report", "Report what was done, proven and spent, and what waits."),
@@ -143,7 +145,7 @@ _GROUPS = {
     "Run": "restart retry worktrees",
     "Decide": "review redo",
     "Look": "list pick report graph estimate tui",
-    "Set up": "agent config hooks demo completion schema deinit",
+    "Set up": "agent config hooks doctor prune demo completion schema deinit",
     "Elsewhere": "branch restore worker",
 }
 

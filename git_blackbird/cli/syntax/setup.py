@@ -95,6 +95,17 @@ demo = CommandSpec(
         help="Show N agents side by side: a conflict, and a check that fails once they meet.",
     ),
 )
+doctor = CommandSpec(
+    "doctor",
+    "doctor:doctor",
+    """Find what is broken in this repository, and say what mends it.
+
+    It looks at configuration, plan, records, git objects, runs, worktrees, references, hooks and agents, even
+    where other commands refuse, and says how much room runs take. It changes nothing without --fix, and asks
+    no model. The exit code is 1 while something is left.
+    """,
+    flag("Mend what can be mended without a decision of yours.", "--fix"),
+)
 hooks = CommandSpec(
     "hooks",
     "setup:hooks",
@@ -110,6 +121,24 @@ hooks = CommandSpec(
         default="status",
         metavar="[install|uninstall|status]",
     ),
+)
+prune = CommandSpec(
+    "prune",
+    "doctor:prune",
+    """Remove records and logs of old runs that nothing needs, after a question.
+
+    Tasks at work or with something due keep everything; status, undo, redo and branch of all others stay as
+    they are. The figures of removed runs leave `report` and `estimate`.
+    """,
+    Option(
+        ["--keep"],
+        type=IntRange(1),
+        default=90,
+        metavar="DAYS",
+        help="Keep all of runs that ended in the last DAYS days; 90 when not given.",
+    ),
+    flag("Only show what would be removed.", "-n", "--dry-run"),
+    flag("Do not ask.", "--yes"),
 )
 schema = CommandSpec(
     "schema",

@@ -43,6 +43,13 @@ class AgentView:
         """Whether it can start, as far as its program says."""
         return self.inspection.blocked_reason is None
 
+    @property
+    def enforced(self) -> tuple[str, ...]:
+        """What its program was found to enforce in reviews."""
+        held = {"read-only": self.abilities.read_only, "schema": self.abilities.schema}
+        is_held = self.can_start and self.inspection.holds_reviews
+        return tuple(name for name, holds in held.items() if holds and is_held)
+
 
 @dataclass(frozen=True)
 class AgentList:

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.unneeded import unneeded_runs
+from git_blackbird.model.change.work import Work
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
@@ -57,7 +59,17 @@ def test_attempts_that_brought_nothing_go_and_what_counts_stays(
     facts: tuple[dict[str, Any], ...], gone: str
 ) -> None:
     history = History(runs(*({"provider_session_ref": f"s{at}"} | one for at, one in enumerate(facts, 1))))
-    assert "".join(run.id for run in unneeded_runs(history)) == gone
+    unneeded = unneeded_runs(history)
+    assert "".join(run.id for run in unneeded) == gone
+    assert derived(History(tuple(run for run in history.runs if run not in unneeded))) == derived(history)
+
+
+def derived(history: History) -> list[object]:
+    """What is derived from the runs of a task: status, messages, and what undo, redo and branch are about."""
+    change, work = Change.of(history), Work.of(history)
+    parts = (change.uncommitted, work.undone, work.runs)
+    brought = [[run.id for run in part if run.has_changed_worktree] for part in parts]
+    return [change.standing, change.messages(), brought, history.latest]
 
 
 def test_a_record_that_cannot_be_used_keeps_all() -> None:

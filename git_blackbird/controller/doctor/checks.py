@@ -1,0 +1,212 @@
+"""The checks of the doctor: each looks at one subject, and changes nothing."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from git_blackbird.controller.core.guards import HalfWrittenError, processes_at_work, require_whole
+from git_blackbird.controller.core.workspace import Workspace, running_command
+from git_blackbird.controller.doctor.references import stale_refs, unheld_runs
+from git_blackbird.controller.engine.recovery import lost_runs
+from git_blackbird.controller.launch.scratch import scratch_dirs
+from git_blackbird.controller.place.listing import finished_places
+from git_blackbird.controller.queries.agents import AgentView, view_agents
+from git_blackbird.controller.setup.install import HookState, view_hook
+from git_blackbird.errors import BlackbirdError, UnusableError
+from git_blackbird.git.hooks.merge_driver import is_driver_incomplete
+from git_blackbird.git.worktree.linked import altered_worktrees, disk_bytes
+from git_blackbird.git.worktree.merging import require_merge_tree
+from git_blackbird.git.worktree.saved_trees import broken_refs, list_our_refs, missing_objects
+from git_blackbird.messages.display.quantities import counted
+from git_blackbird.model.base.ids import PLANNING
+from git_blackbird.model.base.next_steps import ShellLine, task_command
+from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.rules.next_action import CallScope
+from git_blackbird.model.views.doctor import DiskUse, Finding, Mend
+from git_blackbird.storage.locks import approval_in_progress
+from git_blackbird.storage.notes import load_pending_approval
+from git_blackbird.storage.record_file import ENDING, record_path
+
+Seen = Finding | AgentView | DiskUse
+"""What a check sees: something that is wrong, or that is to be shown in any case."""
+
+
+def finding_of(error: Exception, where: Path) -> Finding:
+    """Return an error as a finding at a path, or at that which the system refuses."""
+    ways_out: tuple[str, ...] = ()
+    cause = error.__cause__ if isinstance(error, BlackbirdError) else error
+    if isinstance(cause, OSError) and isinstance(cause.filename, str) and cause.filename.startswith("/"):
+        where = Path(cause.filename)
+    if isinstance(cause, PermissionError):
+        ways_out = (ShellLine(f"chmod u+rwX {shell_word(str(where))}"),)
+    if isinstance(error, BlackbirdError):
+        return Finding(error.message, str(where), ways_out=error.ways_out or ways_out)
+    what = error.strerror if isinstance(error, OSError) else f"this could not be looked at: {error!r}"
+    return Finding(what or str(error), str(where), ways_out=ways_out)
+
+
+def _set_aside(path: Path, folder: Path, remark: str) -> ShellLine:
+    words = shell_word(str(path)), shell_word(str(folder / f"{path.name}.set-aside"))
+    return ShellLine(f"mv -i {' '.join(words)}", remark)
+
+
+def _check_configuration(workspace: Workspace) -> Iterator[Finding]:
+    for problem in workspace.settings.problems:
+        yield Finding(f"{problem.key}: {problem.what}", problem.origin, ways_out=(problem.hint,))
+
+
+def _check_git(workspace: Workspace) -> Iterator[Finding]:
+    lock = workspace.repo.index_lock
+    if os.path.lexists(lock):
+        remove = ShellLine(f"rm {shell_word(str(lock))}", "where no git is running")
+        yield Finding("git's index is locked", str(lock), Mend.INDEX_LOCK, (remove,))
+    if workspace.uses_worktrees:
+        require_merge_tree(workspace.repo)
+
+
+_GIT_FOLDERS = ("objects", "refs", "refs/blackbird", "refs/blackbird/runs")
+
+
+def _check_folders(workspace: Workspace) -> Iterator[Finding]:
+    paths, common = workspace.paths, workspace.repo.common_dir
+    private = (paths.private, paths.runs, paths.feedback, paths.streams, paths.own_logs, paths.private_tmp)
+    for folder in (*private, paths.state, paths.run_copies, paths.tmp, *map(common.joinpath, _GIT_FOLDERS)):
+        # Unlike those of pathlib, these raise nothing where the folder above is closed.
+        is_link = os.path.islink(folder) and folder.is_relative_to(paths.state)  # noqa: PTH114
+        is_folder = os.path.isdir(folder)  # noqa: PTH112
+        if is_link or (os.path.lexists(folder) and not is_folder):
+            way = _set_aside(folder, folder.parent, "a folder is made in its place")
+            yield Finding("this is in the place of a folder", str(folder), ways_out=(way,))
+        elif is_folder and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+            way = ShellLine(f"chmod u+rwx {shell_word(str(folder))}")
+            yield Finding("this folder cannot be read and written", str(folder), ways_out=(way,))
+
+
+def _check_plan(workspace: Workspace) -> Iterator[Finding]:
+    if os.path.lexists(workspace.paths.plan) or workspace.store.records.tasks():
+        try:
+            workspace.store.plan()
+        except UnusableError as error:
+            yield finding_of(error, workspace.paths.plan)
+
+
+def _check_records(workspace: Workspace) -> Iterator[Finding]:
+    store, open_ones = workspace.store, workspace.store.records.histories().open
+    faults, stale = list(store.feedback.load_all().faults), list(store.copies.stale_feedback())
+    for task_id in sorted({*store.records.tasks(), *store.copies.tasks(), PLANNING}):
+        history = store.records.history(task_id)
+        faults += [*history.faults, *store.records.reviews(task_id).faults]
+        stale += history.beside.restorable if task_id in open_ones else ()
+        for stray in history.beside.strays:
+            path = workspace.paths.state_root / stray
+            way = _set_aside(path, workspace.paths.state, "the Go program stops at it")
+            yield Finding("this is not a record", stray, ways_out=(way,))
+    for fault in dict.fromkeys(faults):
+        yield Finding(fault.what, fault.path, ways_out=fault.ways_out or (fault.hint,))
+    unusable = {fault.path for fault in faults}
+    for copy in stale:
+        if str(workspace.paths.record_of(copy.path)) not in unusable:
+            yield Finding(f"this copy was {copy.what}", copy.path, Mend.RECOVERY)
+
+
+def _check_objects(workspace: Workspace) -> Iterator[Finding]:
+    histories = workspace.store.records.histories().open.values()
+    runs = [run for history in histories for run in history.recent]
+    # Most often nothing is missing, and one process of git has said so.
+    is_whole = not missing_objects(workspace.repo, {tree for run in runs for tree in run.named_trees})
+    for run in () if is_whole else runs:
+        if lost := missing_objects(workspace.repo, run.named_trees):
+            what = f"run {run.id} of {run.task_id} lacks {counted(len(lost), 'git object')}: {lost[0]}"
+            look = ShellLine("git fsck --full", "says what else is missing; a backup may have it")
+            give_up = task_command("retry", run.task_id, remark="gives its change up")
+            yield Finding(what, str(record_path(workspace.paths, run)), ways_out=(look, give_up))
+
+
+def _check_runs(workspace: Workspace) -> Iterator[Finding]:
+    paths, histories = workspace.paths, workspace.store.records.histories()
+    if running_command(workspace) is None:
+        for run in lost_runs(workspace, histories.open, CallScope()):
+            alive = ", ".join(map(str, processes_at_work(paths, run)))
+            agent = f"is still at work (process {alive})" if alive else "is gone"
+            what = f"run {run.id} of {run.task_id} has lost its controller; its agent {agent}"
+            yield Finding(what, str(record_path(workspace.paths, run)), Mend.RECOVERY)
+        for folder in scratch_dirs(paths):
+            yield Finding("a killed run left its temporary folder", str(folder), Mend.RECOVERY)
+    for history in histories.open.values():
+        try:
+            require_whole(history)
+        except HalfWrittenError as error:
+            yield finding_of(error, record_path(workspace.paths, history.recent[-1]))
+    note = load_pending_approval(paths)
+    if note is not None and approval_in_progress(paths) is None:
+        what, way = f"the approval of {note.task_id} was interrupted", task_command("decide", note.task_id)
+        yield Finding(what, str(paths.pending_approval), Mend.RECOVERY, (way,))
+
+
+def _check_worktrees(workspace: Workspace) -> Iterator[Finding]:
+    for altered in altered_worktrees(workspace.repo):
+        what, top = f"the worktree of {altered.task_id} is not as git made it", str(altered.repo.top)
+        yield Finding(what, top, ways_out=(ShellLine("git worktree repair"),))
+    if running_command(workspace) is None and os.path.lexists(workspace.paths.plan):
+        for place in finished_places(workspace):
+            what = f"the worktree of {place.task_id} is done with: {place.state.words}"
+            prune = ShellLine("git blackbird worktrees prune", "says why one stays")
+            yield Finding(what, str(place.path), Mend.WORKTREES, (prune,))
+
+
+def _check_references(workspace: Workspace) -> Iterator[Finding]:
+    for name in broken_refs(workspace.repo):
+        yield Finding("this reference names no object", name, Mend.REFERENCES)
+    if unheld := list(unheld_runs(workspace)):
+        what = f"no reference keeps the git trees of {counted(len(unheld), 'run')}"
+        yield Finding(what, str(record_path(workspace.paths, unheld[0])), Mend.REFERENCES)
+    if stale := stale_refs(workspace):
+        what = f"{counted(len(stale), 'reference')} of runs that no worktree has a record of"
+        yield Finding(what, stale[0], ways_out=(ShellLine("git blackbird prune"),))
+
+
+def _check_hooks(workspace: Workspace) -> Iterator[Finding]:
+    hook, install = view_hook(workspace.environment), ShellLine("git blackbird hooks install")
+    if hook.state in {HookState.EDITED, HookState.REPLACED}:
+        way = ShellLine("git blackbird hooks status", "says more")
+        yield Finding(hook.blocked_reason or hook.state, str(hook.path), ways_out=(way,))
+    if hook.state is HookState.OUTDATED:
+        what = "this hook is of another installation of git-blackbird"
+        yield Finding(what, str(hook.path), Mend.HOOKS, (install,))
+    if is_driver_incomplete(workspace.repo):
+        config = str(workspace.repo.common_dir / "config")
+        yield Finding("a part of the plan's merge driver is missing", config, Mend.HOOKS, (install,))
+
+
+def _check_agents(workspace: Workspace) -> Iterator[Seen]:
+    for agent in view_agents(workspace).agents:
+        yield agent
+        if (agent.is_chosen or agent.reviews) and not agent.can_start:
+            what = f"{agent.name} cannot start: {agent.inspection.blocked_reason}"
+            ways = tuple(filter(None, [agent.inspection.hint]))
+            yield Finding(what, agent.inspection.program or agent.name, ways_out=ways)
+
+
+def _measure(workspace: Workspace) -> Iterator[Seen]:
+    paths, copies = workspace.paths, workspace.store.copies
+    room = sum(map(disk_bytes, (paths.runs, paths.run_copies, paths.streams, paths.own_logs)))
+    records = sum(name.endswith(ENDING) for _, _, names in os.walk(paths.runs) for name in names)
+    foreign = sum(map(copies.count_foreign, copies.tasks()))
+    yield DiskUse(records, foreign, len(list_our_refs(workspace.repo)), room)
+
+
+CHECKS: Mapping[str, Callable[[Workspace], Iterable[Seen]]] = {
+    "configuration": _check_configuration,
+    "git": _check_git,
+    "folders": _check_folders,
+    "plan": _check_plan,
+    "records": _check_records,
+    "objects": _check_objects,
+    "runs": _check_runs,
+    "worktrees": _check_worktrees,
+    "references": _check_references,
+    "hooks": _check_hooks,
+    "agents": _check_agents,
+    "disk": _measure,
+}
+"""By subject."""

@@ -1,0 +1,49 @@
+"""What is wrong in a repository, what can be done about it, and how much room its runs take."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from git_blackbird.model.base.next_steps import ShellLine
+
+FIX = ShellLine("git blackbird doctor --fix", "mends it")
+
+
+class Mend(StrEnum):
+    """What ``doctor --fix`` does, in this order."""
+
+    INDEX_LOCK = "index_lock"
+    RECOVERY = "recovery"
+    REFERENCES = "references"
+    WORKTREES = "worktrees"
+    HOOKS = "hooks"
+
+
+class Finding(NamedTuple):
+    """Something that is not as it should be, at a path or reference.
+
+    ``mend`` is what mends it, ``ways_out`` are lines of what else helps, most of them commands, and
+    ``subject`` is the check that found it.
+    """
+
+    what: str
+    where: str
+    mend: Mend | None = None
+    ways_out: tuple[str, ...] = ()
+    subject: str = ""
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """What a person may do, the first first."""
+        return self.ways_out if self.mend is None else (FIX, *self.ways_out)
+
+
+class DiskUse(NamedTuple):
+    """How much there is of runs, and how much room records and logs take.
+
+    ``foreign`` are runs from elsewhere.
+    """
+
+    records: int
+    foreign: int
+    references: int
+    disk_bytes: int
