@@ -1,10 +1,10 @@
 """The actions of the screen: the help on its keys, what is possible now, and the command palette."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple, Protocol, cast, runtime_checkable
 
-from textual.binding import ActiveBinding, Binding
+from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.screen import Screen
@@ -12,34 +12,12 @@ from textual.types import IgnoreReturnCallbackType
 
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.tui.context import AppContext
-from git_blackbird.tui.keys import KeyAction, KeyTable, When
+from git_blackbird.tui.keys import ACTIONS, EVERYWHERE, KeyAction, KeyTable, When
+from git_blackbird.tui.widgets.line_view import section
 
-_KEYS_OF_TREE = (
-    ("up down j k", "move; also pgup, pgdn, home, end"),
-    ("enter space", "fold or unfold"),
-    ("f F", "filter: all, or one state (`git blackbird list --ready`, `--status`)"),
-    ("n N", "next or previous task that the search or filter found"),
-    ("tab", "go to the other pane"),
-    ("1 to 5", "show the task, live log, runs, its diff, or what it needs and unblocks"),
-    ("+", "give all the room to one pane"),
-    ("< >", "move the border between the panes"),
-    ("esc", "go back; on the plan, end its filter and search"),
-    ("ctrl+p", "find an action by name"),
-)
-_KEY_NAMES = {"slash": "/", "question_mark": "?"}
-_KEY_COLUMNS = 13
-
-
-def help_lines(keys: KeyTable, task_id: str | None) -> Iterator[StyledLine]:
-    """Yield all keys with their actions, and the command line of each for a task."""
-    for action in keys.actions:
-        key = _KEY_NAMES.get(action.key, action.key)
-        yield StyledLine(f"{key:<{_KEY_COLUMNS}}{action.label}: {action.description}")
-        if command := action.command(task_id):
-            yield StyledLine(f"{'':<{_KEY_COLUMNS}}{command}", Style.FAINT)
-    yield StyledLine("")
-    for names, text in _KEYS_OF_TREE:
-        yield StyledLine(f"{names:<{_KEY_COLUMNS}}{text}")
+_KEY_COLUMNS = 12
+_EVERYWHERE = {binding.id for binding in EVERYWHERE}
+_ORDER = {one.action: place for place, one in enumerate(ACTIONS) if one.action not in _EVERYWHERE}
 
 
 class ScreenKey(NamedTuple):
@@ -56,6 +34,9 @@ class DescribesKeys(Protocol):
 
     def describe_key(self, action: str) -> str | None:
         """Describe what an action does now; None if its binding describes it."""
+
+    def keys_nearby(self) -> tuple[str, Iterable[Binding]]:
+        """Return keys of what another key goes to, with a heading that names that key."""
 
 
 _PLAIN = frozenset(
@@ -83,32 +64,56 @@ _NOT_LISTED = frozenset({"ctrl+q", "ctrl+p", "ctrl+c", "super+c", "tab", "shift+
 
 
 def keys_on(screen: Screen[object]) -> Iterator[ScreenKey]:
-    """Yield the keys with a meaning on a screen or for the widget in focus, each meaning once."""
+    """Yield the keys with a meaning on a screen or for the widget in focus, each meaning once.
+
+    Those of the plan are among them also where they do nothing now.
+    """
+    active = screen.active_bindings.values()
+    return _merged(screen, (key.binding for key in active if key.enabled or key.binding.id))
+
+
+def _merged(screen: Screen[object], bindings: Iterable[Binding]) -> Iterator[ScreenKey]:
     told: dict[str, list[Binding]] = {}
-    for active in sorted(screen.active_bindings.values(), key=_is_plain):
-        text = _described(screen, active.binding)
-        if text and active.enabled and active.binding.key not in _NOT_LISTED:
-            told.setdefault(text, []).append(active.binding)
+    for binding in sorted(bindings, key=_rank):
+        text = _described(screen, binding)
+        if text and (binding.id or binding.key not in _NOT_LISTED):
+            told.setdefault(text, []).append(binding)
     for text, alike in told.items():
         yield ScreenKey(" ".join(map(screen.app.get_key_display, alike)), text, alike[0])
 
 
-def _is_plain(active: ActiveBinding) -> bool:
-    return active.binding.action.partition("(")[0] in _PLAIN
+def _rank(binding: Binding) -> int:
+    """Return the place of a key in the help: actions of the plan first, in their order, movement last."""
+    if binding.action.partition("(")[0] in _PLAIN:
+        return len(_ORDER) + 1
+    return _ORDER.get(binding.id or "", len(_ORDER))
 
 
 def _described(screen: Screen[object], binding: Binding) -> str:
     said = screen.describe_key(binding.action) if isinstance(screen, DescribesKeys) else None
-    return said or binding.description
+    return said or ": ".join(filter(None, (binding.description, binding.tooltip)))
 
 
-def screen_help_lines(screen: Screen[object]) -> Iterator[StyledLine]:
-    """Yield the keys of a screen and of what has the focus on it."""
-    for key in keys_on(screen):
-        yield StyledLine(f"{key.name:<{_KEY_COLUMNS}} {key.text}")
+def help_lines(screen: Screen[object], keys: KeyTable, task_id: str | None) -> Iterator[StyledLine]:
+    """Yield the keys of a screen and of what has the focus on it, with the command lines for a task."""
+    listed = list(keys_on(screen))
+    for key in listed:
+        yield _help_line(key)
+        action = keys.by_name.get(key.binding.id or "")
+        if action is not None and (command := action.command(task_id)):
+            yield StyledLine(f"{'':<{_KEY_COLUMNS}} {command}", Style.FAINT)
+    if isinstance(screen, DescribesKeys):
+        heading, bindings = screen.keys_nearby()
+        texts = {key.text for key in listed}
+        nearby = (key for key in _merged(screen, bindings) if key.text not in texts)
+        yield from section(heading, map(_help_line, nearby))
     yield StyledLine("")
     yield StyledLine(f"{'tab':<{_KEY_COLUMNS}} go on to what can have the focus next; shift+tab goes back")
     yield StyledLine(f"{'ctrl+p':<{_KEY_COLUMNS}} find an action by name")
+
+
+def _help_line(key: ScreenKey) -> StyledLine:
+    return StyledLine(f"{key.name:<{_KEY_COLUMNS}} {key.text}")
 
 
 _FOR_A_TASK = ("decide", "execute_task", "resume", "tell", "restart", "retry")
@@ -128,7 +133,7 @@ def why_impossible(context: AppContext, action: KeyAction) -> str:
         return _ON_A_TASK[when]
     if task.children:
         return "it is a parent; its children are run and decided"
-    state = "ready" if context.accepts_current("execute") else task.status.value.replace("_", " ")
+    state = context.state_text(task)
     instead = next(filter(context.is_possible, _FOR_A_TASK), None)
     if instead is None:
         return f"it is {state}"

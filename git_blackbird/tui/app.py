@@ -2,10 +2,9 @@
 
 import sys
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from functools import cache, cached_property, partial
-from itertools import takewhile
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,7 +12,6 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.screen import ModalScreen
-from textual.widgets import Input, TextArea
 
 from git_blackbird.controller.change.commit.approval import COMMITTING
 from git_blackbird.controller.core.environment import Environment
@@ -29,10 +27,10 @@ from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.tui.actions import ActionProvider, why_impossible
 from git_blackbird.tui.context import Prepare
 from git_blackbird.tui.driver import PAUSE_KEY
-from git_blackbird.tui.keys import ACTIONS, NO_KEY, KeyTable, does_nothing
+from git_blackbird.tui.keys import ACTIONS, NO_KEY, PAUSE, KeyTable, bindings_of, does_something
 from git_blackbird.tui.poller import Poller
 from git_blackbird.tui.screens.main import MainScreen
-from git_blackbird.tui.screens.modal import ConfirmModal, HelpScreen
+from git_blackbird.tui.screens.modal import ConfirmModal
 from git_blackbird.tui.shutdown import GracefulShutdown
 from git_blackbird.tui.widgets.line_view import Copies
 from git_blackbird.tui.widgets.plan_tree import PlanTree
@@ -46,22 +44,13 @@ _POLL_SECONDS = 1.0
 _SWITCH_SECONDS = 0.0005
 _WARNING_SECONDS = 10.0
 _SETTLE_SECONDS = 0.3
-_PLAN_ACTIONS = frozenset(action.action for action in ACTIONS if action.key != PAUSE_KEY)
-_EVERYWHERE = frozenset({"help", "copy"})
-"""They have the same key on every screen, and are letters in a text."""
-_SUSPEND = "suspend_process"
 _GOOD_STOPS = frozenset({StopReason.COMPLETED, StopReason.INTERRUPTED})
 
 
-@cache
-def own_actions(kind: type[DOMNode]) -> Mapping[str, str]:
-    """Return the keys that a kind of widget has itself, with the names of their actions."""
-    bindings = Binding.make_bindings(vars(kind).get("BINDINGS", ()))
-    return {binding.key: binding.action.partition("(")[0] for binding in bindings}
-
-
 def _keys_of(*kinds: type[DOMNode]) -> frozenset[str]:
-    return frozenset(key for kind in kinds for key in own_actions(kind))
+    """Return the keys of some widgets that are no actions of the application."""
+    bindings = (binding for kind in kinds for binding in Binding.make_bindings(kind.BINDINGS))
+    return frozenset(binding.key for binding in bindings if binding.id is None)
 
 
 class BlackbirdApp(GracefulShutdown):
@@ -72,19 +61,7 @@ class BlackbirdApp(GracefulShutdown):
     # Only our own actions: each shows its command line, which Textual's do not have.
     COMMANDS: ClassVar = {ActionProvider}
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            Binding(
-                action.key,
-                action.action,
-                action.label,
-                id=action.action,
-                tooltip=action.description,
-                show=action.is_shown,
-                # Carried out before the next key is read, which may be meant for the screen this one opens.
-                priority=True,
-            )
-            for action in ACTIONS
-        ),
+        *bindings_of(PAUSE),
         Binding(PAUSE_KEY, "close", show=False, priority=True),
     ]
 
@@ -134,7 +111,7 @@ class BlackbirdApp(GracefulShutdown):
 
     def on_paste(self) -> None:
         """Say that a pasted text does nothing where no text is written."""
-        if not isinstance(self.focused, Input | TextArea):
+        if not self.is_writing:
             self._report_dead_key()
 
     def _report_dead_key(self) -> None:
@@ -146,12 +123,14 @@ class BlackbirdApp(GracefulShutdown):
 
     def on_key(self, event: events.Key) -> None:
         """Say that the action of a key is not possible now, or that a key has none."""
+        if does_something(self.screen, event.key):
+            return
         action = self.keys.by_key.get(event.key)
-        if self.screen is self.main and action is not None and not self.is_possible(action.action):
+        if self.screen is self.main and action is not None:
             about = "" if self.current is None or not action.is_of_task else f" of {self.current.id}"
             text = f"{action.label}{about} is not possible now: {why_impossible(self, action)}"
             self.notify(text, severity="warning")
-        elif does_nothing(self.screen, event):
+        elif event.is_printable:
             self._report_dead_key()
 
     def on_resize(self) -> None:
@@ -197,38 +176,20 @@ class BlackbirdApp(GracefulShutdown):
             self.poll()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Whether the key of an action works now; on other screens, keys of the plan have other meanings."""
+        """Whether an action is possible now; None for one that is not, which the help lists."""
         del parameters
-        if action == _SUSPEND:
-            # In a text its key is undo.
-            return not isinstance(self.focused, TextArea)
-        if action == "answer" and self.questions:
-            return not self.questions.is_writing
-        if action == "help" and isinstance(self.screen, HelpScreen):
-            return False
-        if action in _EVERYWHERE:
-            return not isinstance(self.focused, Input | TextArea)
-        is_ours = action not in _PLAN_ACTIONS or (self._is_at_plan and not self._is_used_by_focus(action))
-        return is_ours and self.is_possible(action)
-
-    def _is_used_by_focus(self, action: str) -> bool:
-        """Whether what has the focus uses the key of an action: a diff has many keys of its own."""
-        nodes = takewhile(
-            lambda node: node is not self.screen, self.focused.ancestors_with_self if self.focused else ()
-        )
-        taken = ((node, own_actions(type(node)).get(self.keys.by_name[action].key)) for node in nodes)
-        return any(own is not None and bool(node.check_action(own, ())) for node, own in taken)
-
-    @property
-    def _is_at_plan(self) -> bool:
-        """Whether keys are actions on the plan; in the search they are letters."""
-        return self.screen is self.main and not isinstance(self.focused, Input)
+        if action == "answer" and (self.questions or self.screen is not self.main):
+            return bool(self.questions)
+        if action == "search" and self.is_writing:
+            # Textual does not know that this is a letter as well.
+            return None
+        return self.is_possible(action) or None
 
     @property
     def choosing_keys(self) -> frozenset[str]:
         """On the plan, the keys of its actions as well: a letter of a text would start something there."""
         keys = super().choosing_keys
-        return keys | self.keys.by_key.keys() if self._is_at_plan else keys
+        return keys | self.keys.by_key.keys() if self.screen is self.main else keys
 
     def start(self, command: str, prepare: Prepare) -> None:
         self.runner.start(command, prepare)

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import chain
 
 from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
 from git_blackbird.controller.change.decide.record import record_decision
@@ -28,13 +27,14 @@ from git_blackbird.controller.engine.review_commands import (
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.display.events import render_decided
-from git_blackbird.messages.display.format import moved_lines, render_reset, undo_lines
+from git_blackbird.messages.display.format import moved_lines, render_reset
 from git_blackbird.messages.display.reviews import dismissal_lines
 from git_blackbird.messages.display.undo import confirm_undo, undo_result_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Decision, Reply, RerunReviews, Retry
-from git_blackbird.model.change.stages import PendingKind, label_of
+from git_blackbird.model.change.stages import PendingKind
+from git_blackbird.model.change.work import ways_on
 from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
@@ -46,7 +46,7 @@ from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Decided
 from git_blackbird.model.views.undo import UndoResult
-from git_blackbird.tui.actions import help_lines, screen_help_lines
+from git_blackbird.tui.actions import help_lines
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import ChoiceModal, ConfirmModal, HelpScreen
@@ -127,25 +127,20 @@ class Commands:
 
     async def _agrees(self, task: Task, action: str, lost: str = "") -> bool:
         """Ask before an action on a task: a key is easily pressed by mistake."""
-        about = f"{clean_line(task.id)}: {self._waiting_run(task) or task.status.value.replace('_', ' ')}"
+        about = f"{clean_line(task.id)}: {self._app.state_text(task)}"
         return await self._app.ask(ConfirmModal(Confirm((), f"{about}{lost}", action, "Leave it"))) is True
 
     def _superseded(self, task: Task) -> str:
-        """Return the remark that a waiting run will be superseded; "" if none waits for a person."""
-        return "; that run will be superseded" if self._waiting_run(task) else ""
+        """Return the remark that a run which waits for a person will be superseded; "" if none does."""
+        pending = self._pending(task)
+        state = self._app.view_state
+        is_reviewed = state is not None and state.view(task).to_review is not None
+        is_waiting = is_reviewed or (pending is not None and pending.run is not None)
+        return "; that run will be superseded" if is_waiting else ""
 
     def _pending(self, task: Task) -> PendingItem | None:
         state = self._app.view_state
         return None if state is None else state.pending(task.id)
-
-    def _waiting_run(self, task: Task) -> str | None:
-        """Return what a run of the task waits for; None if no run waits."""
-        pending = self._pending(task)
-        if pending is not None and pending.run is not None:
-            return pending.words
-        state = self._app.view_state
-        view = None if state is None else state.view(task)
-        return None if view is None or view.to_review is None else label_of(view.to_review)
 
     async def _change(self, change: Callable[[Workspace], StatusChange]) -> None:
         """Change a status in a thread: another process may hold the lock of the store."""
@@ -187,8 +182,8 @@ class Commands:
         recorded = await asyncio.to_thread(record_decision, workspace, run.task_id, decision, run.id)
         app.drafts.settle(Decided(run.task_id, run.id, decision.state, elsewhere=False))
         if recorded.decided is not None:
-            text, moved = render_decided(recorded.decided), moved_lines(recorded.moved)
-            lines = (text, *recorded.remarks, *recorded.warnings, *moved, *undo_lines(recorded.undo))
+            text, ways = render_decided(recorded.decided), self._ways_on(decision, recorded.run)
+            lines = (text, *recorded.remarks, *recorded.warnings, *moved_lines(recorded.moved), *ways)
             app.log_and_notify("\n".join(lines), is_good=not recorded.warnings)
         if decision.undoes:
             await self._take_back(workspace, run.task_id)
@@ -199,6 +194,12 @@ class Commands:
             self.execute()
         elif recorded.run.decision_state is DecisionState.CHANGES_REQUESTED:
             self._resume(run.task_id)
+
+    def _ways_on(self, decision: Decision, run: Run) -> Iterator[str]:
+        """Yield how to go on with a task that was rejected, by keys; to take it back next says so itself."""
+        steps = () if decision.undoes else ways_on(run)
+        here = None if self._app.current is None else self._app.current.id
+        return (f"next step: {self._app.keys.in_keys(step, here)}" for step in steps)
 
     async def _take_back(self, workspace: Workspace, task_id: TaskId) -> None:
         """Take back a rejected change; a command that runs agents does it by itself."""
@@ -299,12 +300,8 @@ class Commands:
         await app.push_screen(screen, lambda _: app.poll())
 
     async def help(self, task: Task | None) -> None:
-        """List the keys of the screen; on the plan, each with the command that does the same."""
-        screen = self._app.screen
-        lines = screen_help_lines(screen)
-        if screen is self._app.main:
-            others = () if self._app.main.plan_tree.has_focus else tuple(lines)
-            lines = chain(help_lines(self._app.keys, None if task is None else task.id), others)
+        """List the keys of the screen, each with the command that does the same."""
+        lines = help_lines(self._app.screen, self._app.keys, None if task is None else task.id)
         await self._app.push_screen(HelpScreen(lines))
 
     async def _open(self) -> Workspace:

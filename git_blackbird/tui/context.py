@@ -113,6 +113,10 @@ class AppContext(ThemedApp, InputGuard):
 
         return Drafts(self.watcher.workspace)
 
+    def state_text(self, task: Task) -> str:
+        """Return the state of a task in the words of the plan and of its details."""
+        return str(task.status) if self.view_state is None else self.view_state.view(task).state_text
+
     def open_workspace(self) -> Workspace:
         """Open the worktree with the chosen agent; plan and records already read are shared."""
         agent = self.chosen_agent
@@ -231,9 +235,7 @@ class AppContext(ThemedApp, InputGuard):
 
     def show_error(self, error: BlackbirdError) -> None:
         self.log_and_notify(
-            "\n".join(
-                filter(None, (*error_notes(error), error.message, self.keys.in_keys(error.hint or "")))
-            ),
+            "\n".join((*error_notes(error), error.message, *map(self.keys.in_keys, error.ways_out))),
             is_good=False,
         )
 

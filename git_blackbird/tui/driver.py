@@ -6,17 +6,21 @@ import os
 import signal
 import sys
 import time
+from collections import deque
 from collections.abc import Awaitable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
-from typing import IO, Any
+from typing import IO, Any, TypeGuard
 
 from textual import events
 from textual.app import App
+from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.screen import Screen
 from textual.timer import Timer
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList, TextArea
 
 from git_blackbird.model.base.foreground import signals_to_program
+from git_blackbird.tui.keys import does_something
 from git_blackbird.tui.widgets.choices import Choices
 
 PAUSE_KEY = "ctrl+c"
@@ -24,17 +28,33 @@ _ALWAYS_ACCEPTED = frozenset({PAUSE_KEY, "ctrl+z"})
 """They decide nothing."""
 _CHOOSING_KEYS = frozenset({"enter", *"0123456789"})
 _LEFT_BUTTON = 1
+_TURNS = 100
+"""Of the event loop, in which a key has its effects: to open a screen with a text takes a third of them."""
 
 
 class InputGuard(App[None]):
-    """Drops all input while a screen opens, and keys that choose just after one opened by itself."""
+    """Takes one key at a time, and drops keys that choose just after a screen opened by itself.
+
+    What is typed while a key opens a screen waits for that: it goes into a text there, and nowhere else.
+    """
 
     pause_seconds = 0.5
     """How long keys that choose are dropped after a screen came up unasked."""
 
     _pause: Timer | None = None
     _is_opening = False
+    _effects: "asyncio.Task[None] | None" = None
     _stray_at = -math.inf
+
+    def __init__(self, driver_class: type[Driver]) -> None:
+        super().__init__(driver_class=driver_class)
+        # Each with the screens that were open when it was read.
+        self._typed: deque[tuple[events.Key | events.Paste, list[Screen[Any]]]] = deque()
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether letters that are typed now are a text."""
+        return isinstance(self.focused, Input | TextArea)
 
     @property
     def is_opening(self) -> bool:
@@ -69,17 +89,55 @@ class InputGuard(App[None]):
         try:
             await action
         finally:
-            self._is_opening = False
+            self.modal_opened()
 
     def modal_opened(self) -> None:
         """Accept input for the screen that ``open_modal`` waited for."""
-        self._is_opening = False
+        if self._is_opening:
+            self._is_opening = False
+            self._settle()
 
     async def on_event(self, event: events.Event) -> None:
-        """Drop input that was aimed at the previous screen."""
+        """Let a key wait until the one before it has had its effects."""
         if isinstance(event, events.MouseDown | events.MouseUp) and event.button > _LEFT_BUTTON:
             # Terminals paste or open menus with them; they must not choose anything.
             return
+        if not self._is_typed(event):
+            await self._take(event)
+        elif self._is_opening or self._effects is not None:
+            self._typed.append((event, self.screen_stack))
+        else:
+            await self._take(event)
+            self._settle()
+
+    def _settle(self) -> None:
+        """Let what is typed wait while messages about a key go from widget to widget, each in a turn."""
+        if self._effects is None:
+            self._effects = asyncio.create_task(self._wait_for_effects())
+
+    async def _wait_for_effects(self) -> None:
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+        self._effects = None
+        self.call_later(self._take_next)
+
+    async def _take_next(self) -> None:
+        """Take the next key that waits; drop it where a screen has opened since that takes no text."""
+        if self._typed and not self._is_opening and self._effects is None:
+            event, screens = self._typed.popleft()
+            if self.screen in screens or self.is_writing:
+                await self._take(event)
+            self._settle()
+
+    @staticmethod
+    def _is_typed(event: events.Event) -> TypeGuard[events.Key | events.Paste]:
+        """Whether an event comes from the keyboard, and may have to wait."""
+        if isinstance(event, events.Key):
+            return not event.is_forwarded and event.key not in _ALWAYS_ACCEPTED
+        return isinstance(event, events.Paste) and not event.is_forwarded
+
+    async def _take(self, event: events.Event) -> None:
+        """Drop input that was aimed at the previous screen."""
         is_stray = self._is_stray(event)
         if is_stray or self._is_dead_key(event):
             self._wait_longer()
@@ -96,7 +154,7 @@ class InputGuard(App[None]):
         """Whether a letter has no meaning at a choice: more letters of a text may follow, and enter."""
         if not isinstance(event, events.Key) or event.is_forwarded or not self._is_at_choice:
             return False
-        return event.is_printable and event.key not in self.screen.active_bindings
+        return event.is_printable and not does_something(self.screen, event.key)
 
     @property
     def _is_at_choice(self) -> bool:

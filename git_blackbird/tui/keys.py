@@ -1,25 +1,25 @@
 """The keys of the plan: one table with what each does, when, and the command line that does the same."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from enum import Enum, auto
 from typing import Any, NamedTuple, NoReturn
 
-from textual.events import Key
+from textual.binding import Binding
 from textual.screen import Screen
-from textual.widgets import Input, TextArea
 
 from git_blackbird.errors import RequestError
-from git_blackbird.model.base.next_steps import TaskCommand, task_command
+from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand, task_command
 from git_blackbird.model.base.sanitize import clean_line
 
 NO_KEY = "no key does that here; ? lists them"
 """What is said about a key that does nothing."""
 
 
-def does_nothing(screen: Screen[Any], event: Key) -> bool:
-    """Whether a letter that came to nobody has no meaning on a screen."""
-    is_text = isinstance(screen.focused, Input | TextArea)
-    return event.is_printable and not is_text and event.key not in screen.active_bindings
+def does_something(screen: Screen[Any], key: str) -> bool:
+    """Whether a key has a meaning now on a screen or for what has the focus."""
+    active = screen.active_bindings.get(key)
+    return active is not None and active.enabled
 
 
 class When(Enum):
@@ -128,7 +128,7 @@ ACTIONS = (
         When.ACCEPTED,
         "resume TASK",
         takes=("resume", "resume --all"),
-        steps=("resume",),
+        steps=("resume", "resume --all"),
     ),
     KeyAction(
         "m",
@@ -138,6 +138,7 @@ ACTIONS = (
         When.ACCEPTED,
         "resume TASK -m TEXT",
         takes=("resume -m",),
+        steps=("resume -m",),
     ),
     KeyAction(
         "b",
@@ -157,7 +158,7 @@ ACTIONS = (
         When.ACCEPTED,
         "restart TASK",
         takes=("restart",),
-        steps=("restart",),
+        steps=("restart", "restart -m"),
     ),
     KeyAction(
         "U",
@@ -184,6 +185,7 @@ ACTIONS = (
         "set the task's status by hand",
         When.NOT_AT_WORK,
         "set-status TASK STATUS",
+        steps=("set-status",),
     ),
     KeyAction("ctrl+c", "pause", "Pause", "pause what runs; again, or when nothing runs, quit", When.AT_WORK),
     KeyAction(
@@ -205,7 +207,7 @@ ACTIONS = (
         When.ALWAYS,
         "config",
     ),
-    KeyAction("y", "copy", "Copy", "copy the task's id, or what the other pane shows", When.ALWAYS),
+    KeyAction("y", "copy", "Copy", "copy the task's id, or what has the focus", When.ALWAYS),
     KeyAction(
         "o",
         "choose_agent",
@@ -265,8 +267,30 @@ ACTIONS = (
 """In the order of the footer. Those that change the plan or files have capitals, not pressed by mistake."""
 
 
-_FIXED = frozenset({"pause", "suspend_process"})
+PAUSE = "pause"
+_FIXED = frozenset({PAUSE, "suspend_process"})
 """What other programs use their keys for as well."""
+
+
+def bindings_of(*names: str) -> list[Binding]:
+    """Return the bindings of the named actions of the application, or of all, in the order of the table."""
+    return [
+        Binding(
+            action.key,
+            f"app.{action.action}",
+            action.label,
+            id=action.action,
+            tooltip=action.description,
+            show=action.is_shown,
+            priority=action.action == PAUSE,
+        )
+        for action in ACTIONS
+        if not names or action.action in names
+    ]
+
+
+EVERYWHERE = bindings_of("answer", "copy", "suspend_process", "help")
+"""What every screen has, where the key is no letter of a text."""
 
 
 class KeyTable:
@@ -305,13 +329,29 @@ class KeyTable:
         A task is named where it is not the ``current`` one.
         """
         if not isinstance(step, TaskCommand):
-            return step
-        is_plain = step.verb == "execute" and step.task_id is None
-        action = self.by_name["execute"] if is_plain else self._by_step.get(step.verb)
+            return _COMMAND.sub(self._in_prose, step)
+        action = self._action_of(f"{step.verb}{' -m' if step.blank is MESSAGE else ''}", step.task_id)
         if action is None:
             return step
         elsewhere = "" if step.task_id in (None, current) else f" on {step.task_id}"
         return f"{action.key}{elsewhere}: {action.description}"
+
+    def _action_of(self, step: str, task_id: str | None) -> KeyAction | None:
+        is_plain = step == "execute" and task_id is None
+        return self.by_name["execute"] if is_plain else self._by_step.get(step)
+
+    def _in_prose(self, command: "re.Match[str]") -> str:
+        """Return the key for a command in a sentence; the command where no key does the same."""
+        words = command[1].split()
+        for count in (2, 1):
+            action = self._action_of(" ".join(words[:count]), "".join(words[count : count + 1]) or None)
+            if action is not None and len(words) <= count + 1:
+                return " on ".join((action.key, *words[count:]))
+        return command[0]
+
+
+_COMMAND = re.compile(r"`git blackbird ([^`]+)`")
+"""A command in a sentence."""
 
 
 def _entries(keymap: str) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from textual.widgets import Input, TextArea
+from textual.widgets import Input
 
 from git_blackbird.tui.driver import InputGuard
 from git_blackbird.tui.widgets.bars import StatusBar
@@ -21,11 +21,6 @@ class WaitingQuestions:
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
-
-    @property
-    def is_writing(self) -> bool:
-        """Whether letters that are typed now are a text."""
-        return isinstance(self._app.focused, Input | TextArea)
 
     def open_first(self) -> None:
         """Let the first one open now, whatever else is open."""
@@ -53,7 +48,7 @@ class WaitingQuestions:
 
     def _show(self, what: str) -> None:
         """Show on the topmost screen alone what waits and how it opens."""
-        how = "it opens when this is closed" if self.is_writing else "a opens it"
+        how = "it opens when this is closed" if self._app.is_writing else "a opens it"
         for screen in self._app.screen_stack:
             text = f"{what}: {how}" if what and screen is self._app.screen else ""
             bars = screen.query(f"#{_BAR}").results(StatusBar)

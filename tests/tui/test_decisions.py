@@ -504,7 +504,7 @@ def test_a_decision_that_another_process_waits_for_is_taken_here(planned: Path) 
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         with started(planned, "execute", "beta", "--no-input") as other:
-            await wait_for(pilot, lambda: app.check_action("execute", ()) is False)
+            await wait_for(pilot, lambda: not app.is_possible("execute"))
             await pilot.press("d")
             await wait_for(pilot, lambda: asks(app, CheckpointScreen))
             await pilot.press("1", "enter")
@@ -521,7 +521,9 @@ def test_what_waits_for_a_decision_is_not_given_up_by_one_key(planned: Path, key
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press(key)
-        await wait_for(pilot, lambda: "alpha: decision due" in screen_text(app) and asks(app, ChoiceModal))
+        await wait_for(
+            pilot, lambda: "alpha: WAITING_USER: decision" in screen_text(app) and asks(app, ChoiceModal)
+        )
         await pilot.press("enter")
         await wait_for(pilot, lambda: app.screen is app.main)
         assert states(planned, "alpha") == [DecisionState.PENDING]

@@ -168,7 +168,7 @@ def test_a_task_is_restarted_or_run_alone_after_a_question(planned: Path) -> Non
         await wait_for(pilot, lambda: app.check_action("restart", ()) is True)
         await pilot.press("w")
         await wait_for(pilot, lambda: asks(app, ChoiceModal))
-        await see(app, pilot, "alpha: failed", "2. Restart in a new session")
+        await see(app, pilot, "alpha: FAILED", "2. Restart in a new session")
         await pilot.press("enter")
         await wait_for(pilot, lambda: app.screen is app.main)
         await pilot.press("down", "x")

@@ -255,7 +255,9 @@ def test_help_and_palette_name_what_keys_do_there_and_plain_movement_last(planne
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await opened(app, pilot, "d", CheckpointScreen)
         at_choices = await lines_of_help(app, pilot)
-        assert at_choices[:2] == ["esc q Leave the decision open", "? Keys"]
+        assert at_choices[0] == "esc q Leave the decision open"
+        # What the focus is one key away from is named as well.
+        assert at_choices.index("In the diff, to which v goes") < at_choices.index("w Wrap lines")
         begin = at_choices.index("1 Approve and continue")
         assert at_choices[begin : begin + 7] == [
             "1 Approve and continue",
@@ -272,6 +274,7 @@ def test_help_and_palette_name_what_keys_do_there_and_plain_movement_last(planne
         assert "v Begin or give up a range of lines" in in_diff
         assert "esc q Back to the overview" in in_diff
         assert in_diff[0] == "n Next hunk"
+        assert not [line for line in in_diff if line.startswith("In the diff")]
         assert in_diff.index("c Comment the line or the range") < in_diff.index("5 View full diff")
         assert in_diff.index("5 View full diff") < in_diff.index("\u2193 j Down")
         assert not [line for line in at_choices + in_diff if "since your request" in line]
@@ -363,7 +366,7 @@ def test_a_key_that_does_nothing_now_says_why_and_what_does_something(repo: Path
         await pilot.press("home", "d")
         await see(app, pilot, "Decide of par is not possible now: it is a parent; its")
         await pilot.press("j", "u")
-        await see(app, pilot, "Resume of tc is not possible now: it is ready; x: run this")
+        await see(app, pilot, "Resume of tc is not possible now: it is READY; x: run this")
         await pilot.press("a")
         await see(app, pilot, "not possible now: nothing waits for you")
 

@@ -341,6 +341,13 @@ class TaskView(NamedTuple):
     labels: Mapping[TaskId, str] = MappingProxyType({})
     """Of the tasks that it depends on, and that depend on it."""
 
+    @property
+    def state_text(self) -> str:
+        """The label of the task, with what its newest change says beyond that."""
+        run = self.history.latest
+        more = "" if run is None else label_of(run).removeprefix("failed: ")
+        return self.label if not more or more == self.label.lower() else f"{self.label}: {more}"
+
 
 def view_task(workspace: Workspace, task_id: str) -> TaskView:
     """Show one task: whether it is ready and why, and what is pending for it.

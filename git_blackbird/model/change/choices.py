@@ -7,12 +7,22 @@ from git_blackbird.model.change.stages import TABLE, Stage, stage_of
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 
+REVIEW_AND_FIX = "Review again, the agent may fix"
 
-def choices_for(run: Run, *, was_requested: bool, is_in_worktree: bool) -> tuple[ChoiceSpec, ...]:
+
+def may_fix(run: Run, max_rounds: int) -> bool:
+    """Whether the agent fixes what another review of a change finds, before anybody is asked."""
+    return run.is_pending and (run.review_round or 1) < max_rounds
+
+
+def choices_for(
+    run: Run, *, was_requested: bool, is_in_worktree: bool, max_rounds: int = 1
+) -> tuple[ChoiceSpec, ...]:
     """Return the choices for a run on which a decision is due, by their digits, 0 as the last.
 
     ``was_requested``: a person requested changes before it. ``is_in_worktree``: the user's worktree has
-    something of what the task did.
+    something of what the task did. ``max_rounds``: up to so many rounds of reviews, the agent fixes what
+    they find.
     """
     is_offered = {
         Choice.REQUEST_CHANGES: not run.landing_begun,
@@ -21,12 +31,17 @@ def choices_for(run: Run, *, was_requested: bool, is_in_worktree: bool) -> tuple
         Choice.VIEW_SINCE_REQUEST: was_requested,
         Choice.REJECT_AND_UNDO: is_in_worktree or bool(run.landing_begun),
     }
-    offered = (_offered(run, one) for one in TABLE[stage_of(run)].choices if is_offered.get(one, True))
+    offered = (
+        _offered(run, one, max_rounds) for one in TABLE[stage_of(run)].choices if is_offered.get(one, True)
+    )
     return tuple(sorted(offered, key=lambda spec: spec.digit or 10))
 
 
-def _offered(run: Run, choice: Choice) -> ChoiceSpec:
+def _offered(run: Run, choice: Choice, max_rounds: int) -> ChoiceSpec:
     spec = SPECS[choice]
+    if choice is Choice.REVIEW_AGAIN and may_fix(run, max_rounds):
+        fixes = f"{spec.description}; the agent may fix what is found"
+        return replace(spec, label=REVIEW_AND_FIX, description=fixes, alias=spec.label)
     if choice not in APPROVES:
         return spec
     if stage_of(run) is Stage.NOT_COMMITTED:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from git_blackbird.model.base.next_steps import TaskCommand, task_command
+from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState
@@ -44,6 +45,16 @@ def undo_commands(run: Run) -> tuple[TaskCommand, ...]:
     """Return the command that takes the change of a rejected run back; none if it was, or is empty."""
     is_rejected = run.decision_state is DecisionState.REJECTED and run.own.undone is None
     return (task_command("undo", run.task_id),) if is_rejected and run.has_changed_worktree else ()
+
+
+def ways_on(run: Run) -> tuple[TaskCommand, ...]:
+    """Return how to go on with a task whose newest change was rejected or taken back; () for another."""
+    stage, task_id = stage_of(run), run.task_id
+    if stage not in {Stage.REJECTED, Stage.UNDONE}:
+        return ()
+    redo = (task_command("redo", task_id),) if stage is Stage.UNDONE else ()
+    again = task_command("retry", task_id), task_command("restart", task_id)
+    return (*redo, *again, *undo_commands(run))
 
 
 def _end_of_undone(own: Sequence[Run]) -> int:

@@ -107,7 +107,8 @@ class Checkpoint:
     conflicts are not resolved. ``both_added``: where both sides added lines, and what the change then adds to
     the user's worktree. ``worktree``: where the task's own worktree is now. ``is_in_worktree``: whether the
     user's worktree has something of what the task did. ``is_cut``: whether the terminal has no room for all
-    that is known of the change.
+    that is known of the change. ``max_rounds``: up to so many rounds of reviews, the agent
+    fixes what they find.
     """
 
     task: Task
@@ -135,6 +136,7 @@ class Checkpoint:
     is_in_worktree: bool = False
     asked: Asked | None = None
     is_cut: bool = False
+    max_rounds: int = 1
 
     def with_shown(self, reply: T) -> T:
         """Return a reply; a decision carries the trees that were shown."""
@@ -149,8 +151,12 @@ class Checkpoint:
 
     def offers(self) -> tuple[ChoiceSpec, ...]:
         """The choices, by their digits."""
-        was_requested = self.since_request is not None
-        return choices_for(self.run, was_requested=was_requested, is_in_worktree=self.is_in_worktree)
+        return choices_for(
+            self.run,
+            was_requested=self.since_request is not None,
+            is_in_worktree=self.is_in_worktree,
+            max_rounds=self.max_rounds,
+        )
 
     def command_for(self, offer: ChoiceSpec) -> TaskCommand:
         """Return the command line equivalent to a choice, with the options of the command."""

@@ -1,10 +1,11 @@
 """The decision on a run: a place to review its change, and the choices."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.widgets import Input
 
 from git_blackbird.messages.display.dialogue import (
@@ -19,11 +20,11 @@ from git_blackbird.messages.display.dialogue import (
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.change.decision import Choice, ChoiceSpec, Decision, Reply
 from git_blackbird.model.run.states import APPROVALS
-from git_blackbird.tui.keys import NO_KEY, does_nothing
+from git_blackbird.tui.keys import NO_KEY, does_something
 from git_blackbird.tui.screens.change import ChangeScreen
 from git_blackbird.tui.screens.modal import ConfirmModal
 from git_blackbird.tui.screens.request import RequestScreen
-from git_blackbird.tui.screens.review_keys import Place, dead_key_text
+from git_blackbird.tui.screens.review_keys import DIFF_BINDINGS, Place, dead_key_text
 from git_blackbird.tui.widgets.choices import NO_DIGIT, ChoiceItem, ChoiceRow
 
 _KEYS_AFTER_REQUEST = frozenset({"i", "I"})
@@ -47,6 +48,11 @@ class CheckpointScreen(ChangeScreen):
         if name == "app.copy" and self._place is Place.OVERVIEW:
             return "Copy the overview"
         return None
+
+    def keys_nearby(self) -> tuple[str, Iterable[Binding]]:
+        """Return the keys of the diff, where something else has the focus."""
+        is_there = self._place is Place.DIFF or self._viewed is None
+        return "In the diff, to which v goes", () if is_there else DIFF_BINDINGS
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what there is: so many choices, what was requested, no keys that the list of files has."""
@@ -103,7 +109,7 @@ class CheckpointScreen(ChangeScreen):
         self._unsay()
         if event.key in _KEYS_AFTER_REQUEST and self.checkpoint.since_request is None:
             self._key_line.say("nothing was requested yet")
-        elif does_nothing(self, event):
+        elif event.is_printable and not does_something(self, event.key):
             event.stop()
             has_diff = self._viewed is not None
             self._key_line.say(dead_key_text(event.character or "", self._place, has_diff=has_diff))

@@ -22,7 +22,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import PendingKind
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.tui.keys import KeyTable
+from git_blackbird.tui.keys import KeyTable, bindings_of
 from git_blackbird.tui.widgets.bars import (
     KeyFooter,
     SingleLineInput,
@@ -50,6 +50,8 @@ _TABS = (
     Tab("diff", "Diff"),
     Tab("graph", "Graph"),
 )
+_SHOWS_TAB = "Show the task, live log, runs, its diff, or what it needs and unblocks"
+_MOVES_BORDER = "Move the border between the panes"
 _STACKED_BELOW = 80
 _STEP, _LEAST, _MOST, _EVEN = 10, 20, 80, 50
 _CLOCK_SECONDS = 1.0
@@ -67,15 +69,16 @@ class MainScreen(Screen[None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "other_pane", "Pane", show=False, priority=True),
-        Binding("escape", "leave", "Back", show=False),
+        *bindings_of(),
+        Binding("tab", "other_pane", "Go to the other pane", show=False),
+        Binding("escape", "leave", "Go back; on the plan, end its filter and search", show=False),
         *(
-            Binding(str(number), f"show_tab('{tab.id}')", tab.name, show=False)
+            Binding(str(number), f"show_tab('{tab.id}')", _SHOWS_TAB, show=False)
             for number, tab in enumerate(_TABS, start=1)
         ),
-        Binding("plus", "zoom", "Zoom", show=False),
-        Binding("less_than_sign", "split(-1)", "Narrower", show=False),
-        Binding("greater_than_sign", "split(1)", "Wider", show=False),
+        Binding("plus", "zoom", "Give all the room to one pane, or to both again", show=False),
+        Binding("less_than_sign", "split(-1)", _MOVES_BORDER, show=False),
+        Binding("greater_than_sign", "split(1)", _MOVES_BORDER, show=False),
     ]
 
     def __init__(

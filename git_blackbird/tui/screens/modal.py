@@ -11,6 +11,7 @@ from textual.widgets import Input, OptionList, Static
 
 from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.display.styled import Style, StyledLine
+from git_blackbird.tui.keys import EVERYWHERE
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
 from git_blackbird.tui.widgets.line_view import to_content
@@ -25,7 +26,7 @@ class Modal(ModalScreen[T | None], Generic[T]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Back"),
         Binding("q", "back", "Back", show=False),
-        Binding("question_mark", "app.help", "Keys", show=False),
+        *EVERYWHERE,
         Binding("ctrl+p", "app.command_palette", "Find an action", show=False, priority=True),
     ]
 
@@ -115,9 +116,8 @@ class HelpScreen(Modal[None]):
     """Lists keys; ``/`` searches them, Esc, ``?`` and ``q`` close it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark", "leave", "Back", show=False),
-        # Carried out before the next key is read, which is a letter of what is searched.
-        Binding("slash", "search", "Search", show=False, priority=True),
+        Binding("question_mark", "leave", "Back", id="help", show=False),
+        Binding("slash", "search", "Search", show=False),
     ]
 
     AUTO_FOCUS = "VerticalScroll"
@@ -132,11 +132,6 @@ class HelpScreen(Modal[None]):
         yield search
         with VerticalScroll():
             yield Static(to_content(self._lines), markup=False)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the key to a text that is searched."""
-        del parameters
-        return action != "search" or not isinstance(self.focused, Input)
 
     def action_search(self) -> None:
         search = self.query_one(SingleLineInput)

@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.widgets import Input, Static
+from textual.widgets import Input, OptionList, Static
 
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.messages.display.dialogue import answers_to, own_words, question_title
@@ -34,8 +34,6 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("shift+tab", "go_back", "Before", show=False),
-        # Carried out before the next key is read, which may be the first letter of another answer.
-        Binding("enter", "take", "Answer", show=False, priority=True),
     ]
 
     def __init__(self, task_id: TaskId, question: Question, position: tuple[int, int], draft: Draft) -> None:
@@ -68,18 +66,12 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
     def read_widget(self) -> VerticalScroll:
         return self.query_one(VerticalScroll)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave enter to the line for another answer."""
-        del parameters
-        return action != "take" or isinstance(self.focused, ChoiceList)
-
-    def action_take(self) -> None:
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Take the option under the cursor, or show the line for another answer."""
-        index = self.query_one(ChoiceList).highlighted
-        if index is None or index == len(self.question.options):
+        if event.option_index == len(self.question.options):
             self._show_line(is_line_shown=True)
             return
-        self._draft.text = self.question.options[index]
+        self._draft.text = self.question.options[event.option_index]
         self.dismiss_once(QuestionNav.NEXT)
 
     def _show_line(self, *, is_line_shown: bool) -> None:

@@ -21,6 +21,7 @@ from git_blackbird.messages.display.reviews import (
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.choices import REVIEW_AND_FIX, may_fix
 from git_blackbird.model.rules.reviews import ChangeReviewView, OutstandingFeedback, ReviewView
 from git_blackbird.model.run.run import Run
 from git_blackbird.tui.screens.modal import ScrollingModal
@@ -135,7 +136,8 @@ def _change_items(view: ChangeReviewView, obstacles: Obstacles) -> Iterator[Choi
         yield ChoiceItem(
             Request(ReviewAction.DECIDE, task_id), "Decide on the change", blocked_reason=obstacles.run
         )
-    label = "Review now" if view.merged is None else "Review again"
+    again = REVIEW_AND_FIX if view.run is not None and may_fix(view.run, view.max_rounds) else "Review again"
+    label = "Review now" if view.merged is None else again
     yield ChoiceItem(
         Request(ReviewAction.REVIEW, task_id), label, blocked_reason=obstacles.review or obstacles.run
     )

@@ -19,15 +19,14 @@ _READ_KEY = "Mark the file as read and go on to the next unread; on a read file,
 REVIEW_BINDINGS: list[BindingType] = [
     *SCROLL_BINDINGS,
     Binding("v", "diff", "Go to the diff", show=False),
-    # Carried out before the next key is read, which is a letter of what is searched.
-    Binding("slash", "search", "Search in the diff", show=False, priority=True),
+    Binding("slash", "search", "Search in the diff", show=False),
     Binding("i", "after_request('view_since_request')", "Changes since your request", show=False),
     Binding("I", "after_request('view_diff')", "The whole change again", show=False),
     Binding("right_square_bracket", "in_diff('file(1)')", "Next file", show=False),
     Binding("left_square_bracket", "in_diff('file(-1)')", "File before", show=False),
     Binding("n", "in_diff('hunk(1)')", "Next hunk", show=False),
     Binding("N", "in_diff('hunk(-1)')", "Hunk before", show=False),
-    Binding("y", "app.copy", "Copy the path and line, or the file's path", show=False),
+    Binding("y", "app.copy", "Copy the path and line, or the file's path", id="copy", show=False),
     Binding("right_curly_bracket", "in_diff('note(1)')", "Next comment or finding", show=False),
     Binding("left_curly_bracket", "in_diff('note(-1)')", "Comment or finding before", show=False),
     Binding("m", "mark_read", _READ_KEY, show=False),
@@ -85,11 +84,8 @@ def _parts(place: Place, *, is_diff_shown: bool, was_requested: bool) -> Iterato
         yield _REQUESTED
 
 
-_DIFF_KEYS = frozenset(
-    binding.key
-    for binding in Binding.make_bindings([*DiffView.BINDINGS, *DiffPane.BINDINGS])
-    if len(binding.key) == 1
-)
+DIFF_BINDINGS = tuple(Binding.make_bindings([*DiffView.BINDINGS, *DiffPane.BINDINGS]))
+_DIFF_KEYS = frozenset(binding.key for binding in DIFF_BINDINGS if len(binding.key) == 1)
 
 
 def dead_key_text(character: str, place: Place, *, has_diff: bool) -> str:

@@ -129,11 +129,11 @@ class KeyFooter(Widget, can_focus=False):
     def _fitting(self) -> Iterator[Binding]:
         """Yield the keys that fit: help and quit always, the others in order."""
         room = self.size.width + 1 - (cell_len(self.agent) + 1 if self.agent else 0)
-        room -= sum(self._columns(key) for key in self.keys if key.action in _ALWAYS)
+        room -= sum(self._columns(key) for key in self.keys if key.id in _ALWAYS)
         for key in self.keys:
-            if key.action not in _ALWAYS:
+            if key.id not in _ALWAYS:
                 room -= self._columns(key)
-            if room >= 0 or key.action in _ALWAYS:
+            if room >= 0 or key.id in _ALWAYS:
                 yield key
 
     def _columns(self, key: Binding) -> int:

@@ -1,7 +1,6 @@
 """A choice among a few items, as a list or in a row."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeVar
 
 from rich.cells import cell_len
@@ -85,12 +84,10 @@ class Choices(_Mixed, Generic[T]):
 class ChoiceList(Choices[T], OptionList, Generic[T]):
     """The items, one below the other."""
 
-    # Carried out before the next key is read, which may be meant for what this one chooses.
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(replace(binding, priority=True) for binding in Binding.make_bindings(OptionList.BINDINGS)),
-        Binding("j", "cursor_down", "Down", show=False, priority=True),
-        Binding("k", "cursor_up", "Up", show=False, priority=True),
-        *(Binding(digit, f"go_to('{digit}')", show=False, priority=True) for digit in "1234567890"),
+        Binding("j", "cursor_down", "Down", show=False),
+        Binding("k", "cursor_up", "Up", show=False),
+        *(Binding(digit, f"go_to('{digit}')", show=False) for digit in "1234567890"),
     ]
 
     def __init__(self, items: Sequence[ChoiceItem[T]], start: int = 0) -> None:

@@ -89,8 +89,7 @@ class FileList(OptionList):
         Binding("enter", "select", "Go to its lines, or unfold the folder", show=False),
         Binding("z", "fold", "Fold the file's folder, or unfold it", show=False),
         Binding("Z", "fold_all", "Fold all folders, or unfold them", show=False),
-        # Carried out before the next key is read, which is a letter of what is searched.
-        Binding("slash", "search", "Search a file by its name", show=False, priority=True),
+        Binding("slash", "search", "Search a file by its name", show=False),
     ]
 
     def __init__(self, marks: ReviewMarks, *, id: str) -> None:  # noqa: A002  # as every widget calls it

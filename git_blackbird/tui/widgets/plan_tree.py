@@ -80,11 +80,11 @@ class PlanTree(ScrollView, can_focus=True):
         Binding("pagedown", "page(1)", "Page down", show=False),
         Binding("home", "jump(0)", "First", show=False),
         Binding("end", "jump(-1)", "Last", show=False),
-        Binding("enter,space", "fold", "Fold", show=False),
-        Binding("f", "filter(1)", "Filter", show=False),
-        Binding("F", "filter(-1)", "Filter back", show=False),
-        Binding("n", "match(1)", "Next match", show=False),
-        Binding("N", "match(-1)", "Match before", show=False),
+        Binding("enter,space", "fold", "Fold or unfold", show=False),
+        Binding("f", "filter(1)", "Next filter: all, ready, blocked, or one status", show=False),
+        Binding("F", "filter(-1)", "Filter before", show=False),
+        Binding("n", "match(1)", "Next task that search or filter found", show=False),
+        Binding("N", "match(-1)", "Task found before", show=False),
     ]
 
     filter_index: reactive[int] = reactive(0)

@@ -10,8 +10,7 @@ from textual.widgets import Input
 from git_blackbird.tui.widgets.bars import SingleLineInput
 
 SEARCH_BINDINGS: list[BindingType] = [
-    # Carried out before the next key is read, which is a letter of what is searched.
-    Binding("slash", "search_text", "Search", show=False, priority=True),
+    Binding("slash", "search_text", "Search", show=False),
     Binding("n", "match(1)", "Next match", show=False),
     Binding("N", "match(-1)", "Match before", show=False),
 ]
@@ -35,10 +34,8 @@ class SearchesText(Widget):
         raise NotImplementedError
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave keys to others in a field, and those for matches while nothing is searched."""
+        """Leave the keys for matches to others while nothing is searched."""
         del parameters
-        if action == "search_text":
-            return not isinstance(self.screen.focused, Input)
         return action != "match" or bool(self._needle)
 
     async def action_search_text(self) -> None:

@@ -20,6 +20,7 @@ from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import label_of
+from git_blackbird.model.change.work import ways_on
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.provenance import elsewhere_lines
@@ -54,7 +55,7 @@ def task_lines(shown: ShownTask, items: Sequence[AttentionItem], now: str) -> It
     view = shown.view
     task = view.task
     yield StyledLine(f"{task.id}  {clean_line(task.title)}", Style.HEADING)
-    yield StyledLine(f"{view.label}, updated {format_moment(task.updated_at)}", Style.FAINT)
+    yield StyledLine(f"{view.state_text}, updated {format_moment(task.updated_at)}", Style.FAINT)
     yield from section("Due", _due(shown, items))
     if not view.task.is_over:
         yield from section("Ready" if view.readiness.is_ready else "Not ready", _readiness(shown))
@@ -80,10 +81,11 @@ def task_lines(shown: ShownTask, items: Sequence[AttentionItem], now: str) -> It
 def _due(shown: ShownTask, items: Sequence[AttentionItem]) -> Iterator[StyledLine]:
     view = shown.view
     questions = () if view.pending is None else view.pending.questions
+    ways = () if view.history.latest is None else ways_on(view.history.latest)
     for item in items:
         yield from bulleted([": ".join(filter(None, (item.words, item.why)))], Style.WARNING)
         yield from bulleted(f"{question.id}: {question.prompt}" for question in questions)
-        yield from _steps(shown, item.command)
+        yield from _steps(shown, item.command, *ways)
     if view.to_review is not None and view.pending is None:
         yield from bulleted([label_of(view.to_review)], Style.WARNING)
         yield from _steps(shown, EXECUTE)

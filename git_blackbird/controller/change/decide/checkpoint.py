@@ -92,6 +92,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         other_branch=place.other_branch(),
         behind=sum(due.run.id != run.id for due in pending_decisions(state)),
         unblocks=state.unblocked.get(task.id, 0),
+        max_rounds=workspace.config.reviews.max_iterations,
     )
 
 

@@ -162,6 +162,7 @@ def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
         run,
         was_requested=bool(Change.of(history).requests),
         is_in_worktree=Work.of(history).is_in_worktree,
+        max_rounds=workspace.config.reviews.max_iterations,
     )
     # The first command of a list must not accept a failure.
     ordered = sorted(choices, key=lambda spec: spec.choice is not Choice.RETRY)

@@ -63,8 +63,7 @@ class DiffPane(Vertical):
     """Shows one diff at a time, read in a thread. The focus goes to its view."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        # Carried out before the next key is read, which is a letter of what is searched.
-        Binding("slash", "search", "Search", show=False, priority=True),
+        Binding("slash", "search", "Search", show=False),
         Binding("r", "context(1)", "More context, up to the whole file", show=False),
         Binding("R", "context(-1)", "Less context", show=False),
         Binding("W", "space", "Ignore white space, or no longer", show=False),
@@ -385,9 +384,6 @@ class DiffPane(Vertical):
         del parameters
         if action == "take":
             return self._comments is not None
-        if action == "search":
-            # In the field it is a letter.
-            return not self._input.has_focus
         is_used = self._input.display or bool(self._view.needle) or self._view.mark is not None
         return action != "give_up" or is_used
 
