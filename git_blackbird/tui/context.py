@@ -208,16 +208,14 @@ class AppContext(ThemedApp, InputGuard):
             self.notify("this diff does not show what you edited just now")
 
     def on_mention_editor_editor_wanted(self, event: "MentionEditor.EditorWanted") -> None:
-        """Give the terminal to the editor with a text, which stays as it is if that fails."""
-        from git_blackbird.controller.core.editing import edit_text
-
+        """Give the terminal to the editor with a text; what it has saved is taken, also where it failed."""
+        event.draft.replace(event.editor.text)
         try:
             with self.lend_terminal():
-                text = edit_text(self.watcher.workspace, event.editor.text)
+                event.draft.edit(self.watcher.workspace)
         except BlackbirdError as error:
             self.show_error(error)
-        else:
-            event.editor.replace_text(text)
+        event.editor.replace_text(event.draft.text.removesuffix("\n"))
 
     def notify(
         self,

@@ -3,9 +3,11 @@
 import json
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
+from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
@@ -14,7 +16,7 @@ from git_blackbird.tui.screens.comment import CommentScreen
 from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.widgets.choices import ChoiceRow
 from git_blackbird.tui.widgets.diff.pane import DiffPane
-from tests.controller.support import configure, execute, leaf, put_plan, runs_of, status
+from tests.controller.support import configure, execute, leaf, open_at, put_plan, runs_of, status
 from tests.records import fact
 from tests.support import commit
 from tests.tui.at_screen import SELECT_ALL
@@ -37,7 +39,8 @@ async def write_comment(app: BlackbirdApp, pilot: Pilot[None], text: str) -> Non
     await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
 
 
-def test_comments_are_kept_sent_and_looked_after(planned: Path) -> None:
+def test_comments_are_kept_sent_and_looked_after(planned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_EDITOR", "printf 'a digit' >")
     configure(planned, execution__stopAfterEachTask="true")
     put_plan(planned, leaf("alpha", PROMPT))
     execute(planned)
@@ -45,8 +48,8 @@ def test_comments_are_kept_sent_and_looked_after(planned: Path) -> None:
     async def write(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await at_diff(app, pilot)
         await pilot.press("j", "j", "j")
-        await write_comment(app, pilot, "a digit")
-        await see(app, pilot, "\u2503 you: a digit")
+        await write_comment(app, pilot, "digit")
+        await see(app, pilot, "\u2503 you: digit")
         await pilot.press("j", "j", "v", "j")
         await write_comment(app, pilot, "in words?")
         await see(app, pilot, "\u2503 you (lines 3-4): in words?")
@@ -57,12 +60,21 @@ def test_comments_are_kept_sent_and_looked_after(planned: Path) -> None:
         await wait_for(pilot, lambda: app.screen is app.main)
 
     drive(planned, write, (100, 40))
+    run = runs_of(planned, "alpha")[0]
+    drafts = Drafts(open_at(planned))
+    digit, _ = drafts.comments(run).items
+    # The program was killed while an editor had the comment.
+    drafts.comment(run, digit).edit(open_at(planned))
 
     async def send(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await at_diff(app, pilot)
-        await see(app, pilot, "you: a digit", "you (lines 3-4): in words?")
+        await see(app, pilot, "you: digit", "you (lines 3-4): in words?")
         assert "gone" not in screen_text(app)
         assert [file.path for file in app.screen.query_one(DiffPane).shown] == ["a.txt"]
+        await pilot.press("j", "j", "j", "c")
+        await wait_for(pilot, lambda: isinstance(app.screen, CommentScreen))
+        await pilot.press("escape")
+        await see(app, pilot, "you: a digit")
         await pilot.press("escape", "3", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
         for _ in range(2):

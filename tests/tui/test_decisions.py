@@ -239,7 +239,11 @@ def test_a_decision_is_taken_while_nothing_runs(planned: Path) -> None:
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
         await pilot.press("4", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.FAILED)
-        await wait_for(pilot, lambda: "Rejected alpha." in screen_text(app))
+        await see(
+            app, pilot, "Rejected alpha.", "next step: U: take the task's change back out of your files"
+        )
+        ways = "U: take the task's change", "m: send", "b: set the task back to todo", "w: start the task"
+        await see(app, pilot, "FAILED: rejected", *(f"│   {way}" for way in ways))
 
     drive(planned, session)
     assert states(planned, "alpha") == [DecisionState.REJECTED]
@@ -382,7 +386,7 @@ def test_what_was_read_is_read_in_the_next_round_unless_it_is_another(planned: P
 
 
 def test_what_was_read_stays_so_when_the_screen_is_left_and_opened_again(planned: Path) -> None:
-    put_plan(planned, leaf("alpha", "write a.txt one\nwrite b.txt two\non-feedback write a.txt four"))
+    put_plan(planned, leaf("alpha", "write a.txt one\nwrite b.txt two\non-feedback write b.txt four"))
     execute(planned)
 
     async def read(app: BlackbirdApp, pilot: Pilot[None]) -> None:
@@ -397,13 +401,15 @@ def test_what_was_read_stays_so_when_the_screen_is_left_and_opened_again(planned
         await pilot.press("3", "enter")
         await wait_for(pilot, lambda: asks(app, RequestScreen))
         await pilot.press(*"Four.", "ctrl+s")
-        await see(app, pilot, "1 of 2 read", "  A a.txt", "✓ A b.txt")
+        await see(app, pilot, "1 of 2 read", "✓ A a.txt", "  A b.txt")
         await pilot.press("escape")
         await wait_for(pilot, lambda: is_over(app))
 
     async def approve(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("d")
-        await see(app, pilot, "1 of 2 read", "  A a.txt", "✓ A b.txt")
+        await see(app, pilot, "1 of 2 read", "✓ A a.txt", "  A b.txt")
+        await pilot.press("v")
+        await see(app, pilot, "file 2 of 2")
         await pilot.press("2", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
 

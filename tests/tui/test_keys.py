@@ -116,13 +116,21 @@ def test_a_key_without_a_meaning_at_a_decision_says_so_wherever_the_focus_is(pla
 def test_plus_gives_the_diff_the_room_of_the_files(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await opened(app, pilot, "d", CheckpointScreen)
+        await see(app, pilot, "Change: 1 file, +80 -0")
         await pilot.press("v")
         await see(app, pilot, "of 1 read", "1 + line 0")
         view = app.screen.query_one(DiffView)
         before = view.size.height
+        assert before >= 10
+        app.notify("Many lines.\n" * 9)
+        await see(app, pilot, "Many lines.")
+        # A notice takes its room from everything else.
+        assert view.size.height >= 10
+        app.clear_notifications()
         await pilot.press("+")
         await wait_for(pilot, lambda: view.size.height >= before + 3)
-        assert "of 1 read" not in screen_text(app)
+        await see(app, pilot, "━ 0 of 1 read ━")
+        assert "A a.txt" not in screen_text(app)
         await pilot.press("+", "escape", "tab", "+")
         # What is not shown has no focus.
         await wait_for(pilot, lambda: app.screen.focused is app.screen.query_one("#overview"))

@@ -21,6 +21,8 @@ def test_the_log_of_a_run_is_searched(planned: Path) -> None:
         await pilot.press("h")
         await see(app, pilot, "execute  success")
         await pilot.press("slash", *"NUMBER 41", "enter")
+        await see(app, pilot, "no line has NUMBER 41")
+        await pilot.press("slash", *"number 41", "enter")
         await see(app, pilot, "number 41 is odd")
         await pilot.press("slash", *"number 4", "enter")
         await see(app, pilot, "number 42 is even")
@@ -42,7 +44,7 @@ def test_the_overview_is_searched_where_it_has_the_focus(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("d")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
-        await pilot.press("tab", "tab", "slash", *"agent SAYS", "enter")
+        await pilot.press("tab", "tab", "slash", *"agent says", "enter")
         await see(app, pilot, "number 59 is odd")
         assert "+ one" not in screen_text(app)
         # Elsewhere the diff is searched.
@@ -63,7 +65,7 @@ def test_a_key_of_the_configuration_is_found(planned: Path) -> None:
         await pilot.press("c")
         await wait_for(pilot, lambda: isinstance(app.screen, SettingsScreen))
         await see(app, pilot, "claude.path", "/ searches")
-        await pilot.press("slash", *"REVIEWS.m", "enter")
+        await pilot.press("slash", *"reviews.m", "enter")
         await wait_for(pilot, lambda: "reviews.m" in current())
         first = current()
         await pilot.press("n")

@@ -36,10 +36,11 @@ def test_an_approved_change_is_taken_back_and_brought_back(planned: Path) -> Non
         await pilot.press("2", "enter")
         await wait_for(pilot, lambda: is_over(app) and not (planned / "a.txt").exists())
         await pilot.press("2")
-        await see(
-            app, pilot, "took back the change of alpha: 1 file", "FAILED", "to turn that round: R on alpha"
-        )
+        await see(app, pilot, "took back the change of alpha: 1 file", "to turn that round: R on alpha")
         await wait_for(pilot, lambda: app.is_possible("redo"))
+        await pilot.press("1")
+        ways = "R: bring a change back", "m: send", "b: set the task back to todo", "w: start the task"
+        await see(app, pilot, "FAILED: taken back", *ways)
         await pilot.press("R")
         await see(app, pilot, "Bring back the change of alpha?", "would bring back")
         await pilot.press("2", "enter")

@@ -35,7 +35,7 @@ _MESSAGE, _ANSWER, _REASON = "message", "answer-", "reason"
 _FORM, _NEW_FORM = "form", "new-form"
 # The draft of a new task has no task id: this file name is used for nothing else.
 NO_TASK = TaskId("_")
-_COMMENTS, _REVIEW, _READING = "comments-", "review-", "read-files"
+_COMMENT, _COMMENTS, _REVIEW, _READING = "comment-", "comments-", "review-", "read-files"
 
 
 class Draft:
@@ -225,6 +225,11 @@ class Drafts:
         """Return the comments on lines of the change that a decision on a run is about."""
         return CommentDraft(self._open(run.task_id, f"{_COMMENTS}{run.id}"))
 
+    def comment(self, run: Run, comment: ReviewComment) -> Draft:
+        """Return a comment as it is in a person's editor, or as that left it when the program was killed."""
+        digest = sha256(repr(comment.place).encode(errors="replace")).hexdigest()
+        return self._open(run.task_id, f"{_COMMENT}{digest[:16]}-{run.id}")
+
     def reading(self, task_id: TaskId) -> ReadingDraft:
         """Return which files of a task's change were read."""
         return ReadingDraft(self._open(task_id, _READING))
@@ -327,7 +332,7 @@ def _is_obsolete(workspace: Workspace, task_id: TaskId, path: Path) -> bool:
         latest = workspace.store.records.history(task_id).latest
         is_awaited = latest is not None and latest.status is RunStatus.WAITING_USER
         return not (is_awaited and path.name.startswith(_answer_prefix(latest)))
-    if path.name.startswith((_COMMENTS, _REVIEW)):
+    if path.name.startswith((_COMMENT, _COMMENTS, _REVIEW)):
         runs = workspace.store.records.history(task_id).own
         return not any(run.is_pending and path.stem.endswith(f"-{run.id}") for run in runs)
     if path.name.startswith(_READING):

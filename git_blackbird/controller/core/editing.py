@@ -1,6 +1,5 @@
-"""Opening files of a worktree, and texts, in a person's editor."""
+"""Opening files of a worktree in a person's editor."""
 
-import tempfile
 from pathlib import Path
 
 from git_blackbird.controller.core.workspace import Workspace
@@ -15,15 +14,6 @@ def require_file(folder: Path, path: str) -> Path:
     if file.resolve() != file or not file.is_file():
         raise RequestError(f"the worktree has no such file: {render_path(path)}")
     return file
-
-
-def edit_text(workspace: Workspace, text: str) -> str:
-    """Return a text as a person leaves it in their editor. Raises RequestError where that fails."""
-    with tempfile.TemporaryDirectory(prefix="git-blackbird-") as folder:
-        file = Path(folder, "text.md")
-        file.write_text(text, encoding="utf-8", errors="replace")
-        edit_at(workspace, file, 0)
-        return file.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
 
 
 def edit_at(workspace: Workspace, file: Path, line: int) -> None:

@@ -13,6 +13,7 @@ from git_blackbird.messages.display.format import (
     notes_on_head,
     place_words,
     render_path,
+    render_totals,
     run_seconds,
     submodule_lines,
 )
@@ -130,10 +131,12 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
 def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()) -> list[StyledLine]:
     """Return the same without files and snippets, for where the whole diff stands beside it.
 
-    What the task asks for comes in addition, and the comments that are not sent yet.
+    Totals and what the task asks for come in addition, and the comments that are not sent yet.
     """
+    task, *criteria = _task(checkpoint.task)
     sections = chain(
-        _task(checkpoint.task),
+        [task, _line(f"Change: {_totals(checkpoint)}")],
+        criteria,
         _outcome(checkpoint),
         _unsent(unsent),
         [Section(tuple(_texts_of(checkpoint.task)))],
@@ -146,6 +149,11 @@ def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()
         _warnings(checkpoint),
     )
     return lines_of(sections)
+
+
+def _totals(checkpoint: Checkpoint) -> str:
+    found = None if checkpoint.merged is None else counted(len(checkpoint.merged.findings), "finding")
+    return ", ".join(filter(None, (render_totals(checkpoint.summary), found)))
 
 
 def _line(text: str, tone: Style = Style.PLAIN, rank: _Rank | None = None) -> Section:

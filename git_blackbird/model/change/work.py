@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from git_blackbird.model.base.next_steps import TaskCommand, task_command
+from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand, task_command
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
@@ -53,8 +53,9 @@ def ways_on(run: Run) -> tuple[TaskCommand, ...]:
     if stage not in {Stage.REJECTED, Stage.UNDONE}:
         return ()
     redo = (task_command("redo", task_id),) if stage is Stage.UNDONE else ()
+    tell = (task_command("resume", task_id, blank=MESSAGE),) if run.provider_session_ref else ()
     again = task_command("retry", task_id), task_command("restart", task_id)
-    return (*redo, *again, *undo_commands(run))
+    return (*redo, *undo_commands(run), *tell, *again)
 
 
 def _end_of_undone(own: Sequence[Run]) -> int:

@@ -57,6 +57,8 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         self._path_lister = path_lister
         self._marks = marks
         self._viewed = checkpoint.pair
+        # The diff in which the cursor was put on what is not read.
+        self._begun: Trees | None = None
         # The files of the whole change, also while only what changed since the request is shown.
         self._change: Sequence[FilePatch] = ()
         self._key_line = KeyLine()
@@ -100,7 +102,12 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
 
     async def on_diff_pane_comment_wanted(self, event: DiffPane.CommentWanted) -> None:
         """Let a comment be written."""
-        screen = CommentScreen(event.pane, event.comment, self._path_lister)
+        screen = CommentScreen(
+            event.pane,
+            event.comment,
+            self._path_lister,
+            self._drafts.comment(self.checkpoint.run, event.comment),
+        )
         await self.app.push_screen(screen, lambda _: self._show_comments())
 
     def on_diff_pane_edit_wanted(self, event: DiffPane.EditWanted) -> None:
@@ -195,7 +202,10 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
             await self._diff.view.run_action(action)
 
     def on_diff_pane_file_changed(self) -> None:
-        """Show the files of a diff that was read, and follow its cursor."""
+        """Show the files of a diff that was read, and follow its cursor, which begins at what is not read."""
+        if self._diff.shown and self._viewed != self._begun:
+            self._begun = self._viewed
+            self._go_to_unread(self._diff.shown)
         self._files.show(self._diff.shown)
         if self._diff.whole and self._viewed == self.checkpoint.pair:
             self._change = self._diff.whole
@@ -215,6 +225,8 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         where = [f"file {files.index(file) + 1} of {len(files)}"] if file and is_one_of_many else []
         if self._is_diff_shown and self._viewed != self.checkpoint.pair:
             where.append("since your request")
+        if self.has_class("zoomed"):
+            where.append(str(self._files.border_title))
         self.query_one("#view").border_title = ", ".join(where)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -241,18 +253,26 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
             self._key_line.say("it was folded: m again marks it as read")
             return
         is_read = self._marks.toggle_read(file)
-        self._files.show_marks()
+        self._show_marks()
         if is_read and self._is_diff_shown:
-            later = self._diff.shown[self._diff.shown.index(file) + 1 :]
-            unread = next((one for one in later if not self._marks.is_read(one)), None)
-            if unread is not None:
-                self._diff.go_to_file(unread.path)
+            self._go_to_unread(self._diff.shown[self._diff.shown.index(file) + 1 :])
             # At once: the next key is meant for that file.
             self._files.follow(self._diff.file)
+
+    def _go_to_unread(self, files: Sequence[FilePatch]) -> None:
+        """Go to the first of some files that is not read, if there is one."""
+        unread = next((file for file in files if not self._marks.is_read(file)), None)
+        if unread is not None:
+            self._diff.go_to_file(unread.path)
+
+    def _show_marks(self) -> None:
+        self._files.show_marks()
+        self._name_file()
 
     def action_zoom(self) -> None:
         """Give the room of the files and the facts to what is shown, or give it back."""
         self.toggle_class("zoomed")
+        self._name_file()
         if self._place in {Place.FILES, Place.NAMES}:
             self.set_focus(self._diff.view if self._is_diff_shown else self._overview)
 
@@ -260,7 +280,7 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         file = self._marked_file()
         if file is not None:
             self._marks.left_out ^= {file.path}
-            self._files.show_marks()
+            self._show_marks()
 
     def _marked_file(self) -> FilePatch | None:
         """Return the file under the cursor; if there is none, say so."""

@@ -6,6 +6,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Static, TextArea
 
+from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.messages.display.format import place_words
 from git_blackbird.model.base.sanitize import clean_line, escape_controls
 from git_blackbird.model.run.comment import ReviewComment
@@ -25,24 +26,34 @@ class CommentScreen(Modal[None]):
         Binding("ctrl+r", "remove", "Remove the comment", show=False, priority=True),
     ]
 
-    def __init__(self, pane: DiffPane, comment: ReviewComment, path_lister: PathLister) -> None:
+    def __init__(self, pane: DiffPane, comment: ReviewComment, path_lister: PathLister, draft: Draft) -> None:
         super().__init__(f"Comment on {clean_line(place_words(comment), _LONGEST_PLACE)}", _KEYS, "wide")
         self._pane = pane
         self._comment = comment
         self._path_lister = path_lister
+        self._draft = draft
 
     def compose_body(self) -> ComposeResult:
         lines = self._comment.quoted.split("\n")[:_SHOWN_LINES]
         if not self._comment.is_on_file:
             yield Static("\n".join(map(escape_controls, lines)), classes="quoted", markup=False)
-        yield MentionEditor(self._path_lister, self._comment.text)
+        yield MentionEditor(self._path_lister, self._draft, self._draft.text or self._comment.text)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        self._pane.keep_comment(self._comment.model_copy(update={"text": event.text_area.text}))
+        self._keep(event.text_area.text)
+
+    def on_mount(self) -> None:
+        """Keep what an editor has saved of it before the program was killed."""
+        if self._draft.text:
+            self._keep(self._draft.text)
+
+    def _keep(self, text: str) -> None:
+        self._pane.keep_comment(self._comment.model_copy(update={"text": text}))
+        self._draft.drop()
 
     def action_remove(self) -> None:
         """Go back without the comment, whatever its text."""
-        self._pane.keep_comment(self._comment.model_copy(update={"text": ""}))
+        self._keep("")
         self.dismiss_once(None)
 
     def on_mention_editor_sent(self) -> None:

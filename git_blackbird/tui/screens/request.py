@@ -41,7 +41,7 @@ class RequestScreen(Modal[str]):
     def compose_body(self) -> ComposeResult:
         if self._remark:
             yield Static(self._remark, classes="remark", markup=False)
-        yield MentionEditor(self._path_lister, self._first_text)
+        yield MentionEditor(self._path_lister, self._draft, self._first_text)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Keep every keystroke in the draft: a decision from another terminal closes this screen."""

@@ -19,8 +19,8 @@ from git_blackbird.messages.display.format import render_path
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.patch.parse import FilePatch
 from git_blackbird.tui.widgets.bars import SingleLineInput
-from git_blackbird.tui.widgets.diff.painter import find_matches
 from git_blackbird.tui.widgets.diff.rows import DiffOptions
+from git_blackbird.tui.widgets.searching import find_matches
 
 OVERVIEW = 0
 """The line above the files."""

@@ -14,6 +14,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
+from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.diff import paths_of, tracked_paths_of
 from git_blackbird.errors import BlackbirdError
@@ -116,15 +117,17 @@ class MentionEditor(Vertical):
         """The text is to be sent."""
 
     class EditorWanted(Message):
-        """The text is to be edited in the person's own editor."""
+        """The text is to be edited in the person's own editor, in the draft that the screen has for it."""
 
-        def __init__(self, editor: "MentionEditor") -> None:
+        def __init__(self, editor: "MentionEditor", draft: Draft) -> None:
             super().__init__()
             self.editor = editor
+            self.draft = draft
 
-    def __init__(self, path_lister: PathLister, text: str = "") -> None:
+    def __init__(self, path_lister: PathLister, draft: Draft, text: str = "") -> None:
         super().__init__()
         self._path_lister = path_lister
+        self._draft = draft
         self._shown_mention: str | None = None
         self._first_text = text
 
@@ -160,7 +163,7 @@ class MentionEditor(Vertical):
         self.post_message(self.Sent())
 
     def action_open_editor(self) -> None:
-        self.post_message(self.EditorWanted(self))
+        self.post_message(self.EditorWanted(self, self._draft))
 
     def replace_text(self, text: str) -> None:
         """Replace the whole text, which can be undone."""

@@ -1,5 +1,6 @@
 """Searching a text in lines, such as those of a log."""
 
+import re
 from collections.abc import Callable, Iterable
 from typing import ClassVar
 
@@ -17,9 +18,17 @@ SEARCH_BINDINGS: list[BindingType] = [
 """To be among the bindings of what uses ``SearchesText``."""
 
 
+def find_matches(text: str, needle: str) -> list[int]:
+    """Return where the searched text begins in a text; case matters only if it has capital letters."""
+    if not needle:
+        return []
+    pattern = re.compile(re.escape(needle), re.IGNORECASE if needle == needle.lower() else 0)
+    return [match.start() for match in pattern.finditer(text)]
+
+
 def line_with(needle: str, lines: Iterable[str], here: int, step: int) -> int | None:
     """Return the next line after ``here`` that has a text, going on at the other end; None for none."""
-    found = [index for index, line in enumerate(lines) if needle.casefold() in line.casefold()]
+    found = [index for index, line in enumerate(lines) if find_matches(line, needle)]
     further = [index for index in found if (index - here) * step > 0] or found
     return further[0 if step > 0 else -1] if further else None
 

@@ -6,24 +6,27 @@ from pathlib import Path
 from textual.app import App, ComposeResult
 from textual.widgets import OptionList
 
-from git_blackbird.controller.core.workspace import open_workspace
+from git_blackbird.controller.core.drafts import Drafts
+from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 from tests.support import commit, write
 from tests.tui.driver import environment_at
 
 
 class EditorApp(App[None]):
-    def __init__(self, listing: PathLister) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         super().__init__()
-        self._listing = listing
+        self._listing = PathLister(workspace)
+        self._draft = Drafts(workspace).reason(TaskId("a"))
 
     def compose(self) -> ComposeResult:
-        yield MentionEditor(self._listing)
+        yield MentionEditor(self._listing, self._draft)
 
 
 def test_what_is_chosen_stays_so_when_more_is_found(repo: Path) -> None:
     commit(repo, {"view.py": "", "review.py": "", "v-i-e-w.py": ""})
-    app = EditorApp(PathLister(open_workspace(environment_at(repo))))
+    app = EditorApp(open_workspace(environment_at(repo)))
 
     async def session() -> None:
         async with app.run_test() as pilot:

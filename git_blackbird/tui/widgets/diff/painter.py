@@ -1,6 +1,5 @@
 """The rows of a diff as strips: line numbers and marks stay in place, texts scroll or wrap."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from git_blackbird.messages.patch.layout import Row, RowKind
 from git_blackbird.messages.patch.parse import ADDED, NO_NEWLINE, REMOVED, FilePatch, Patch
 from git_blackbird.messages.patch.text import changed_spans, display_text
 from git_blackbird.tui.widgets.diff.colors import SyntaxColors
+from git_blackbird.tui.widgets.searching import find_matches
 
 _FEW_COLUMNS = 60
 _GOES_ON = "\u2026"
@@ -208,14 +208,6 @@ class Painter:
 _NAMES = {ADDED: "added", REMOVED: "removed", NO_NEWLINE: "fact"}
 _MARKS = {ADDED: "plus", REMOVED: "minus"}
 _SHOWN_MARKS = frozenset(_MARKS)
-
-
-def find_matches(text: str, needle: str) -> list[int]:
-    """Return where the searched text begins in a text; case matters only if it has capital letters."""
-    if not needle:
-        return []
-    pattern = re.compile(re.escape(needle), re.IGNORECASE if needle == needle.lower() else 0)
-    return [match.start() for match in pattern.finditer(text)]
 
 
 def segments(text: str, base: Style, layers: Sequence[Sequence[Styled]]) -> Iterator[Segment]:

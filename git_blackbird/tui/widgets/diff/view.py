@@ -11,8 +11,8 @@ from textual.worker import get_current_worker
 from git_blackbird.messages.patch.layout import RowKind
 from git_blackbird.messages.patch.moved import moved_lines
 from git_blackbird.messages.patch.parse import ADDED, CONTEXT, NO_NEWLINE, REMOVED, Patch
-from git_blackbird.tui.widgets.diff.painter import find_matches
 from git_blackbird.tui.widgets.diff.rows import LEAST_SPLIT_COLUMNS, DiffRows
+from git_blackbird.tui.widgets.searching import find_matches
 
 _SHIFT_COLUMNS = 8
 _FEW_ROWS = 4
