@@ -123,9 +123,9 @@ class BlackbirdApp(GracefulShutdown):
 
     def on_key(self, event: events.Key) -> None:
         """Say that the action of a key is not possible now, or that a key has none."""
-        if does_something(self.screen, event.key):
-            return
         action = self.keys.by_key.get(event.key)
+        if (action is None and not event.is_printable) or does_something(self.screen, event.key):
+            return
         if self.screen is self.main and action is not None:
             about = "" if self.current is None or not action.is_of_task else f" of {self.current.id}"
             text = f"{action.label}{about} is not possible now: {why_impossible(self, action)}"

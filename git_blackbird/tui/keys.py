@@ -158,7 +158,7 @@ ACTIONS = (
         When.ACCEPTED,
         "restart TASK",
         takes=("restart",),
-        steps=("restart", "restart -m"),
+        steps=("restart",),
     ),
     KeyAction(
         "U",
@@ -330,7 +330,8 @@ class KeyTable:
         """
         if not isinstance(step, TaskCommand):
             return _COMMAND.sub(self._in_prose, step)
-        action = self._action_of(f"{step.verb}{' -m' if step.blank is MESSAGE else ''}", step.task_id)
+        tells = self._by_step.get(f"{step.verb} -m") if step.blank is MESSAGE else None
+        action = tells or self._action_of(step.verb, step.task_id)
         if action is None:
             return step
         elsewhere = "" if step.task_id in (None, current) else f" on {step.task_id}"

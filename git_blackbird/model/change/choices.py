@@ -7,7 +7,7 @@ from git_blackbird.model.change.stages import TABLE, Stage, stage_of
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 
-REVIEW_AND_FIX = "Review again, the agent may fix"
+REVIEW_AND_FIX = "Review again and fix"
 
 
 def may_fix(run: Run, max_rounds: int) -> bool:

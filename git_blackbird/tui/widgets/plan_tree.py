@@ -31,7 +31,7 @@ FILTERS = (
     ("ready", Filter(only_ready=True)),
     ("blocked", Filter(only_blocked=True)),
     *(
-        (status.value.replace("_", " "), Filter(status=status))
+        (status.value, Filter(status=status))
         for status in Status
         # What waits for other tasks has the status todo; "blocked" above has that too.
         if status is not Status.BLOCKED

@@ -228,7 +228,7 @@ def test_a_person_may_have_the_change_reviewed_again_before_deciding(demo: Path)
 
     assert execute(demo, Patient()).text == "every task is done"
     assert len(reviews(demo)) == 5
-    assert [offer.label for offer in person.checkpoints[0].offers()][-2] == "Review again, the agent may fix"
+    assert [offer.label for offer in person.checkpoints[0].offers()][-2] == "Review again and fix"
 
 
 def answers_on_a_retry(repo: Path, prompt: str = "") -> None:
