@@ -1,10 +1,12 @@
 """A text that is typed at a list of choices is none: each letter is a key, or does nothing and says so."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.events import Key, Paste
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
 from git_blackbird.model.plan.status import Status
@@ -12,12 +14,14 @@ from git_blackbird.model.run.states import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.keys import NO_KEY
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.comment import CommentScreen
 from git_blackbird.tui.screens.modal import ChoiceModal, HelpScreen
 from git_blackbird.tui.screens.questions import QuestionScreen
 from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.widgets.choices import ChoiceList
 from tests.controller.support import configure, execute, leaf, put_plan, runs_of, status
 from tests.support import commit
+from tests.tui.at_screen import SELECT_ALL
 from tests.tui.driver import StartingApp, drive, is_over, see, wait_for
 
 
@@ -28,6 +32,12 @@ def pending(repo: Path) -> Path:
     put_plan(repo, leaf("t1", "write a.txt one\non-feedback write a.txt two"), leaf("t2"))
     execute(repo, None, "t1")
     return repo
+
+
+def type_ahead(app: BlackbirdApp, *keys: str) -> None:
+    """Type keys as a terminal reports many at once, before one of them was read."""
+    for key in keys:
+        app.post_message(Key(key, key if len(key) == 1 else None))
 
 
 def test_what_is_typed_at_the_checkpoint_is_no_request_and_decides_nothing(pending: Path) -> None:
@@ -110,14 +120,37 @@ def test_enter_chooses_nothing_just_after_a_stray_key_or_a_pasted_text(pending: 
     assert status(pending, "t2") is list(Status)[3]
 
 
+def test_what_is_typed_behind_a_key_that_opens_a_text_is_its_text_and_else_it_is_nothing(
+    pending: Path,
+) -> None:
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        async def types(screen: type[Screen[Any]], *keys: str) -> None:
+            type_ahead(app, *keys, SELECT_ALL, *"moz")
+            await wait_for(pilot, lambda: isinstance(app.screen, screen))
+            await wait_for(pilot, lambda: app.screen.query_one(TextArea).text == "moz")
+            await pilot.press("escape")
+
+        await see(app, pilot, "[a] opens t1")
+        type_ahead(app, "d", "1", "enter")
+        await see(app, pilot, "1. Approve and continue", "0 of 1 read")
+        await types(RequestScreen, "3", "enter")
+        await types(CommentScreen, "v", "c")
+        await see(app, pilot, "you: moz", "0 of 1 read")
+        await pilot.press("escape", "escape")
+        await wait_for(pilot, lambda: app.screen is app.main)
+        await types(RequestScreen, "m")
+
+    drive(pending, session)
+    assert runs_of(pending, "t1")[0].decision_state is DecisionState.PENDING
+
+
 def test_of_another_answer_every_letter_arrives_however_fast_it_is_typed(pending: Path) -> None:
     put_plan(pending, leaf("t3", "ask tone Which tone? | friendly | formal"))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("x")
         await wait_for(pilot, lambda: isinstance(app.screen, QuestionScreen))
-        for letter in "zj1jj\ryes, 2":
-            app.post_message(Key("enter" if letter == "\r" else letter, letter))
+        type_ahead(app, *"zj1jj", "enter", *"yes, 2")
         field = app.screen.query_one(Input)
         await wait_for(pilot, lambda: field.value == "yes, 2")
         await pilot.press("escape", "2", "escape")
