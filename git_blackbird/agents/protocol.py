@@ -41,7 +41,7 @@ class RunRequest:
     read JSON. ``previous_totals`` are the ``raw_totals`` of the resumed run. ``folder`` is the top of the
     worktree, to shorten displayed paths. ``schema`` is the JSON schema of the answer, for agents that support
     it. With ``read_only`` the agent reviews: it writes nothing, and its session is not saved. ``scratch`` is
-    the run's private work folder.
+    the run's private work folder. ``usd_left`` is what the run may cost, for agents that can stop there.
     """
 
     task_id: str
@@ -55,6 +55,7 @@ class RunRequest:
     schema: JsonObject | None = None
     read_only: bool = False
     scratch: str = ""
+    usd_left: float | None = None
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,8 @@ class _Follower:
         self._connection = remote.connection
         self._reader, self._limits, self._hurry = request.reader, request.limits, request.hurry
         self._on_progress, self._on_output = request.on_progress, request.on_output
+        self._is_budget_spent = request.is_budget_spent
+        self._stops_at_budget = False
         self._wake = asyncio.Event()
         self._is_interrupted = False
         self._began = asyncio.get_running_loop().time()
@@ -134,7 +136,9 @@ class _Follower:
             client.unsubscribe_topic(topic)
             for descriptor in self._logs.values():
                 os.close(descriptor)
-        return await self._result(end)
+        result = await self._result(end)
+        is_at_budget = self._stops_at_budget and result.cause is ExitCause.INTERRUPTED
+        return replace(result, cause=ExitCause.BUDGET) if is_at_budget else result
 
     def _submit(self, order: RunOrder) -> None:
         self._future = submit(self._connection.client, order, self._remote.pinned)
@@ -179,6 +183,8 @@ class _Follower:
             self._wake.clear()
             if (text := self._connection.status_change()) is not None:
                 inform(self._remote.context.ui, text)
+            if not self._is_interrupted and self._is_budget_spent():
+                self._stops_at_budget = self._is_interrupted = True
             if self._is_interrupted and await self._is_stopped():
                 return None
             if not waiting.done():

@@ -16,6 +16,7 @@ from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.launch import AgentStart, RunContext, follow_agent, started_event
+from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.place.worktrees import reopen_place
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitError
@@ -72,7 +73,7 @@ async def _take_up(
     agent = find_agent_for_run(workspace, run)
     plan = workspace.store.plan()
     title = plan.tasks[run.task_id].title if run.task_id in plan.tasks else run.task_id
-    context = RunContext(place, agent, "", ui, set(), cluster)
+    context = RunContext(place, agent, "", ui, set(), cluster, Ledger(workspace))
     child = RemoteRun(
         cluster.connection,
         context,

@@ -49,6 +49,7 @@ _REVIEWS = (
     "read, run commands that only read, and do what your own settings allow; claude.args and the"
     " repository's settings are ignored, and no session is kept"
 )
+_COST_FLAG, _LEAST_USD = "--max-budget-usd", 0.0001
 _KEYS = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
@@ -142,6 +143,7 @@ class ClaudeAgent:
             *(("--json-schema", schema) if schema else ()),
             *(_REVIEW_TERMS if reviews else (*session, "--permission-mode", settings.permission_mode)),
             *(("--model", settings.model) if settings.model else ()),
+            *(() if request.usd_left is None else (_COST_FLAG, f"{max(request.usd_left, _LEAST_USD):.4f}")),
             *(() if reviews else settings.args),
         )
         # A prompt that begins like a command of the program, such as ``/compact``, would be executed and

@@ -248,6 +248,11 @@ class LiveUsage:
         """The tokens of this run so far, including subagents."""
         return Usage(**self._total)
 
+    @property
+    def known(self) -> Usage | None:
+        """The same; None before the first message."""
+        return self.usage if self._recent else None
+
     def take_message(self, message: Message) -> bool:
         """Count a message; return whether the figures changed."""
         if not message.id:

@@ -173,6 +173,7 @@ _KIND_REFUSALS = {
     "rate_limit": AgentFailure.USAGE_LIMIT,
     "server_error": AgentFailure.OUTAGE,
 }
+_AT_CAP = "error_max_budget_usd"
 _FIRST_SIGNAL_STATUS = 128
 _MAX_DENIALS = 1000
 
@@ -185,6 +186,7 @@ class ClaudeParser(EventParser[Event]):
         self._wants_object = request.schema is not None
         # A reviewer's session is not saved, so it has no requested name.
         self._requested = None if request.read_only else request.session
+        self._is_capped = request.usd_left is not None
         self._resumes = request.resume
         self._steps = ClaudeProgress(request.folder)
         self._live_usage = LiveUsage()
@@ -227,12 +229,14 @@ class ClaudeParser(EventParser[Event]):
             final_text=final_text,
             woken_texts=woken_texts,
             questions=questions,
-            usage=self._totals.usage,
+            # Without a result, as after a kill, the messages have the tokens that are known.
+            usage=self._totals.usage if self._result is not None else self._live_usage.known,
             cost_usd=self._totals.cost_usd,
             raw_totals=self._totals.totals,
             blocked=self._blocked(),
             notes=tuple(self._remarks.texts),
             worked=self._worked,
+            is_budget_spent=self._is_capped and self._result is not None and self._result.subtype == _AT_CAP,
         )
 
     def _take(self, event: Event) -> Iterator[Progress]:

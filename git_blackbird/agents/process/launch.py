@@ -56,7 +56,8 @@ class ChildRequest:
     """The way in which a started process is followed to its end, here or on another machine.
 
     ``reader`` parses its output; the callbacks receive steps and output, and must not block. Once ``hurry``
-    is set, a process that is being stopped is killed.
+    is set, a process that is being stopped is killed. It is stopped where ``is_budget_spent`` says so, unless
+    it has done all it was to do.
     """
 
     reader: OutputParser
@@ -64,10 +65,11 @@ class ChildRequest:
     on_progress: Callable[[Progress], None]
     on_output: OnOutput | None
     hurry: asyncio.Event
+    is_budget_spent: Callable[[], bool] = lambda: False
 
 
 class ExitCause(StrEnum):
-    """Why a run ended: it exited, reached a limit, was stopped on request, or its machine is gone.
+    """Why a run ended: it exited, reached a limit or its budget, was stopped on request, or lost its machine.
 
     With ``NOT_STARTED`` its agent never began to work.
     """
@@ -75,6 +77,7 @@ class ExitCause(StrEnum):
     EXITED = "exited"
     WALL_LIMIT = "wall_limit"
     IDLE_LIMIT = "idle_limit"
+    BUDGET = "budget"
     INTERRUPTED = "interrupted"
     WORKER_LOST = "worker_lost"
     NOT_STARTED = "not_started"
@@ -190,6 +193,7 @@ class _Supervisor:
         self._child = child
         self._reader, self._limits, self._hurry = request.reader, request.limits, request.hurry
         self._on_progress, self._on_output = request.on_progress, request.on_output
+        self._is_budget_spent = request.is_budget_spent
         self._at_once = False
         self._cause = ExitCause.EXITED
         # The signals still to be sent; None while nobody stops the child.
@@ -286,6 +290,8 @@ class _Supervisor:
                 self._stop(ExitCause.WALL_LIMIT)
             elif now - self._last_output > self._limits.idle_seconds:
                 self._stop(ExitCause.IDLE_LIMIT)
+            elif self._is_at_work and self._is_budget_spent():
+                self._stop(ExitCause.BUDGET)
             elif not has_more and self._is_overdue(now):
                 self._stop(ExitCause.EXITED)
             if self._signals is not None and self._send_due_signal(self._signals, now):
@@ -293,6 +299,12 @@ class _Supervisor:
             # Who prints faster than anyone reads is not read faster for it.
             pause = _SHORTEST_PAUSE_SECONDS if has_more else min(2 * pause, _LONGEST_PAUSE_SECONDS)
             await self._sleep(pause)
+
+    @property
+    def _is_at_work(self) -> bool:
+        """Whether the child may go on to spend: it is not being stopped, and has not done all."""
+        remaining = self._reader.remaining_work
+        return self._signals is None and (remaining is None or bool(remaining))
 
     def _is_overdue(self, now: float) -> bool:
         """Whether the child has not exited for too long after its final result."""

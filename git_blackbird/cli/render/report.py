@@ -6,7 +6,7 @@ import click
 
 from git_blackbird.cli.render.tables import Cell, bounded, render_section, render_table, truncate
 from git_blackbird.controller.queries.attention import counts_text
-from git_blackbird.controller.queries.report import AgentSpent, Report, ReportedTask, Spent
+from git_blackbird.controller.queries.report import AgentSpent, Report, ReportedTask
 from git_blackbird.messages.display.quantities import (
     counted,
     format_cost,
@@ -15,6 +15,7 @@ from git_blackbird.messages.display.quantities import (
     short_number,
 )
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.check import CheckOutcome
 
 MAX_TASKS = 100

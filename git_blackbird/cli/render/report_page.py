@@ -31,10 +31,11 @@ from git_blackbird.cli.render.svg import (
 from git_blackbird.cli.render.timeline import draw_timeline
 from git_blackbird.cli.render.timeline import remark_on as remark_on_timeline
 from git_blackbird.controller.queries.attention import counts_text
-from git_blackbird.controller.queries.report import Report, ReportedTask, Spent
+from git_blackbird.controller.queries.report import Report, ReportedTask
 from git_blackbird.messages.display.quantities import render_duration, short_number
 from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.plan.layers import layered_graph
+from git_blackbird.model.rules.spending import Spent
 
 _LONGEST_WHY = 1000
 _MOST_BARS = 20

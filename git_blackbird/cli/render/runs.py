@@ -167,6 +167,7 @@ _ENDS = {
     TerminalReason.INTERRUPTED: "interrupted",
     TerminalReason.WALL_LIMIT: "it reached its time limit",
     TerminalReason.IDLE_LIMIT: "it printed nothing for too long",
+    TerminalReason.BUDGET: "its budget was spent",
     TerminalReason.CONTROLLER_LOST: "the program that ran it ended first",
     TerminalReason.AGENT_UNAVAILABLE: "its agent was unavailable",
     TerminalReason.SESSION_LOST: "its session was lost",

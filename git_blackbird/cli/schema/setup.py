@@ -33,8 +33,8 @@ class SettingView(View):
     default: Value | None = field("The default.", "key.default")
     type: ValueType = field("The type of its values.", "key.type")
     help: str = field("What it is.", "key.help")
-    range: tuple[int, int] | None = field(
-        "The smallest and the largest value, of an integer.",
+    range: tuple[int | float, int | float] | None = field(
+        "The smallest and the largest value, of a number.",
         "key.rules.limits",
         default=None,
         exclude_if=is_none,

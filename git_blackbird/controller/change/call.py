@@ -30,10 +30,12 @@ from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.launch import Launcher, RunContext, ThisMachine
+from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.place.slots import Slot, Slots
 from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.next_steps import restart_command
-from git_blackbird.model.rules.next_action import CallScope
+from git_blackbird.model.rules.next_action import CallScope, RunAction, TaskAction, leads_to_agent
+from git_blackbird.model.rules.spending import BudgetLine, BudgetScope
 from git_blackbird.model.run.findings import Source
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus, TerminalReason
@@ -49,7 +51,8 @@ class Call:
     ``touched`` are the tasks that it worked on, ``starting`` those about to start, of which agents of other
     tasks are told before there is a record, ``taking_back`` those that were rejected in it and whose change
     is taken back next. Each path of ``left_out`` was named as not in a snapshot. ``launcher`` starts the
-    agents that work on tasks.
+    agents that work on tasks. ``held`` are the tasks that get no more agents in it, with the budgets that
+    are spent.
     """
 
     def __init__(self, workspace: Workspace, ui: UserInterface, scope: CallScope) -> None:
@@ -69,6 +72,8 @@ class Call:
         self.not_set_up: dict[TaskId, SetupError] = {}
         self.launcher: Launcher = ThisMachine(workspace)
         self.empty_starts = EmptyStarts()
+        self.ledger = Ledger(workspace)
+        self.held: dict[TaskId, tuple[BudgetLine, ...]] = {}
         self._consent = Consent(workspace, self.ui)
         self._steps: set[asyncio.Future[Any]] = set()
         self._running: dict[TaskId, tuple[str, str]] = {}
@@ -106,7 +111,9 @@ class Call:
 
     def _context(self, agent: Agent, launcher: Launcher) -> RunContext:
         version, see_work = launcher.version_of(agent), partial(self.empty_starts.see_work, model_of(agent))
-        return RunContext(self.workspace, agent, version, self.ui, self.left_out, launcher, on_work=see_work)
+        return RunContext(
+            self.workspace, agent, version, self.ui, self.left_out, launcher, self.ledger, on_work=see_work
+        )
 
     def contexts_of_reviewers(self) -> dict[Source, RunContext]:
         """Return the contexts of both reviews of a change. Raises AgentUnavailableError, RequestError."""
@@ -183,6 +190,9 @@ class Call:
         if run.own.terminal_reason is TerminalReason.INTERRUPTED:
             self.is_interrupted = True
             return interrupted_stop("", go_on_command(run), task_id=run.task_id)
+        if run.own.terminal_reason is TerminalReason.BUDGET:
+            self.hold(run.task_id)
+            return None
         if run.own.terminal_reason is TerminalReason.NOT_STARTED:
             return self._stop_before_start(run, resumed)
         if run.own.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
@@ -198,6 +208,36 @@ class Call:
         if run.status is RunStatus.WAITING_USER:
             self.scope = replace(self.scope, asked=self.scope.asked | {run.id})
         return None
+
+    def hold(self, task_id: TaskId) -> None:
+        """Start no more agents on a task in this call: a budget that it counts for is spent."""
+        self.held[task_id] = self.ledger.spent_lines(task_id) or self.ledger.nearest_line(task_id)
+
+    @property
+    def held_lines(self) -> tuple[BudgetLine, ...]:
+        """The limits for which tasks are held, as they are spent by now."""
+        return tuple(
+            line
+            for task_id, lines in self.held.items()
+            for line in self.ledger.lines(task_id)
+            if line.key in {held.key for held in lines}
+        )
+
+    def within_budget(self, scope: CallScope, action: TaskAction) -> CallScope:
+        """Return the scope without the task of an action that no budget is left for.
+
+        Nothing else starts either where that is no budget of its own, or where it would be over files in the
+        user's worktree that the action would have gone on with.
+        """
+        task_id = action.task.id
+        if leads_to_agent(action) and task_id not in self.held and self.ledger.spent_lines(task_id):
+            self.hold(task_id)
+        if not leads_to_agent(action) or task_id not in self.held:
+            return scope
+        is_of_task = all(line.scope is BudgetScope.TASK for line in self.held[task_id])
+        is_apart = is_of_task and not (isinstance(action, RunAction) and action.run.is_in_place)
+        starts_left = scope.starts_left if is_apart else 0
+        return replace(scope, busy=scope.busy | {task_id}, starts_left=starts_left)
 
     def _stop_before_start(self, run: Run, resumed: Run | None) -> Stop | None:
         """Return the stop of a run whose agent was not started; others go on where it was not set up."""

@@ -35,6 +35,8 @@ from git_blackbird.controller.engine.recovery import recover, require_decided, r
 from git_blackbird.controller.engine.scheduler import Scheduler
 from git_blackbird.controller.engine.stops import (
     agent_stopped_stop,
+    budget_stop,
+    execute_again,
     lost_sessions_stop,
     not_started_stop,
     notify_paused,
@@ -44,6 +46,7 @@ from git_blackbird.controller.engine.stops import (
     unreadable_stop,
 )
 from git_blackbird.controller.launch.launch import Launcher
+from git_blackbird.controller.launch.ledger import BudgetSpentError
 from git_blackbird.controller.launch.scratch import sweep_scratch_dirs
 from git_blackbird.controller.place.listing import remove_landed
 from git_blackbird.controller.reviews.step import review_parent
@@ -143,6 +146,8 @@ class Loop:
                     stop = self._with_charges(stop)
             except (AgentUnavailableError, NotAgreedError) as error:
                 stop = not_started_stop(error)
+            except BudgetSpentError as error:
+                stop = budget_stop(error.lines, execute_again(call.scope.only))
             finally:
                 await call.finish_background_work()
                 drop_recorded_drafts(workspace)
@@ -180,7 +185,8 @@ class Loop:
         call.charge_failures()
         refusals = [agent_stopped_stop(self._workspace, runs) for runs in call.empty_starts.refused]
         lost = [lost_sessions_stop(call.lost_sessions)] if call.lost_sessions else []
-        first = first_of((stop, *refusals, *lost))
+        spent = [budget_stop(call.held_lines, execute_again(call.scope.only))] if call.held else []
+        first = first_of((stop, *refusals, *lost, *spent))
         for refusal in refusals:
             if refusal is not first:
                 warn(call.ui, refusal.text, refusal.task_id, refusal.next_steps[0])
@@ -278,7 +284,7 @@ class Loop:
     def _confirmed_action(self, state: PlanState, scope: CallScope) -> tuple[NextAction, PlanState]:
         """Return the next action, confirmed with every record of its task, and the state with these.
 
-        An action of an agent that refuses every task is left out.
+        An action of an agent that refuses every task, or that no budget is left for, is left out.
         """
         stopped = self._call.empty_starts.stopped
         action = next_action(state, scope)
@@ -286,6 +292,8 @@ class Loop:
             task_id = action.task.id
             if stopped and stopped & models_of(self._workspace, action):
                 scope = replace(scope, busy=scope.busy | {task_id})
+            elif (within := self._call.within_budget(scope, action)) is not scope:
+                scope = within
             elif state.history(task_id).is_whole:
                 break
             else:

@@ -13,6 +13,7 @@ from git_blackbird.controller.core.agents import agent_name_for, models_of, task
 from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.core.waiting import external_change
 from git_blackbird.controller.engine.stops import joined_steps, not_started_stop, without_agent_text
+from git_blackbird.controller.launch.ledger import BudgetSpentError
 from git_blackbird.errors import AgentUnavailableError, BlackbirdError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.stages import Due, due_of
@@ -201,6 +202,9 @@ class Scheduler:
             except (AgentUnavailableError, NotAgreedError) as error:
                 stop = replace(not_started_stop(error), task_id=job.task_id)
                 self._not_started.add(job.task_id)
+            except BudgetSpentError:
+                self._call.hold(job.task_id)
+                continue
             except BlackbirdError as error:
                 self._faults[job.task_id], error.is_told = error, True
                 self._call.ui.notify(Notice(Level.ERROR, error.message, error.hint, job.task_id))

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -11,6 +11,7 @@ from git_blackbird.agents.process.foreground import Lend, spawn_in_foreground
 from git_blackbird.agents.process.launch import (
     RESULT_GRACE_SECONDS,
     ChildRequest,
+    ExitCause,
     Limits,
     ProcessResult,
     spawn_gated,
@@ -21,11 +22,14 @@ from git_blackbird.controller.core.agents import probe
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.launch.logs import log_bytes, log_paths
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.snapshot_values import Snapshot
+from git_blackbird.messages.display.budgets import spent_text
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.rules.spending import BudgetLine
 from git_blackbird.model.run.agent_io import Progress, agent_in_text
 from git_blackbird.model.run.parts import AgentFacts, Heads, LocalProcess, Own, RemoteProcess, Snapshots
 from git_blackbird.model.run.run import Run
@@ -87,6 +91,7 @@ class Launcher(Protocol):
 class RunContext:
     """Where and by whom a run is made; ``left_out`` are the paths named as not in a snapshot, once a call.
 
+    ``ledger`` adds up what the runs of the call spend.
     ``worktree_base`` is the tree that the task's change begins with in a worktree of its own, None where the
     run is the first there, ``worktree_base_at`` when that was taken. ``begins`` is the snapshot that it
     begins with, where that needs no look. ``variables`` are what its agent is given beside the usual ones.
@@ -99,6 +104,7 @@ class RunContext:
     ui: UserInterface
     left_out: set[str]
     launcher: Launcher
+    ledger: Ledger
     worktree_base: str | None = None
     worktree_base_at: str | None = None
     begins: Snapshot | None = None
@@ -137,8 +143,10 @@ async def run_agent(
     """Run an agent to its end; return its record as ``record`` saved it, without which it never starts.
 
     Cancelling it stops the agent, and the end says that it was interrupted. Raises what ``record`` does,
-    SaveError, AgentUnavailableError with nothing left running.
+    SaveError, AgentUnavailableError, BudgetSpentError with nothing left running.
     """
+    context.ledger.require(start.run.task_id)
+    start = replace(start, request=_within_budget(context, start))
     child = context.launcher.start(context, start)
     run = start.run.with_own(Own(process=child.process))
     try:
@@ -150,6 +158,11 @@ async def run_agent(
         raise
     ended = await follow_agent(context, start, child, force_stop)
     return run.with_own(Own(process=child.process)), ended
+
+
+def _within_budget(context: RunContext, start: AgentStart) -> RunRequest:
+    """Tell an agent that can watch its cost itself how much is left."""
+    return replace(start.request, usd_left=context.ledger.usd_left(start.run.task_id))
 
 
 class ThisMachine:
@@ -227,11 +240,12 @@ def started_event(start: AgentStart, child: Child) -> RunStarted:
 async def follow_agent(
     context: RunContext, start: AgentStart, child: Child, force_stop: asyncio.Event
 ) -> ProcessResult:
-    """Follow an agent to its end, and show its progress."""
-    run, ui = start.run, context.ui
+    """Follow an agent to its end, or to that of its budget, and show its progress."""
+    run, ui, ledger = start.run, context.ui, context.ledger
     is_plain = not context.agent.abilities.prints_events
 
     def show_step(step: Progress) -> None:
+        meter.update(step.usage, step.cost_usd)
         if step.shows_work:
             context.on_work()
         ui.notify(RunProgress(run.task_id, run.id, step))
@@ -245,8 +259,19 @@ async def follow_agent(
         on_progress=show_step,
         on_output=show_output if ui.wants_output else None,
         hurry=force_stop,
+        is_budget_spent=lambda: bool(ledger.spent_lines(run.task_id)),
     )
-    return await child.follow(request)
+    with ledger.run(run) as meter:
+        ended = await child.follow(request)
+        meter.update(ended.reading.usage, ended.reading.cost_usd)
+        is_spent = ended.cause is ExitCause.BUDGET or ended.reading.is_budget_spent
+        return _at_its_budget(ended, ledger.spent_lines(run.task_id)) if is_spent else ended
+
+
+def _at_its_budget(ended: ProcessResult, lines: tuple[BudgetLine, ...]) -> ProcessResult:
+    """Return the end of a run that its budget ended, noting what is spent."""
+    notes = (*ended.reading.notes, *filter(None, [spent_text(lines)]))
+    return replace(ended, cause=ExitCause.BUDGET, reading=replace(ended.reading, notes=notes))
 
 
 def limits_of(workspace: Workspace, wall_seconds: float | None) -> Limits:

@@ -12,8 +12,9 @@ from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.recovery import recover
-from git_blackbird.controller.engine.stops import not_started_stop
+from git_blackbird.controller.engine.stops import budget_stop, not_started_stop
 from git_blackbird.controller.launch.launch import RunContext
+from git_blackbird.controller.launch.ledger import BudgetSpentError
 from git_blackbird.controller.launch.scratch import sweep_scratch_dirs
 from git_blackbird.controller.plan.editor import keep_page
 from git_blackbird.controller.plan.page_reading import page_of
@@ -88,6 +89,8 @@ class PlanSession:
             planned = await self._plan(context, state.plan)
         except (AgentUnavailableError, NotAgreedError) as error:
             planned = Planned(not_started_stop(error))
+        except BudgetSpentError as error:
+            planned = Planned(budget_stop(error.lines, self._again()))
         stop = planned.stop.with_options(workspace.call_options)
         if stop.reason is not StopReason.COMPLETED:
             call.ui.end(stop, workspace.plan_state())
@@ -137,6 +140,8 @@ class PlanSession:
             why = clean_line(run.error or "it refused to work")
             steps = tuple(filter(None, (run.own.way_out, again.with_agent())))
             return Stop(StopReason.AGENT_UNAVAILABLE, f"{run.provider}: {why}", steps)
+        if run.own.terminal_reason is TerminalReason.BUDGET:
+            return budget_stop(self._call.ledger.spent_lines(PLANNING), self._again())
         if run.own.terminal_reason is not None or run.own.agent.result is None:
             shows = task_command("runs", PLANNING, f" {run.id}")
             why = clean_line(run.error or "its agent failed", 500)

@@ -1,9 +1,8 @@
 """The report: what was done since a given time, its proof and cost, and what waits."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import add
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.attention import AttentionItem, attention_items
 from git_blackbird.controller.queries.status import StatusReport, build_overview
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.messages.display.format import format_decision, run_seconds
+from git_blackbird.messages.display.format import format_decision
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
 from git_blackbird.model.base.sanitize import quoted
@@ -19,56 +18,18 @@ from git_blackbird.model.base.timestamps import format_timestamp, parse_timestam
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.model.rules.spending import Spent, spent_in, total_of
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.check import CheckOutcome
 from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import RunStatus, RunType, TerminalReason
+from git_blackbird.model.run.states import RunStatus, RunType
 from git_blackbird.storage.files import write_named
 
 _NANOSECONDS = 1_000_000_000
 # Clocks differ between machines: a file may seem older than what it tells of.
 _SLACK_NANOSECONDS = 86_400 * _NANOSECONDS
 _MAX_AGE = "--max-age="
-_NOT_BEGUN = {TerminalReason.NOT_STARTED, TerminalReason.AGENT_UNAVAILABLE, TerminalReason.WITHOUT_WORK}
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What runs took: their number, seconds, tokens, and dollars.
-
-    ``cost_usd`` is None where no agent reports any; it lacks that of ``unpriced`` runs.
-    """
-
-    runs: int = 0
-    seconds: float = 0.0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    cost_usd: float | None = None
-    unpriced: int = 0
-
-    @property
-    def tokens(self) -> int:
-        """Tokens read and written."""
-        return self.input_tokens + self.output_tokens
-
-    def __add__(self, other: "Spent") -> "Spent":
-        costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
-        return Spent(
-            self.runs + other.runs,
-            self.seconds + other.seconds,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cached_tokens + other.cached_tokens,
-            sum(costs) if costs else None,
-            self.unpriced + other.unpriced,
-        )
-
-
-def total_of(parts: Iterable[Spent]) -> Spent:
-    """Add up what was spent."""
-    return reduce(add, parts, Spent())
 
 
 class ReportedRun(NamedTuple):
@@ -295,23 +256,7 @@ def _moment(text: str | None) -> int:
         return 0
 
 
-def _is_unpriced(run: Run) -> bool:
-    """Whether an agent worked, and the record has no cost of that."""
-    has_begun = bool(run.provider) and run.own.terminal_reason not in _NOT_BEGUN
-    return has_begun and run.own.agent.cost_usd is None
-
-
 def _reported(run: Run, now: str) -> ReportedRun:
-    usage = run.own.agent.usage
-    spent = Spent(
-        1,
-        max(run_seconds(run, now) or 0.0, 0.0),
-        0 if usage is None else usage.input_tokens,
-        0 if usage is None else usage.output_tokens,
-        0 if usage is None else usage.cached_tokens,
-        run.own.agent.cost_usd,
-        int(_is_unpriced(run)),
-    )
     return ReportedRun(
         run.id,
         run.task_id,
@@ -319,7 +264,7 @@ def _reported(run: Run, now: str) -> ReportedRun:
         run.provider,
         run.status,
         _moment(run.started_at),
-        spent,
+        spent_in(run, now),
         None if run.own.check is None else run.own.check.outcome,
         None if run.own.reviewed is None else overall_word(merged_or_none(run)),
         format_decision(run),

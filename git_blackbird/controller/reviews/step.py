@@ -36,6 +36,8 @@ async def review_parent(call: Call, action: ReviewParent, state: PlanState) -> S
         return interrupted_stop(f"before {parent.id} was reviewed")
     call.empty_starts.note_end(model_of(context.agent), run)
     is_without_work = run.own.terminal_reason is TerminalReason.WITHOUT_WORK
+    if run.own.terminal_reason is TerminalReason.BUDGET:
+        return call.stop_after_run(run)
     if run.parent_review_passed is None:
         # The same request would be refused again.
         tries = REVIEW_TRIES if is_without_work or run.own.way_out is not None else 1

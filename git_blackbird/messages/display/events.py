@@ -50,6 +50,7 @@ _DECIDED = {
 _WHY_PAUSED = {
     TerminalReason.WALL_LIMIT: ": it reached its time limit",
     TerminalReason.IDLE_LIMIT: ": it printed nothing for too long",
+    TerminalReason.BUDGET: ": its budget is spent",
     TerminalReason.AGENT_UNAVAILABLE: ": its agent is unavailable",
     TerminalReason.WORKER_LOST: ": its worker is gone",
     TerminalReason.NOT_STARTED: ": its agent was not started",

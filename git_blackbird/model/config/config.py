@@ -4,9 +4,9 @@ The model is the one definition: the keys, their validation, the output of ``git
 JSON Schema follow from it and from what each agent declares (``agents/configuration.py``).
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, FiniteFloat
 
 from git_blackbird.model.config.agent_names import DEFAULT_AGENT, AgentName
 from git_blackbird.model.config.keys import Key, ModelName, Section, key, keys_of
@@ -45,6 +45,61 @@ class ExecutionConfig(Section):
     stop_grace_seconds: int = key(
         5, "how long an agent may take to stop when asked to", limits=(0, 120), stricter="lower"
     )
+
+
+class Amounts(Section):
+    """What runs of agents may use up: US dollars, tokens, minutes; None without a limit."""
+
+    usd: FiniteFloat | None = None
+    tokens: int | None = None
+    minutes: int | None = None
+
+
+def _usd(whose: str) -> Any:
+    help_text = f"the most US dollars that {whose} may cost, as far as agents report it"
+    return key(None, help_text, limits=(0.01, 1_000_000), stricter="lower")
+
+
+def _tokens(whose: str) -> Any:
+    help_text = f"the most tokens that {whose} may read and write, as far as agents report it"
+    return key(None, help_text, limits=(1, 10**12), stricter="lower")
+
+
+def _minutes(whose: str) -> Any:
+    help_text = f"the most minutes that agents may work in {whose}, added up"
+    return key(None, help_text, limits=(1, 1_000_000), stricter="lower")
+
+
+class CallBudget(Amounts):
+    """The budget of one call."""
+
+    usd: FiniteFloat | None = _usd("one call")
+    tokens: int | None = _tokens("one call")
+    minutes: int | None = _minutes("one call")
+
+
+class TaskBudget(Amounts):
+    """The budget of each task."""
+
+    usd: FiniteFloat | None = _usd("the runs of one task")
+    tokens: int | None = _tokens("the runs of one task")
+    minutes: int | None = _minutes("the runs of one task")
+
+
+class PlanBudget(Amounts):
+    """The budget of all runs of the plan."""
+
+    usd: FiniteFloat | None = _usd("all runs of the plan")
+    tokens: int | None = _tokens("all runs of the plan")
+    minutes: int | None = _minutes("all runs of the plan")
+
+
+class BudgetConfig(Section):
+    """Budgets, above which no agent starts."""
+
+    call: CallBudget = Field(default_factory=CallBudget.model_construct)
+    task: TaskBudget = Field(default_factory=TaskBudget.model_construct)
+    plan: PlanBudget = Field(default_factory=PlanBudget.model_construct)
 
 
 class CheckConfig(Section):
@@ -215,6 +270,7 @@ class Config(AgentChoice):
     """The configuration without the sections of the agents, which each declares itself."""
 
     execution: ExecutionConfig = Field(default_factory=ExecutionConfig.model_construct)
+    budget: BudgetConfig = Field(default_factory=BudgetConfig.model_construct)
     check: CheckConfig = Field(default_factory=CheckConfig.model_construct)
     worktree: WorktreeConfig = Field(default_factory=WorktreeConfig.model_construct)
     landing: LandingConfig = Field(default_factory=LandingConfig.model_construct)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
@@ -19,7 +19,7 @@ Own = Literal["user", "machine"]
 class KeyRules(NamedTuple):
     """The part of a key's definition that pydantic has no words for."""
 
-    limits: tuple[int, int] | None
+    limits: tuple[float, float] | None
     environment: str | None
     own: Own | None
     stricter: Stricter | None
@@ -34,7 +34,7 @@ def key(
     default: Any,
     help: str,  # noqa: A002  # as in click
     *,
-    limits: tuple[int, int] | None = None,
+    limits: tuple[float, float] | None = None,
     environment: str | None = None,
     own: Own | None = None,
     stricter: Stricter | None = None,
@@ -71,7 +71,7 @@ ModelName = Annotated[str, Field(pattern=rf"^$|{MODEL_NAME}")]
 """A valid model name, which no agent can take for an option."""
 
 
-Value = bool | int | str | tuple[str, ...]
+Value = bool | int | float | str | tuple[str, ...]
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -80,11 +80,17 @@ class ValueType(StrEnum):
 
     BOOLEAN = "boolean"
     INTEGER = "integer"
+    NUMBER = "number"
     TEXT = "text"
     WORDS = "list of texts"
 
 
-_VALUE_TYPES = {bool: ValueType.BOOLEAN, int: ValueType.INTEGER, tuple[str, ...]: ValueType.WORDS}
+_VALUE_TYPES = {
+    bool: ValueType.BOOLEAN,
+    int: ValueType.INTEGER,
+    FiniteFloat: ValueType.NUMBER,
+    tuple[str, ...]: ValueType.WORDS,
+}
 
 
 class Key(NamedTuple):
@@ -117,9 +123,9 @@ class Key(NamedTuple):
         rank, other_rank = self._rank(value), self._rank(other)
         return rank > other_rank if self.rules.stricter == "higher" else rank < other_rank
 
-    def _rank(self, value: Value) -> int:
+    def _rank(self, value: Value) -> float:
         """Rank the values of a protective key: truth values, numbers, or choices in their order."""
-        return value if isinstance(value, int) else self.choices.index(str(value))
+        return value if isinstance(value, int | float) else self.choices.index(str(value))
 
 
 def keys_of(section: type[Section], name: str = "", path: tuple[str, ...] = ()) -> Iterator[Key]:

@@ -53,6 +53,7 @@ REVIEW_MODES: tuple[str, ...] = get_args(ReviewMode)
 
 _GIT_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "": False}
 _GIT_INTEGER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|[0-9]{1,40})([kKmMgG]?)")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?")
 _SCALES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 
 
@@ -78,3 +79,10 @@ def parse_integer(raw: str) -> int:
         return int(sign + digits, base) * _SCALES[unit.lower()]
     except ValueError:
         raise ValueError(f"{short_json(raw)} is not an integer") from None
+
+
+def parse_number(raw: str) -> float:
+    """Return the number of a text, which may have a fraction; git has none of its own. Raises ValueError."""
+    if _NUMBER.fullmatch(raw.strip()) is None:
+        raise ValueError(f"{short_json(raw)} is not a number")
+    return float(raw)

@@ -10,7 +10,14 @@ from pydantic import Field, TypeAdapter, ValidationError
 from git_blackbird.model.base.sanitize import shell_word, short_json
 from git_blackbird.model.config.config import Config, Keys, is_ignored
 from git_blackbird.model.config.keys import Key, Value, ValueType, with_value
-from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting, parse_boolean, parse_integer
+from git_blackbird.model.config.layers import (
+    ConfigProblem,
+    Layer,
+    RawSetting,
+    parse_boolean,
+    parse_integer,
+    parse_number,
+)
 
 _FROM_JSON = frozenset({Layer.PROJECT, Layer.GLOBAL})
 
@@ -80,6 +87,7 @@ def _parse_words(raw: str) -> tuple[str, ...]:
 _PARSERS: Mapping[ValueType, Callable[[str], Value]] = {
     ValueType.BOOLEAN: parse_boolean,
     ValueType.INTEGER: parse_integer,
+    ValueType.NUMBER: parse_number,
     ValueType.WORDS: _parse_words,
 }
 

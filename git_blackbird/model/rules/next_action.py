@@ -176,6 +176,12 @@ TaskAction = (
     | StartTask
 )
 NextAction = TaskAction | ParentReviewRequired | Idle
+_WITHOUT_AGENT = (CheckChange, LandChange, FinishUndo, PendingDecision)
+
+
+def leads_to_agent(action: TaskAction) -> bool:
+    """Whether an agent starts in an action, or after what a person answers in it."""
+    return not isinstance(action, _WITHOUT_AGENT)
 
 
 def next_action(state: PlanState, call: CallScope) -> NextAction:

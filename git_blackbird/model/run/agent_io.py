@@ -87,7 +87,7 @@ class AgentResult:
     subtracted. ``blocked`` says that the agent was denied an action: success without a change does not count
     then. ``is_cut``: the final text is incomplete, so that a missing part of it means nothing.
     ``woken_texts`` are what the agent said later, when its own work in the background had ended. ``worked``:
-    a model has said or done something.
+    a model has said or done something. ``is_budget_spent``: it stopped by itself at the cost it was allowed.
     """
 
     succeeded: bool = False
@@ -105,6 +105,7 @@ class AgentResult:
     is_cut: bool = False
     worked: bool = False
     woken_texts: tuple[str, ...] = ()
+    is_budget_spent: bool = False
 
     @property
     def whole_text(self) -> str:

@@ -77,6 +77,7 @@ class TerminalReason(StrEnum):
     INTERRUPTED = "interrupted"
     WALL_LIMIT = "wall_limit"
     IDLE_LIMIT = "idle_limit"
+    BUDGET = "budget"
     CONTROLLER_LOST = "controller_lost"
     AGENT_UNAVAILABLE = "agent_unavailable"
     SESSION_LOST = "session_lost"

@@ -18,6 +18,7 @@ class StopReason(StrEnum):
     AGENT_UNAVAILABLE = "agent_unavailable"
     PARENT_REVIEW_REQUIRED = "parent_review_required"
     WAITING_USER = "waiting_user"
+    BUDGET_SPENT = "budget_spent"
     UNREADABLE_RECORD = "unreadable_record"
     FAILED = "failed"
     COMPLETED = "completed"
@@ -29,6 +30,7 @@ EXIT_CODES: Mapping[StopReason, ExitCode] = {
     StopReason.AGENT_UNAVAILABLE: ExitCode.AGENT_UNAVAILABLE,
     StopReason.PARENT_REVIEW_REQUIRED: ExitCode.PARENT_REVIEW_REQUIRED,
     StopReason.WAITING_USER: ExitCode.WAITING_USER,
+    StopReason.BUDGET_SPENT: ExitCode.WAITING_USER,
     StopReason.UNREADABLE_RECORD: ExitCode.UNUSABLE,
     StopReason.FAILED: ExitCode.FAILED,
     StopReason.COMPLETED: ExitCode.OK,

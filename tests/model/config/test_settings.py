@@ -265,7 +265,10 @@ def test_whatever_is_configured_every_key_keeps_a_usable_value(
                 assert isinstance(attribute, bool)
             case ValueType.INTEGER:
                 low, high = key.rules.limits or (0, 0)
-                assert low <= attribute <= high
+                assert key.default is attribute is None or low <= attribute <= high
+            case ValueType.NUMBER:
+                low, high = key.rules.limits or (0, 0)
+                assert attribute is None or low <= attribute <= high
             case ValueType.TEXT:
                 assert isinstance(attribute, str | None)
             case ValueType.WORDS:
@@ -286,6 +289,15 @@ PROTECTING = {
     "execution.idleMinutes": (60, 2),
     "execution.logMegabytes": (4096, 1),
     "execution.stopGraceSeconds": (120, 0),
+    "budget.call.usd": (20.5, 5.0),
+    "budget.call.tokens": (2_000_000, 1000),
+    "budget.call.minutes": (600, 30),
+    "budget.task.usd": (20.5, 5.0),
+    "budget.task.tokens": (2_000_000, 1000),
+    "budget.task.minutes": (600, 30),
+    "budget.plan.usd": (20.5, 5.0),
+    "budget.plan.tokens": (2_000_000, 1000),
+    "budget.plan.minutes": (600, 30),
     "check.timeoutSeconds": (60, 1200),
     "check.mode": ("show", "gate"),
     "check.maxRounds": (20, 0),

@@ -66,7 +66,12 @@ from git_blackbird.model.views.events import ReviewsEnded, RunEnded
 
 _TRIES = 2
 _NOT_TRIED_AGAIN = frozenset(
-    {TerminalReason.INTERRUPTED, TerminalReason.AGENT_UNAVAILABLE, TerminalReason.WITHOUT_WORK}
+    {
+        TerminalReason.INTERRUPTED,
+        TerminalReason.BUDGET,
+        TerminalReason.AGENT_UNAVAILABLE,
+        TerminalReason.WITHOUT_WORK,
+    }
 )
 
 

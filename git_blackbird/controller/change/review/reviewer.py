@@ -29,10 +29,11 @@ from git_blackbird.storage.files import load_bytes
 T = TypeVar("T")
 
 _CHECKOUT = "review"
-_LIMITS = frozenset({ExitCause.WALL_LIMIT, ExitCause.IDLE_LIMIT})
+_LIMITS = frozenset({ExitCause.WALL_LIMIT, ExitCause.IDLE_LIMIT, ExitCause.BUDGET})
 _CUT_OFF = {
     ExitCause.WALL_LIMIT: "the {0.work} took too long",
     ExitCause.IDLE_LIMIT: "the {0.who} printed nothing for too long",
+    ExitCause.BUDGET: "the {0.work} was stopped, since its budget is spent",
     ExitCause.INTERRUPTED: "the {0.work} was interrupted",
 }
 

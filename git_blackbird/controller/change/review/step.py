@@ -69,6 +69,9 @@ def _take_sides(
     ends = {side.own.terminal_reason: side for side in sides.values()}
     if TerminalReason.AGENT_UNAVAILABLE in ends:
         return agent_refused_stop(call.workspace, ends[TerminalReason.AGENT_UNAVAILABLE])
+    if TerminalReason.BUDGET in ends:
+        call.hold(action.task.id)
+        return None
     spec, code = sides[Source.SPEC], sides[Source.CODE]
     merged = merge(result_of(spec), result_of(code)).with_runs(spec.id, code.id)
     if TerminalReason.WITHOUT_WORK in ends:

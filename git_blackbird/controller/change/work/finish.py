@@ -44,6 +44,7 @@ from git_blackbird.model.views.events import Phase
 LIMIT_REASONS = {
     ExitCause.WALL_LIMIT: TerminalReason.WALL_LIMIT,
     ExitCause.IDLE_LIMIT: TerminalReason.IDLE_LIMIT,
+    ExitCause.BUDGET: TerminalReason.BUDGET,
     ExitCause.INTERRUPTED: TerminalReason.INTERRUPTED,
     ExitCause.WORKER_LOST: TerminalReason.WORKER_LOST,
 }

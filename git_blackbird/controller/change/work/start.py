@@ -42,9 +42,10 @@ from git_blackbird.model.views.stop import Stop
 async def work_on(call: Call, instruction: Instruction) -> Stop | None:
     """Run an agent on a task, to what follows from its end.
 
-    Raises AgentUnavailableError, NotAgreedError, RequestError.
+    Raises AgentUnavailableError, NotAgreedError, BudgetSpentError, RequestError.
     """
     task_id = instruction.task.id
+    call.ledger.require(task_id)
     with call.start_of(task_id), contextlib.ExitStack() as held:
         agent, context = _agent_of(call, instruction)
         await call.require_consent(context)

@@ -64,6 +64,7 @@ async def start_task(call: Call, action: StartTask, state: PlanState) -> Stop | 
 async def restart_task(call: Call, restart: Restart, state: PlanState) -> Stop | None:
     """Supersede the runs of a task, once an agent can start, and start it."""
     workspace, task = call.workspace, restart.task
+    call.ledger.require(task.id)
     agent = agent_for(call.workspace, task)
     way = start_with_other_agent(call.workspace, restart_command(task.id), agent.name, task)
     with adding_way_out(call.workspace, way):

@@ -1,0 +1,57 @@
+"""Budgets in words: what is spent of each, and what the sum lacks."""
+
+from collections.abc import Iterable, Iterator
+
+from git_blackbird.messages.display.quantities import counted, short_number
+from git_blackbird.model.base.next_steps import Blank, ShellLine
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.rules.spending import BudgetLine, BudgetScope, BudgetUnit
+from git_blackbird.model.run.agent_io import agent_in_text
+
+_AMOUNT = Blank(" AMOUNT")
+_REPORTED = {BudgetUnit.USD: "cost", BudgetUnit.TOKENS: "tokens"}
+
+
+def amount_text(line: BudgetLine) -> str:
+    """Return what is spent of a limit, such as ``3.10 USD of 5.00``."""
+    match line.unit:
+        case BudgetUnit.USD:
+            return f"{line.spent:.2f} USD of {line.limit:.2f}"
+        case BudgetUnit.TOKENS:
+            return f"{short_number(int(line.spent))} tokens of {short_number(int(line.limit))}"
+        case BudgetUnit.MINUTES:
+            return f"{line.spent:.1f} minutes of {line.limit:g}"
+
+
+def budget_text(line: BudgetLine) -> str:
+    """Return the same with what the sum lacks, such as ``; 2 runs of gemini report no cost``."""
+    return "; ".join((amount_text(line), *_lacking(line)))
+
+
+def _lacking(line: BudgetLine) -> Iterator[str]:
+    for agent, number in sorted(line.lacking.items()):
+        verb = "reports" if number == 1 else "report"
+        who = clean_line(agent_in_text(agent))
+        yield f"{counted(number, 'run')} of {who} {verb} no {_REPORTED[line.unit]}"
+
+
+def budget_name(line: BudgetLine) -> str:
+    """Name what a budget is for."""
+    match line.scope:
+        case BudgetScope.CALL:
+            return "the call"
+        case BudgetScope.TASK:
+            return clean_line(line.task_id or "each task")
+        case BudgetScope.PLAN:
+            return "the plan"
+
+
+def spent_text(lines: Iterable[BudgetLine]) -> str:
+    """Say that budgets are spent, each once."""
+    texts = (f"the budget of {budget_name(line)} is spent: {budget_text(line)}" for line in lines)
+    return "; ".join(dict.fromkeys(texts))
+
+
+def raise_command(line: BudgetLine) -> ShellLine:
+    """Return the command that raises a limit, whichever file it is from."""
+    return ShellLine(f"git blackbird config {line.key}{_AMOUNT.text}", "raises it in this clone", _AMOUNT)
