@@ -13,6 +13,7 @@ from git_blackbird import trace
 from git_blackbird.errors import LockedError, UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.system import is_exhausted, refusal_hint
+from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.storage.paths import Paths
 
 STORE_PATIENCE_SECONDS = 30.0
@@ -209,6 +210,15 @@ def controller_holder(paths: Paths) -> str | None:
     """Return the holder of the controller lock, or None."""
     with _open_unlocked(paths.controller_lock) as descriptor:
         return None if descriptor is None else _holder(descriptor)
+
+
+def controller_since(paths: Paths) -> int | None:
+    """Return since when the controller lock is held, in nanoseconds since 1970; None where nobody has it."""
+    with _open_unlocked(paths.controller_lock) as descriptor:
+        if descriptor is not None:
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                return parse_timestamp(json.loads(os.pread(descriptor, 4096, 0))["since"])
+    return None
 
 
 @contextlib.contextmanager

@@ -44,6 +44,7 @@ class RunStore:
         self._copies = copies or Copies(paths)
         # With the time of the last change of the folder.
         self._cached: dict[TaskId, tuple[int, History]] = {}
+        self._reviews: dict[TaskId, tuple[int, History]] = {}
         # The tasks whose histories were open when those of all were last read, and those saved since.
         self._open: set[TaskId] | None = None
 
@@ -208,7 +209,14 @@ class RunStore:
 
     def reviews(self, task_id: TaskId) -> History:
         """Return the spec and code reviews of one task's changes."""
-        return self._load_folder(str(self._paths.task_reviews(task_id)), task_id, None)
+        folder = self._paths.task_reviews(task_id)
+        changed, cached = _changed(folder), self._reviews.get(task_id)
+        if cached is not None and cached[0] == changed:
+            return cached[1]
+        history = self._load_folder(str(folder), task_id, None)
+        if changed and not history.faults and _is_stable(changed):
+            self._reviews[task_id] = changed, history
+        return history
 
     def _load_folder(self, folder: str, task_id: TaskId, sweep: "_Sweep | None") -> History:
         """Read the records of a folder, newest first."""

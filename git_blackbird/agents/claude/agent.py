@@ -1,5 +1,6 @@
 """The ``claude`` agent: Claude Code, headless, with its event stream."""
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -49,7 +50,6 @@ _REVIEWS = (
     "read, run commands that only read, and do what your own settings allow; claude.args and the"
     " repository's settings are ignored, and no session is kept"
 )
-_COST_FLAG, _LEAST_USD = "--max-budget-usd", 0.0001
 _KEYS = (
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
@@ -143,7 +143,7 @@ class ClaudeAgent:
             *(("--json-schema", schema) if schema else ()),
             *(_REVIEW_TERMS if reviews else (*session, "--permission-mode", settings.permission_mode)),
             *(("--model", settings.model) if settings.model else ()),
-            *(() if request.usd_left is None else (_COST_FLAG, f"{max(request.usd_left, _LEAST_USD):.4f}")),
+            *(() if request.usd_left is None else ("--max-budget-usd", _rounded_up(request.usd_left))),
             *(() if reviews else settings.args),
         )
         # A prompt that begins like a command of the program, such as ``/compact``, would be executed and
@@ -183,6 +183,11 @@ class ClaudeAgent:
         if self._bypasses_as_root:
             return f"{powers}; as root, IS_SANDBOX=1 tells it that this is a sandbox"
         return powers
+
+
+def _rounded_up(usd: float) -> str:
+    """Write an amount so that a run that has cost it has spent all that was left."""
+    return f"{math.ceil(usd * 10_000) / 10_000:.4f}"
 
 
 def _login(program: Program, environ: Mapping[str, str]) -> str:

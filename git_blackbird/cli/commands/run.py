@@ -23,6 +23,7 @@ from git_blackbird.cli.ui.writer import Writer
 from git_blackbird.cluster import join_cluster
 from git_blackbird.controller.change.decide.foreign import take_over_waiting
 from git_blackbird.controller.change.status_changes import reset_task
+from git_blackbird.controller.config.settings import require_key, require_value
 from git_blackbird.controller.core.drafts import write_message
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
 from git_blackbird.controller.engine.commands import (
@@ -42,6 +43,7 @@ from git_blackbird.messages.incoming.questions import parse_answer_options
 from git_blackbird.model.base.next_steps import MESSAGE, task_command
 from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.config.layers import Layer, RawSetting
+from git_blackbird.model.rules.spending import BudgetScope, BudgetUnit
 from git_blackbird.model.views.events import Timings
 from git_blackbird.model.views.stop import Stop
 
@@ -133,6 +135,7 @@ def execute(
     jobs: int | None,
     worktrees: bool | None,
     cluster: str | None,
+    budget: tuple[str, ...],
     stop: bool | None,
     reviews: str | None,
     agent: str | None,
@@ -141,7 +144,7 @@ def execute(
     flags: dict[str, str | int | None] = {"execution.jobs": jobs, "execution.worktrees": worktrees}
     flags |= {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     flags["cluster.address"] = cluster
-    workspace = open_with_flags(call, flags)
+    workspace = open_with_flags(call, flags | budget_flags(budget))
     if worktrees is False and workspace.config.cluster.address:
         raise UsageError("agents on a cluster need worktrees of their own", hint="leave --no-worktrees out")
     if worktrees is False and workspace.is_parallel:
@@ -163,6 +166,7 @@ def resume(
     answers: tuple[str, ...],
     interactive: bool,
     cluster: str | None,
+    budget: tuple[str, ...],
     stop: bool | None,
     reviews: str | None,
     **shows: bool,
@@ -174,8 +178,9 @@ def resume(
     if below and (options.is_given or answers):
         raise UsageError("--all tells each task what its review found; -m and --answer go with one task")
     parsed = parse_answer_options(answers)
-    flags = {"execution.stopAfterEachTask": stop, "reviews.mode": reviews, "cluster.address": cluster}
-    workspace = open_with_flags(call, flags)
+    flags: dict[str, str | int | None] = {"execution.stopAfterEachTask": stop, "reviews.mode": reviews}
+    flags |= {"cluster.address": cluster}
+    workspace = open_with_flags(call, flags | budget_flags(budget))
     if not below:
         take_over(call, workspace, task_id)
     if below:
@@ -212,14 +217,16 @@ def restart(
     message_file: str | None,
     in_editor: bool,
     cluster: str | None,
+    budget: tuple[str, ...],
     stop: bool | None,
     reviews: str | None,
     agent: str | None,
     **shows: bool,
 ) -> ExitCode:
     options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
-    flags = {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
-    workspace = open_with_flags(call, flags | {"cluster.address": cluster})
+    flags: dict[str, str | int | None] = {"agent": agent, "execution.stopAfterEachTask": stop}
+    flags["reviews.mode"] = reviews
+    workspace = open_with_flags(call, flags | {"cluster.address": cluster} | budget_flags(budget))
     message = options.read(workspace, task_id)
     return run_loop_command(
         call, workspace, lambda ui: restart_loop(workspace, ui, task_id, message), **shows
@@ -245,6 +252,17 @@ def open_with_flags(call: CommandContext, flags: Mapping[str, str | int | None])
     given = ((key, value) for key, value in flags.items() if value is not None)
     settings = [RawSetting(key, value, Layer.FLAG, "command line") for key, value in given]
     return call.open(settings)
+
+
+def budget_flags(given: tuple[str, ...]) -> dict[str, str | int | None]:
+    """Return the settings of ``--budget UNIT=AMOUNT``. Raises UsageError."""
+    amounts = {unit: amount for unit, _, amount in (each.partition("=") for each in given)}
+    for unit in amounts.keys() - set(BudgetUnit):
+        raise UsageError(f"--budget has no unit {unit}", hint=f"one of {', '.join(BudgetUnit)}, as in usd=5")
+    keys = {f"budget.{BudgetScope.CALL}.{unit}": amount for unit, amount in amounts.items()}
+    for name, amount in keys.items():
+        require_value(require_key(name), amount)
+    return dict(keys)
 
 
 def run_loop_command(

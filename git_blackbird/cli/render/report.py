@@ -7,6 +7,7 @@ import click
 from git_blackbird.cli.render.tables import Cell, bounded, render_section, render_table, truncate
 from git_blackbird.controller.queries.attention import counts_text
 from git_blackbird.controller.queries.report import AgentSpent, Report, ReportedTask
+from git_blackbird.messages.display.budgets import budget_rows
 from git_blackbird.messages.display.quantities import (
     counted,
     format_cost,
@@ -52,6 +53,7 @@ def report_lines(report: Report, columns: int | None) -> Iterator[str]:
     undone = _task_lines(report.undone, columns, has_status=True)
     yield from render_section("worked on, not done", undone, are_styled=True)
     yield from render_section("spent", _agent_lines(report.agents, columns), are_styled=True)
+    yield from render_section("budgets", budget_rows(report.overview.budgets))
     yield from render_section("waits for you", _waiting_lines(report, columns))
 
 

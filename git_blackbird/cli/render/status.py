@@ -22,6 +22,7 @@ from git_blackbird.controller.queries.attention import (
 )
 from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import APPROVING, LiveRun, StatusReport
+from git_blackbird.messages.display.budgets import budget_rows
 from git_blackbird.messages.display.format import question_line, review_word, run_seconds, unblocks_text
 from git_blackbird.messages.display.quantities import format_moment, format_seconds
 from git_blackbird.model.base.next_steps import DECIDE_EACH, EXECUTE, task_command
@@ -69,6 +70,7 @@ def status_lines(
         yield _bar(overview, BAR_WIDTH - 2 if columns is None else min(BAR_WIDTH, columns))
     yield from render_section("running", _running(overview, now))
     yield from render_section("due", _due(overview, columns))
+    yield from render_section("budgets", budget_rows(overview.budgets))
     yield from render_section("blocked", _blocked(overview, columns))
     yield from render_section(CUT_OFF, _interrupted(overview))
     yield from render_section("commits of yours that are not recorded yet", _deferred(overview))

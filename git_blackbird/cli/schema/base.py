@@ -1,7 +1,7 @@
 """What all models of ``--json`` output are made of, and the parts that several have."""
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
@@ -13,6 +13,7 @@ from git_blackbird.messages.display.format import run_seconds
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import ShellLine, runnable_steps
 from git_blackbird.model.rules.reviews import merged_or_none, result_of
+from git_blackbird.model.rules.spending import BudgetScope, BudgetUnit
 from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
 from git_blackbird.model.run.parent_verdict import ChildStatus, Dismissal
@@ -164,6 +165,18 @@ class StepView(View):
 Commands = Annotated[tuple[str, ...], BeforeValidator(runnable_steps)]
 """The lines for people that a program can run."""
 PathText = Annotated[str, BeforeValidator(os.fspath)]
+
+
+class BudgetView(View):
+    """A limit of a budget, and what of it is spent."""
+
+    scope: BudgetScope = field("What it is for: the call at work, one task, or the plan.")
+    task: TaskId | None = field("The task, of a budget for each.", "task_id")
+    unit: BudgetUnit = field("What it counts.")
+    limit: float = field("The limit.")
+    spent: float = field("What is spent of it.")
+    is_spent: bool = field("Whether nothing more starts.")
+    lacking: Mapping[str, int] = field("How many runs that sum lacks, by agent: they report nothing of it.")
 
 
 class UnreadableRecord(View):

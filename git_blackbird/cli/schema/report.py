@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from git_blackbird.cli.schema.base import DataOutput, StepView, View, field
+from git_blackbird.cli.schema.base import BudgetView, DataOutput, StepView, View, field
 from git_blackbird.controller.queries.report import Report
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.status import Status
@@ -74,6 +74,10 @@ class ReportOutput(DataOutput, schema_name="report"):
     reviews: Mapping[str, int] = field("How many of those done have which verdict of their reviewers.")
     spent: SpentView = field("What all runs took.")
     planning: SpentView = field("What of it agents took to plan.")
+    budgets: tuple[BudgetView, ...] = field(
+        "Limits for the plan and the call at work, and of tasks those at work or with nothing left.",
+        "overview.budgets",
+    )
     agents: tuple[AgentSpentView, ...] = field("What the runs of each agent took.")
     waiting: tuple[WaitingView, ...] = field("What waits for a person.")
 

@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Literal, assert_never
 
 from git_blackbird.cli.schema.base import (
+    BudgetView,
     Commands,
     DataOutput,
     RunInWorktree,
@@ -297,6 +298,9 @@ class StatusOutput(DataOutput, schema_name="status"):
     )
     blocked: Mapping[TaskId, tuple[TaskId, ...]] = field(
         "Leaves that wait, and for which tasks.", using=_blocked
+    )
+    budgets: tuple[BudgetView, ...] = field(
+        "Limits for the plan and the call at work, and of tasks those at work or with nothing left."
     )
     skipped: tuple[TaskId, ...] = field("Skipped tasks that others wait for.")
     hints: Commands = field("Commands that get those on.")

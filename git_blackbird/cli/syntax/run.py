@@ -24,6 +24,13 @@ _CLUSTER = Option(
     type=text,
     help="Let agents work on the workers of this Dask scheduler, or on N here: local:N; '' is this machine.",
 )
+_BUDGET = Option(
+    ["--budget"],
+    type=text,
+    multiple=True,
+    metavar="UNIT=AMOUNT",
+    help="What this call may use up: usd=5, tokens=2000000 or minutes=90; repeatable.",
+)
 _STREAM = flag("Show what the agent does and says as it happens.", "--stream")
 _TIMINGS = flag("At the end, show where the time went, by task and in all.", "--timings")
 _MESSAGE = (
@@ -58,6 +65,7 @@ execute = CommandSpec(
         help="Work on each task in a worktree of its own, or in this one.",
     ),
     _CLUSTER,
+    _BUDGET,
     _STOP,
     _REVIEWS,
     _AGENT,
@@ -83,6 +91,7 @@ resume = CommandSpec(
     ),
     flag("Open the session at this terminal and speak with the agent yourself.", "--interactive"),
     _CLUSTER,
+    _BUDGET,
     _STOP,
     _REVIEWS,
     _STREAM,
@@ -95,6 +104,7 @@ restart = CommandSpec(
     _TASK,
     *_MESSAGE,
     _CLUSTER,
+    _BUDGET,
     _STOP,
     _REVIEWS,
     _AGENT,

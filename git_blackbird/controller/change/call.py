@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,8 @@ from git_blackbird.controller.change.consent import Consent
 from git_blackbird.controller.change.empty_starts import EmptyStarts
 from git_blackbird.controller.change.stops import (
     agent_refused_stop,
+    budget_stop,
+    execute_again,
     go_on_command,
     interrupted_stop,
     refused_session_text,
@@ -51,8 +53,8 @@ class Call:
     ``touched`` are the tasks that it worked on, ``starting`` those about to start, of which agents of other
     tasks are told before there is a record, ``taking_back`` those that were rejected in it and whose change
     is taken back next. Each path of ``left_out`` was named as not in a snapshot. ``launcher`` starts the
-    agents that work on tasks. ``held`` are the tasks that get no more agents in it, with the budgets that
-    are spent.
+    agents that work on tasks. ``held`` are the tasks that get no more agents in it, since a budget is
+    spent.
     """
 
     def __init__(self, workspace: Workspace, ui: UserInterface, scope: CallScope) -> None:
@@ -73,7 +75,7 @@ class Call:
         self.launcher: Launcher = ThisMachine(workspace)
         self.empty_starts = EmptyStarts()
         self.ledger = Ledger(workspace)
-        self.held: dict[TaskId, tuple[BudgetLine, ...]] = {}
+        self.held: set[TaskId] = set()
         self._consent = Consent(workspace, self.ui)
         self._steps: set[asyncio.Future[Any]] = set()
         self._running: dict[TaskId, tuple[str, str]] = {}
@@ -191,7 +193,7 @@ class Call:
             self.is_interrupted = True
             return interrupted_stop("", go_on_command(run), task_id=run.task_id)
         if run.own.terminal_reason is TerminalReason.BUDGET:
-            self.hold(run.task_id)
+            self.held.add(run.task_id)
             return None
         if run.own.terminal_reason is TerminalReason.NOT_STARTED:
             return self._stop_before_start(run, resumed)
@@ -209,19 +211,14 @@ class Call:
             self.scope = replace(self.scope, asked=self.scope.asked | {run.id})
         return None
 
-    def hold(self, task_id: TaskId) -> None:
-        """Start no more agents on a task in this call: a budget that it counts for is spent."""
-        self.held[task_id] = self.ledger.spent_lines(task_id) or self.ledger.nearest_line(task_id)
-
     @property
-    def held_lines(self) -> tuple[BudgetLine, ...]:
-        """The limits for which tasks are held, as they are spent by now."""
-        return tuple(
-            line
-            for task_id, lines in self.held.items()
-            for line in self.ledger.lines(task_id)
-            if line.key in {held.key for held in lines}
-        )
+    def held_stop(self) -> Stop:
+        """The stop where tasks are held, with what is spent by now."""
+        return self.budget_stop([line for task_id in self.held for line in self.ledger.spent_lines(task_id)])
+
+    def budget_stop(self, lines: Sequence[BudgetLine]) -> Stop:
+        """Return the stop where these limits are spent; the next step is about the tasks of this call."""
+        return budget_stop(self.workspace, lines, execute_again(self.scope.only))
 
     def within_budget(self, scope: CallScope, action: TaskAction) -> CallScope:
         """Return the scope without the task of an action that no budget is left for.
@@ -230,11 +227,11 @@ class Call:
         user's worktree that the action would have gone on with.
         """
         task_id = action.task.id
-        if leads_to_agent(action) and task_id not in self.held and self.ledger.spent_lines(task_id):
-            self.hold(task_id)
-        if not leads_to_agent(action) or task_id not in self.held:
+        lines = self.ledger.spent_lines(task_id) if leads_to_agent(action) else ()
+        if not lines and (task_id not in self.held or not leads_to_agent(action)):
             return scope
-        is_of_task = all(line.scope is BudgetScope.TASK for line in self.held[task_id])
+        self.held.add(task_id)
+        is_of_task = all(line.scope is BudgetScope.TASK for line in lines)
         is_apart = is_of_task and not (isinstance(action, RunAction) and action.run.is_in_place)
         starts_left = scope.starts_left if is_apart else 0
         return replace(scope, busy=scope.busy | {task_id}, starts_left=starts_left)

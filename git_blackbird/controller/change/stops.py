@@ -1,25 +1,29 @@
 """The stops of a call that follow from the work on a change."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
 from git_blackbird.controller.core.agents import continue_with_other_agent
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import InterruptedByUserError
+from git_blackbird.messages.display.budgets import raise_command, spent_text
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import (
     DECIDE_EACH,
     EXECUTE,
     MESSAGE,
     FixedCommand,
+    TaskCommand,
     restart_command,
     task_command,
 )
-from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
     ContinueRun,
 )
+from git_blackbird.model.rules.spending import BudgetLine, BudgetScope
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.run import Run
@@ -93,6 +97,23 @@ def rejected_stop(task_id: TaskId) -> Stop:
         task_command("restart", task_id, blank=MESSAGE, remark="starts it again, with TEXT"),
     )
     return Stop(StopReason.FAILED, f"{task_id} was rejected", steps, task_id, is_choice=True)
+
+
+def budget_stop(workspace: Workspace, lines: Sequence[BudgetLine], again: TaskCommand) -> Stop:
+    """Return the stop where no agent may start before a budget is raised, or ``again`` has one of its own."""
+    set_by = workspace.settings.applied
+    raises = dict.fromkeys(raise_command(line) for line in lines if set_by[line.key].layer is not Layer.FLAG)
+    if all(line.scope is BudgetScope.CALL for line in lines):
+        steps = (again.with_remark("has a budget of its own"), *raises)
+    else:
+        steps = (*raises, again)
+    return Stop(StopReason.BUDGET_SPENT, spent_text(lines), steps)
+
+
+def execute_again(only: Iterable[TaskId] | None) -> TaskCommand:
+    """Return the execute that goes on with the tasks that a call was about, None for all."""
+    names = () if only is None else map(shell_word, sorted(only))
+    return TaskCommand("execute", rest="".join(f" {name}" for name in names))
 
 
 def go_on_command(run: Run) -> str:

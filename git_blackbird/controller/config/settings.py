@@ -54,6 +54,15 @@ def require_key(name: str) -> Key:
     return key
 
 
+def require_value(key: Key, text: str) -> Value:
+    """Return the value of a key that a text is, as git would parse it. Raises UsageError."""
+    value, problem = read_value(key, RawSetting(key.name, text, Layer.FLAG, "command line"))
+    if problem is not None or value is None:
+        what = "no value" if problem is None else problem.what.partition(";")[0]
+        raise UsageError(f"{key.name}: {what}", hint=None if problem is None else problem.hint)
+    return value
+
+
 def write_key(workspace: Workspace, name: str, text: str, scope: Scope) -> ConfigChange:
     """Write a value, parsed as git would parse it, once it has been validated.
 
@@ -62,10 +71,7 @@ def write_key(workspace: Workspace, name: str, text: str, scope: Scope) -> Confi
     """
     workspace.environment.forbid_agents("change the configuration")
     key = require_key(name)
-    value, problem = read_value(key, RawSetting(key.name, text, Layer.FLAG, "command line"))
-    if problem is not None or value is None:
-        what = "no value" if problem is None else problem.what.partition(";")[0]
-        raise UsageError(f"{key.name}: {what}", hint=None if problem is None else problem.hint)
+    value = require_value(key, text)
     if scope is Scope.PROJECT and not key.rules.clone_safe:
         raise RequestError(f"{key.name} {NOT_OF_A_CLONE}", hint=hint_for_this_clone(key, value))
     as_json = list(value) if isinstance(value, tuple) else value

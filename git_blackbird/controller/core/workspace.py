@@ -23,6 +23,7 @@ from git_blackbird.model.config.settings import Settings, merge_layers
 from git_blackbird.model.plan.graph import dependents, subtree
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
+from git_blackbird.model.rules.spending import BudgetScope, BudgetUnit
 from git_blackbird.model.rules.state import PlanRules, PlanState
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
@@ -59,6 +60,11 @@ class Workspace:
             jobs=config.execution.jobs if "execution.jobs" in names else None,
             worktrees=config.execution.worktrees if "execution.worktrees" in names else None,
             cluster=config.cluster.address if "cluster.address" in names else None,
+            budget=tuple(
+                f"{unit}={getattr(config.budget.call, unit):g}"
+                for unit in BudgetUnit
+                if f"budget.{BudgetScope.CALL}.{unit}" in names
+            ),
         )
 
     @property

@@ -35,8 +35,6 @@ from git_blackbird.controller.engine.recovery import recover, require_decided, r
 from git_blackbird.controller.engine.scheduler import Scheduler
 from git_blackbird.controller.engine.stops import (
     agent_stopped_stop,
-    budget_stop,
-    execute_again,
     lost_sessions_stop,
     not_started_stop,
     notify_paused,
@@ -147,7 +145,7 @@ class Loop:
             except (AgentUnavailableError, NotAgreedError) as error:
                 stop = not_started_stop(error)
             except BudgetSpentError as error:
-                stop = budget_stop(error.lines, execute_again(call.scope.only))
+                stop = call.budget_stop(error.lines)
             finally:
                 await call.finish_background_work()
                 drop_recorded_drafts(workspace)
@@ -185,7 +183,7 @@ class Loop:
         call.charge_failures()
         refusals = [agent_stopped_stop(self._workspace, runs) for runs in call.empty_starts.refused]
         lost = [lost_sessions_stop(call.lost_sessions)] if call.lost_sessions else []
-        spent = [budget_stop(call.held_lines, execute_again(call.scope.only))] if call.held else []
+        spent = [call.held_stop] if call.held else []
         first = first_of((stop, *refusals, *lost, *spent))
         for refusal in refusals:
             if refusal is not first:

@@ -203,7 +203,7 @@ class Scheduler:
                 stop = replace(not_started_stop(error), task_id=job.task_id)
                 self._not_started.add(job.task_id)
             except BudgetSpentError:
-                self._call.hold(job.task_id)
+                self._call.held.add(job.task_id)
                 continue
             except BlackbirdError as error:
                 self._faults[job.task_id], error.is_told = error, True

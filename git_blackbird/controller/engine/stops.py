@@ -9,7 +9,6 @@ from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.reviews import parent_review_status
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.messages.display.budgets import raise_command, spent_text
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import (
     EXECUTE,
@@ -26,7 +25,6 @@ from git_blackbird.model.rules.next_action import (
     CallScope,
     ParentReviewRequired,
 )
-from git_blackbird.model.rules.spending import BudgetLine, BudgetScope
 from git_blackbird.model.rules.state import ParentReviewStatus, PlanState, feedback_below, ready_tasks
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
@@ -85,22 +83,6 @@ def not_started_stop(error: AgentUnavailableError | NotAgreedError) -> Stop:
     is_refused = isinstance(error, NotAgreedError)
     reason = StopReason.INTERRUPTED if is_refused else StopReason.AGENT_UNAVAILABLE
     return Stop(reason, error.message, error.ways_out, is_choice=len(error.ways_out) > 1)
-
-
-def budget_stop(lines: Sequence[BudgetLine], again: TaskCommand) -> Stop:
-    """Return the stop where no agent may start before a budget is raised, or ``again`` has one of its own."""
-    raises = dict.fromkeys(map(raise_command, lines))
-    if all(line.scope is BudgetScope.CALL for line in lines):
-        steps = (again.with_remark("has a budget of its own"), *raises)
-    else:
-        steps = (*raises, again)
-    return Stop(StopReason.BUDGET_SPENT, spent_text(lines), steps)
-
-
-def execute_again(only: Iterable[TaskId] | None) -> TaskCommand:
-    """Return the execute that goes on with the tasks that a call was about, None for all."""
-    names = () if only is None else map(shell_word, sorted(only))
-    return TaskCommand("execute", rest="".join(f" {name}" for name in names))
 
 
 def without_agent_text(task_ids: Iterable[TaskId]) -> str:

@@ -29,7 +29,6 @@ from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.snapshot_values import Snapshot
 from git_blackbird.messages.display.budgets import spent_text
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.rules.spending import BudgetLine
 from git_blackbird.model.run.agent_io import Progress, agent_in_text
 from git_blackbird.model.run.parts import AgentFacts, Heads, LocalProcess, Own, RemoteProcess, Snapshots
 from git_blackbird.model.run.run import Run
@@ -146,7 +145,8 @@ async def run_agent(
     SaveError, AgentUnavailableError, BudgetSpentError with nothing left running.
     """
     context.ledger.require(start.run.task_id)
-    start = replace(start, request=_within_budget(context, start))
+    usd_left = context.ledger.usd_left(start.run.task_id)
+    start = replace(start, request=replace(start.request, usd_left=usd_left))
     child = context.launcher.start(context, start)
     run = start.run.with_own(Own(process=child.process))
     try:
@@ -158,11 +158,6 @@ async def run_agent(
         raise
     ended = await follow_agent(context, start, child, force_stop)
     return run.with_own(Own(process=child.process)), ended
-
-
-def _within_budget(context: RunContext, start: AgentStart) -> RunRequest:
-    """Tell an agent that can watch its cost itself how much is left."""
-    return replace(start.request, usd_left=context.ledger.usd_left(start.run.task_id))
 
 
 class ThisMachine:
@@ -264,14 +259,10 @@ async def follow_agent(
     with ledger.run(run) as meter:
         ended = await child.follow(request)
         meter.update(ended.reading.usage, ended.reading.cost_usd)
-        is_spent = ended.cause is ExitCause.BUDGET or ended.reading.is_budget_spent
-        return _at_its_budget(ended, ledger.spent_lines(run.task_id)) if is_spent else ended
-
-
-def _at_its_budget(ended: ProcessResult, lines: tuple[BudgetLine, ...]) -> ProcessResult:
-    """Return the end of a run that its budget ended, noting what is spent."""
-    notes = (*ended.reading.notes, *filter(None, [spent_text(lines)]))
-    return replace(ended, cause=ExitCause.BUDGET, reading=replace(ended.reading, notes=notes))
+        if ended.cause is not ExitCause.BUDGET and not ended.reading.is_budget_spent:
+            return ended
+        notes = (*ended.reading.notes, spent_text(ledger.spent_lines(run.task_id)))
+        return replace(ended, cause=ExitCause.BUDGET, reading=replace(ended.reading, notes=notes))
 
 
 def limits_of(workspace: Workspace, wall_seconds: float | None) -> Limits:

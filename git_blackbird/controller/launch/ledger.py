@@ -1,11 +1,11 @@
 """The ledger of a call: what its runs spend while they work, and the budgets that this uses up."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from git_blackbird.controller.core.spending import spent_on_plan, spent_on_task
+from git_blackbird.controller.core.spending import spent_before
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.display.budgets import spent_text
@@ -16,6 +16,7 @@ from git_blackbird.model.rules.spending import (
     BudgetUnit,
     Spent,
     budget_lines,
+    has_limits,
     total_of,
 )
 from git_blackbird.model.run.parts import Usage
@@ -34,7 +35,7 @@ class BudgetSpentError(RequestError):
 
 @dataclass
 class RunMeter:
-    """The newest figures of one run; ``began`` is in nanoseconds since 1970."""
+    """The figures of one run so far; ``began`` is in nanoseconds since 1970."""
 
     run: Run
     began: int
@@ -45,6 +46,10 @@ class RunMeter:
         """Take newer figures, each of which may be missing."""
         self.usage = usage or self.usage
         self.cost_usd = self.cost_usd if cost_usd is None else cost_usd
+
+    def spent(self, now: int) -> Spent:
+        """Return what the run took until now."""
+        return Spent.of(self.run.provider, (now - self.began) / _NANOSECONDS, self.usage, self.cost_usd)
 
 
 class Ledger:
@@ -69,11 +74,11 @@ class Ledger:
             yield meter
         finally:
             del self._at_work[run.id]
-            self._ended[run.task_id] += self._spent_by(meter)
+            self._ended[run.task_id] += meter.spent(self._workspace.environment.now())
 
     def spent_lines(self, task_id: TaskId) -> tuple[BudgetLine, ...]:
         """Return the limits that a run of the task would go beyond; none where it may work."""
-        return tuple(line for line in self.lines(task_id) if line.is_spent)
+        return tuple(line for line in self._lines(task_id) if line.is_spent)
 
     def require(self, task_id: TaskId) -> None:
         """Refuse to start an agent on a task whose budget is spent. Raises BudgetSpentError."""
@@ -82,46 +87,28 @@ class Ledger:
 
     def usd_left(self, task_id: TaskId) -> float | None:
         """Return how many dollars a run of the task may cost; None without a limit."""
-        left = (line.limit - line.spent for line in self.lines(task_id) if line.unit is BudgetUnit.USD)
+        left = (line.limit - line.spent for line in self._lines(task_id) if line.unit is BudgetUnit.USD)
         return min(left, default=None)
 
-    def nearest_line(self, task_id: TaskId) -> tuple[BudgetLine, ...]:
-        """Return the limit that counts for a task and of which least is left, if there is any.
-
-        A run that was paused at its budget may say in the end that it spent a little less.
-        """
-        return tuple(sorted(self.lines(task_id), key=lambda line: line.spent / line.limit)[-1:])
-
-    def lines(self, task_id: TaskId) -> Iterator[BudgetLine]:
-        """Yield every limit that counts for a task, with what is spent of it by now."""
+    def _lines(self, task_id: TaskId) -> Iterator[BudgetLine]:
         for scope in BudgetScope:
             amounts = getattr(self._workspace.config.budget, scope)
-            if (amounts.usd, amounts.tokens, amounts.minutes) != (None, None, None):
+            if has_limits(amounts):
                 about = task_id if scope is BudgetScope.TASK else None
-                parts = [*self._of_call(about), *self._earlier(scope, about)]
+                parts = [*self._in_call(about)]
+                if scope is not BudgetScope.CALL:
+                    parts.append(self._earlier(about))
                 yield from budget_lines(scope, amounts, total_of(parts), about)
 
-    def _of_call(self, task_id: TaskId | None) -> Iterator[Spent]:
+    def _in_call(self, task_id: TaskId | None) -> Iterator[Spent]:
         """Yield what the runs of this call took, of one task or of all."""
-        for owner, spent in self._ended.items():
-            if task_id in {None, owner}:
-                yield spent
-        for meter in self._at_work.values():
-            if task_id in {None, meter.run.task_id}:
-                yield self._spent_by(meter)
+        now = self._workspace.environment.now()
+        yield from (spent for owner, spent in self._ended.items() if task_id in {None, owner})
+        at_work = self._at_work.values()
+        yield from (meter.spent(now) for meter in at_work if task_id in {None, meter.run.task_id})
 
-    def _earlier(self, scope: BudgetScope, task_id: TaskId | None) -> Iterable[Spent]:
-        """Return what earlier calls spent, as far as it counts."""
-        if scope is BudgetScope.CALL:
-            return ()
+    def _earlier(self, task_id: TaskId | None) -> Spent:
+        """Return what earlier calls spent on a task, or on all."""
         if task_id not in self._before:
-            self._before[task_id] = (
-                spent_on_plan(self._workspace, self._known)
-                if task_id is None
-                else spent_on_task(self._workspace, task_id, self._known)
-            )
-        return (self._before[task_id],)
-
-    def _spent_by(self, meter: RunMeter) -> Spent:
-        seconds = (self._workspace.environment.now() - meter.began) / _NANOSECONDS
-        return Spent.of(meter.run.provider, max(seconds, 0.0), meter.usage, meter.cost_usd)
+            self._before[task_id] = spent_before(self._workspace, task_id, self._known)
+        return self._before[task_id]

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git_blackbird.controller.change.call import Call
-from git_blackbird.controller.change.stops import NotAgreedError, interrupted_stop
+from git_blackbird.controller.change.stops import NotAgreedError, budget_stop, interrupted_stop
 from git_blackbird.controller.core.agents import adding_way_out, require_planner
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.recovery import recover
-from git_blackbird.controller.engine.stops import budget_stop, not_started_stop
+from git_blackbird.controller.engine.stops import not_started_stop
 from git_blackbird.controller.launch.launch import RunContext
 from git_blackbird.controller.launch.ledger import BudgetSpentError
 from git_blackbird.controller.launch.scratch import sweep_scratch_dirs
@@ -90,7 +90,7 @@ class PlanSession:
         except (AgentUnavailableError, NotAgreedError) as error:
             planned = Planned(not_started_stop(error))
         except BudgetSpentError as error:
-            planned = Planned(budget_stop(error.lines, self._again()))
+            planned = Planned(budget_stop(workspace, error.lines, self._again()))
         stop = planned.stop.with_options(workspace.call_options)
         if stop.reason is not StopReason.COMPLETED:
             call.ui.end(stop, workspace.plan_state())
@@ -141,7 +141,7 @@ class PlanSession:
             steps = tuple(filter(None, (run.own.way_out, again.with_agent())))
             return Stop(StopReason.AGENT_UNAVAILABLE, f"{run.provider}: {why}", steps)
         if run.own.terminal_reason is TerminalReason.BUDGET:
-            return budget_stop(self._call.ledger.spent_lines(PLANNING), self._again())
+            return budget_stop(self._workspace, self._call.ledger.spent_lines(PLANNING), self._again())
         if run.own.terminal_reason is not None or run.own.agent.result is None:
             shows = task_command("runs", PLANNING, f" {run.id}")
             why = clean_line(run.error or "its agent failed", 500)

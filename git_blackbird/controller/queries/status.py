@@ -9,6 +9,7 @@ from typing import NamedTuple
 from git_blackbird.controller.change.land.turns import next_to_land
 from git_blackbird.controller.core.guards import processes_at_work
 from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.queries.budgets import read_budgets
 from git_blackbird.controller.queries.reviews import BlockedParentView, blocked_parent_views
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -37,6 +38,7 @@ from git_blackbird.model.rules.attention import (
     stuck_tasks,
 )
 from git_blackbird.model.rules.reviews import skipped_children
+from git_blackbird.model.rules.spending import BudgetLine
 from git_blackbird.model.rules.state import (
     PlanState,
     blocked_tasks,
@@ -143,6 +145,7 @@ class StatusReport(NamedTuple):
     deferred: tuple[str, ...]
     cluster_address: str | None
     unblocked: Mapping[TaskId, int]
+    budgets: tuple[BudgetLine, ...] = ()
 
 
 def build_overview(workspace: Workspace, state: PlanState | None = None) -> StatusReport:
@@ -193,6 +196,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         deferred=list_deferred(os.fspath(workspace.paths.private)),
         cluster_address=workspace.config.cluster.address,
         unblocked=state.unblocked,
+        budgets=read_budgets(workspace, state),
     )
 
 

@@ -49,9 +49,22 @@ def budget_name(line: BudgetLine) -> str:
 def spent_text(lines: Iterable[BudgetLine]) -> str:
     """Say that budgets are spent, each once."""
     texts = (f"the budget of {budget_name(line)} is spent: {budget_text(line)}" for line in lines)
-    return "; ".join(dict.fromkeys(texts))
+    return "; ".join(dict.fromkeys(texts)) or "the budget is spent"
 
 
 def raise_command(line: BudgetLine) -> ShellLine:
     """Return the command that raises a limit, whichever file it is from."""
     return ShellLine(f"git blackbird config {line.key}{_AMOUNT.text}", "raises it in this clone", _AMOUNT)
+
+
+def budget_line(line: BudgetLine) -> str:
+    """Say what a budget is for, what is spent of it, and whether that is all."""
+    return f"{budget_name(line)}: {budget_text(line)}{'; nothing more starts' if line.is_spent else ''}"
+
+
+def budget_rows(lines: Iterable[BudgetLine]) -> Iterator[str]:
+    """Write one line for each limit, and below one that is spent the command that raises it."""
+    for line in lines:
+        yield budget_line(line)
+        if line.is_spent:
+            yield f"    {raise_command(line)}"

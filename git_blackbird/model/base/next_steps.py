@@ -16,6 +16,7 @@ class CallOptions(NamedTuple):
     jobs: int | None = None
     worktrees: bool | None = None
     cluster: str | None = None
+    budget: tuple[str, ...] = ()
 
     def for_verb(self, verb: str) -> str:
         """Format the options that a command takes, each with a leading space."""
@@ -27,6 +28,7 @@ class CallOptions(NamedTuple):
             "jobs": self.jobs and f"--jobs {self.jobs}",
             "worktrees": {True: "--worktrees", False: "--no-worktrees", None: None}[self.worktrees],
             "cluster": self.cluster and f"--cluster {shell_word(self.cluster)}",
+            "budget": " ".join(f"--budget {amount}" for amount in self.budget),
             "no_input": "--no-input" if self.no_input else None,
         }
         return "".join(f" {options[name]}" for name in OPTIONS_OF.get(verb, ()) if options[name])
@@ -34,10 +36,10 @@ class CallOptions(NamedTuple):
 
 NO_OPTIONS = CallOptions()
 OPTIONS_OF = {
-    "execute": ("jobs", "worktrees", "cluster", "stop", "reviews", "agent", "no_input"),
-    "resume": ("cluster", "stop", "reviews", "no_input"),
-    "resume --all": ("cluster", "stop", "reviews", "no_input"),
-    "restart": ("cluster", "stop", "reviews", "agent", "no_input"),
+    "execute": ("jobs", "worktrees", "cluster", "budget", "stop", "reviews", "agent", "no_input"),
+    "resume": ("cluster", "budget", "stop", "reviews", "no_input"),
+    "resume --all": ("cluster", "budget", "stop", "reviews", "no_input"),
+    "restart": ("cluster", "budget", "stop", "reviews", "agent", "no_input"),
     "review run": ("agent", "no_input"),
     "plan generate": ("agent", "no_input"),
     "plan refine": ("agent", "no_input"),

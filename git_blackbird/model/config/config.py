@@ -4,7 +4,7 @@ The model is the one definition: the keys, their validation, the output of ``git
 JSON Schema follow from it and from what each agent declares (``agents/configuration.py``).
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, FiniteFloat
 
@@ -48,58 +48,31 @@ class ExecutionConfig(Section):
 
 
 class Amounts(Section):
-    """What runs of agents may use up: US dollars, tokens, minutes; None without a limit."""
+    """What runs of agents may use up, until no more start; None without a limit."""
 
-    usd: FiniteFloat | None = None
-    tokens: int | None = None
-    minutes: int | None = None
-
-
-def _usd(whose: str) -> Any:
-    help_text = f"the most US dollars that {whose} may cost, as far as agents report it"
-    return key(None, help_text, limits=(0.01, 1_000_000), stricter="lower")
-
-
-def _tokens(whose: str) -> Any:
-    help_text = f"the most tokens that {whose} may read and write, as far as agents report it"
-    return key(None, help_text, limits=(1, 10**12), stricter="lower")
-
-
-def _minutes(whose: str) -> Any:
-    help_text = f"the most minutes that agents may work in {whose}, added up"
-    return key(None, help_text, limits=(1, 1_000_000), stricter="lower")
-
-
-class CallBudget(Amounts):
-    """The budget of one call."""
-
-    usd: FiniteFloat | None = _usd("one call")
-    tokens: int | None = _tokens("one call")
-    minutes: int | None = _minutes("one call")
-
-
-class TaskBudget(Amounts):
-    """The budget of each task."""
-
-    usd: FiniteFloat | None = _usd("the runs of one task")
-    tokens: int | None = _tokens("the runs of one task")
-    minutes: int | None = _minutes("the runs of one task")
-
-
-class PlanBudget(Amounts):
-    """The budget of all runs of the plan."""
-
-    usd: FiniteFloat | None = _usd("all runs of the plan")
-    tokens: int | None = _tokens("all runs of the plan")
-    minutes: int | None = _minutes("all runs of the plan")
+    usd: FiniteFloat | None = key(
+        None,
+        "the most US dollars that agents may cost, as far as they report it",
+        limits=(0.01, 10**6),
+        stricter="lower",
+    )
+    tokens: int | None = key(
+        None,
+        "the most tokens that agents may read and write, as far as they report them",
+        limits=(1, 10**12),
+        stricter="lower",
+    )
+    minutes: int | None = key(
+        None, "the most minutes that agents may work, all added up", limits=(1, 10**6), stricter="lower"
+    )
 
 
 class BudgetConfig(Section):
-    """Budgets, above which no agent starts."""
+    """Budgets of one call, of each task, and of all runs of the plan."""
 
-    call: CallBudget = Field(default_factory=CallBudget.model_construct)
-    task: TaskBudget = Field(default_factory=TaskBudget.model_construct)
-    plan: PlanBudget = Field(default_factory=PlanBudget.model_construct)
+    call: Amounts = Field(default_factory=Amounts.model_construct)
+    task: Amounts = Field(default_factory=Amounts.model_construct)
+    plan: Amounts = Field(default_factory=Amounts.model_construct)
 
 
 class CheckConfig(Section):

@@ -129,7 +129,12 @@ class BudgetLine(NamedTuple):
     @property
     def is_spent(self) -> bool:
         """Whether nothing may start any more, and what runs is to be paused."""
-        return self.spent >= self.limit
+        return self.spent > self.limit - 1e-9
+
+
+def has_limits(amounts: Amounts) -> bool:
+    """Whether any limit of a budget is set."""
+    return any(getattr(amounts, unit) is not None for unit in BudgetUnit)
 
 
 def budget_lines(

@@ -14,6 +14,7 @@ from textual.widgets import Input, Static, TextArea
 
 from git_blackbird.controller.queries.attention import AttentionItem
 from git_blackbird.controller.queries.status import StatusReport
+from git_blackbird.messages.display.budgets import budget_name
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
@@ -47,6 +48,7 @@ def warnings_text(overview: StatusReport) -> str:
 
 
 def _warnings(overview: StatusReport) -> Iterator[str]:
+    yield from (f"the budget of {budget_name(line)} is spent" for line in overview.budgets if line.is_spent)
     if overview.unreadable:
         yield counted(len(overview.unreadable), "unreadable record")
     if overview.stale:

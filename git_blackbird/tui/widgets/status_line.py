@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from git_blackbird.controller.queries.status import StatusReport
+from git_blackbird.messages.display.budgets import amount_text, budget_name
 from git_blackbird.messages.display.quantities import UsageCost, render_cost, render_duration
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.status import Status
@@ -81,6 +82,7 @@ def _progress(overview: StatusReport, at_work: AtWork, agent: str) -> Iterator[s
 
 
 def _rest(overview: StatusReport, waiting: int) -> Iterator[str]:
+    yield from (f"{budget_name(line)} {amount_text(line)}" for line in overview.budgets if not line.task_id)
     if waiting:
         yield f"{waiting} wait" if waiting > 1 else "1 waits"
     if failed := overview.counts[Status.FAILED]:

@@ -70,7 +70,7 @@ def _take_sides(
     if TerminalReason.AGENT_UNAVAILABLE in ends:
         return agent_refused_stop(call.workspace, ends[TerminalReason.AGENT_UNAVAILABLE])
     if TerminalReason.BUDGET in ends:
-        call.hold(action.task.id)
+        call.held.add(action.task.id)
         return None
     spec, code = sides[Source.SPEC], sides[Source.CODE]
     merged = merge(result_of(spec), result_of(code)).with_runs(spec.id, code.id)

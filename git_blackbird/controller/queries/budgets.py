@@ -1,0 +1,45 @@
+"""The budgets that are set here, with what of each is spent."""
+
+from collections.abc import Iterator
+
+from git_blackbird.controller.core.spending import spent_before
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.model.rules.spending import (
+    BudgetLine,
+    BudgetScope,
+    Spent,
+    budget_lines,
+    has_limits,
+    spent_in,
+    total_of,
+)
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.run import Run
+from git_blackbird.storage.locks import controller_since
+
+
+def read_budgets(workspace: Workspace, state: PlanState) -> tuple[BudgetLine, ...]:
+    """Return the limits for the plan and the call at work, and of tasks those at work or with nothing left.
+
+    What the options of a call set is known to that call alone.
+    """
+    budget = workspace.config.budget
+    lines: list[BudgetLine] = []
+    if has_limits(budget.plan):
+        lines += budget_lines(BudgetScope.PLAN, budget.plan, spent_before(workspace, None))
+    if has_limits(budget.call) and (since := controller_since(workspace.paths)) is not None:
+        lines += budget_lines(BudgetScope.CALL, budget.call, _spent_since(workspace, since))
+    return (*lines, *(_of_tasks(workspace, state) if has_limits(budget.task) else ()))
+
+
+def _spent_since(workspace: Workspace, since: int) -> Spent:
+    now, found = workspace.environment.timestamp(), workspace.store.records.written_since(since)
+    begun = (run for run in found if isinstance(run, Run) and run.sort_key[0] >= since)
+    return total_of(spent_in(run, now) for run in begun)
+
+
+def _of_tasks(workspace: Workspace, state: PlanState) -> Iterator[BudgetLine]:
+    for task_id, history in sorted(state.open_histories.items()):
+        spent = spent_before(workspace, task_id)
+        lines = budget_lines(BudgetScope.TASK, workspace.config.budget.task, spent, task_id)
+        yield from (line for line in lines if line.is_spent or history.at_work)
