@@ -114,7 +114,7 @@ def test_the_documents_say_of_every_protective_key_which_value_is_stricter(page:
     text = " ".join(page.split())
     lists = re.search(r"higher value is the stricter one of (.+?); the lower one of (.+?)\. [A-Z]", text)
     assert lists is not None
-    said = [set(re.findall(r"\w+\.\w+", text)) for text in lists.groups()]
+    said = [set(re.findall(r"\w+(?:\.\w+)+", text)) for text in lists.groups()]
     stricter = ("higher", "lower")
     assert said == [{key.name for key in KEYS.values() if key.rules.stricter == one} for one in stricter]
 

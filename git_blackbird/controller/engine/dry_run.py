@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from graphlib import TopologicalSorter
 from typing import NamedTuple
 
-from git_blackbird.controller.change.stops import undeliverable_stop
+from git_blackbird.controller.change.stops import budget_stop, execute_again, undeliverable_stop
 from git_blackbird.controller.change.work.questions import paused_stop
 from git_blackbird.controller.change.work.task_run import require_ready
 from git_blackbird.controller.core.agents import require_reviewers, starting_agents
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.stops import parent_review_stop, unreadable_stop
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.controller.launch.ledger import Ledger
+from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.next_action import (
@@ -24,6 +25,7 @@ from git_blackbird.model.rules.next_action import (
 )
 from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
+from git_blackbird.model.rules.spending import BudgetScope
 from git_blackbird.model.rules.state import PlanState, is_stopped
 from git_blackbird.model.rules.status import PlanProgress, apply_statuses, derive
 from git_blackbird.model.run.states import ReviewState
@@ -113,6 +115,9 @@ def _first_stop(workspace: Workspace, state: PlanState, call: CallScope) -> Stop
     for request in change_requests(state, call):
         if (stop := undeliverable_stop(workspace, state, request)) is not None:
             return stop
+    spent = [line for line in Ledger(workspace).spent_lines(PLANNING) if line.scope is BudgetScope.PLAN]
+    if spent:
+        return budget_stop(workspace, spent, execute_again(call.only))
     action = next_action(state, call)
     if isinstance(action, ParentReviewRequired):
         return parent_review_stop(state, action)
