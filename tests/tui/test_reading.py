@@ -54,6 +54,18 @@ def test_the_plan_and_the_task_under_the_cursor_are_shown(planned: Path) -> None
     drive(planned, session, (120, 30))
 
 
+def test_budgets_are_shown_with_what_is_spent(planned: Path) -> None:
+    configure(planned, budget__plan__tokens="1", budget__plan__usd="2.5")
+    execute(planned, limit=1)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await see(
+            app, pilot, "the plan 0.00 USD of 2.50 · the plan ", "the budget of the plan is spent: `git"
+        )
+
+    drive(planned, session, (160, 30))
+
+
 def test_titles_come_first_where_there_is_no_room_for_ids(planned: Path) -> None:
     title = "Say how errors are answered"
     put_plan(planned, replace(leaf("guide-on-errors-of-users"), title=title), leaf("short"))

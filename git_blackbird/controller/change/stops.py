@@ -106,7 +106,7 @@ def budget_stop(workspace: Workspace, lines: Sequence[BudgetLine], again: TaskCo
     if all(line.scope is BudgetScope.CALL for line in lines):
         steps = (again.with_remark("has a budget of its own"), *raises)
     else:
-        steps = (*raises, again)
+        steps = (*raises, again.with_remark("goes on then"))
     return Stop(StopReason.BUDGET_SPENT, spent_text(lines), steps)
 
 

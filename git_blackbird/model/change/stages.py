@@ -229,6 +229,8 @@ def label_of(run: Run) -> str:
             return "half landed"
         case Stage.PAUSED if run.own.terminal_reason is TerminalReason.WORKER_LOST:
             return f"{label}: worker {clean_line(run.worker or '')} was lost"
+        case Stage.PAUSED if run.own.terminal_reason is TerminalReason.BUDGET:
+            return f"{label} at its budget"
         case _:
             return label
 

@@ -121,7 +121,7 @@ def test_one_task_stops_at_its_budget_and_the_others_go_on(project: Path) -> Non
     assert stop.text == "the budget of a is spent: 2.0k tokens of 1.5k"
     assert stop.next_steps == (
         "git blackbird config budget.task.tokens AMOUNT    # raises it in this clone",
-        "git blackbird execute",
+        "git blackbird execute    # goes on then",
     )
     assert [status(project, task) for task in "abc"] == [Status.WAITING_USER, Status.DONE, Status.TODO]
     assert execute(project).text == stop.text
@@ -183,7 +183,7 @@ def test_what_a_person_starts_by_name_is_held_to_the_budget_too(project: Path) -
         assert (stop.reason, stop.text, stop.next_steps[-1]) == (
             StopReason.BUDGET_SPENT,
             text,
-            "git blackbird execute a",
+            "git blackbird execute a    # goes on then",
         )
     assert only_run(project, "a").status is RunStatus.PAUSED
 
@@ -197,7 +197,7 @@ def test_planning_counts(project: Path) -> None:
     with hold_controller(workspace, "test"):
         planned = asyncio.run(session.run()).stop
     assert planned.text == "the budget of the plan is spent: 0.40 USD of 0.40"
-    assert planned.next_steps[-1] == "git blackbird plan refine -m TEXT"
+    assert planned.next_steps[-1] == "git blackbird plan refine -m TEXT    # goes on then"
 
 
 @dataclass
