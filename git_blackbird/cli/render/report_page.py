@@ -32,7 +32,7 @@ from git_blackbird.cli.render.timeline import draw_timeline
 from git_blackbird.cli.render.timeline import remark_on as remark_on_timeline
 from git_blackbird.controller.queries.attention import counts_text
 from git_blackbird.controller.queries.report import Report, ReportedTask
-from git_blackbird.messages.display.budgets import budget_line, raise_command
+from git_blackbird.messages.display.budgets import budget_rows
 from git_blackbird.messages.display.quantities import render_duration, short_number
 from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.plan.layers import layered_graph
@@ -83,6 +83,7 @@ def render_page(report: Report) -> str:
 
 
 def _body(report: Report) -> Iterator[str]:
+    budgets = report.overview.budgets
     yield f"<h1>{escape(report.repository)}</h1>"
     yield f'<p class="dim">{html.escape(period_text(report))}</p>'
     yield from _tiles(report)
@@ -90,7 +91,7 @@ def _body(report: Report) -> Iterator[str]:
     yield from _section("Done", _task_table(report.done))
     yield from _section("Worked on, not done", _task_table(report.undone, has_status=True))
     yield from _section("Spent by agent", _agents(report))
-    yield from _section("Budgets", _budgets(report))
+    yield from _section("Budgets", (f"<p>{html.escape(row)}</p>" for row in budget_rows(budgets)))
     yield from _section("Spent by task", _task_bars(report))
     yield from _section("When", _timeline(report))
     yield from _section("Plan", _plan(report))
@@ -167,12 +168,6 @@ def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[s
 def _agents(report: Report) -> Iterator[str]:
     bars = [_Bar(fitted(agent_fields(one)[0], _BAR_COLUMNS), one.spent, "run") for one in report.agents]
     yield from _bars(bars, "What each agent took")
-
-
-def _budgets(report: Report) -> Iterator[str]:
-    for line in report.overview.budgets:
-        command = f"<br>{_command(raise_command(line))}" if line.is_spent else ""
-        yield f"<p>{html.escape(budget_line(line))}{command}</p>"
 
 
 def _task_bars(report: Report) -> Iterator[str]:

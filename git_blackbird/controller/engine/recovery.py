@@ -25,6 +25,7 @@ from git_blackbird.controller.change.work.guard import (
 )
 from git_blackbird.controller.change.work.instructions import recorded_assignment
 from git_blackbird.controller.change.work.manual_commits import record_deferred
+from git_blackbird.controller.config.settings import changed_at
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import HalfWrittenError, processes_at_work
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
@@ -37,6 +38,7 @@ from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.system import gc_paused
+from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.rules.state import PlanState
@@ -212,7 +214,7 @@ def _lost_ending(workspace: Workspace, run: Run, reading: AgentResult) -> Ending
     stdout, stderr = log_paths(workspace.paths, run)
     bound = log_bytes(workspace)
     return Ending(
-        at=workspace.environment.timestamp(),
+        at=_last_seen(workspace, run, stdout, stderr),
         status=RunStatus.FAILED,
         reason=TerminalReason.CONTROLLER_LOST,
         error="the program that ran it ended first",
@@ -224,6 +226,12 @@ def _lost_ending(workspace: Workspace, run: Run, reading: AgentResult) -> Ending
             tail_of=tail_of(_size(stdout), _size(stderr)),
         ),
     )
+
+
+def _last_seen(workspace: Workspace, run: Run, *logs: Path) -> str:
+    """Return when an agent last printed something, not when it was found to be gone; now if unknown."""
+    last, now = max(map(changed_at, logs)), workspace.environment.now()
+    return format_timestamp(last if run.sort_key[0] < last < now else now)
 
 
 def _size(path: Path) -> int:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from git_blackbird.controller.core.spending import spent_before
 from git_blackbird.controller.core.workspace import Workspace
@@ -16,7 +17,6 @@ from git_blackbird.model.rules.spending import (
     BudgetUnit,
     Spent,
     budget_lines,
-    has_limits,
     total_of,
 )
 from git_blackbird.model.run.parts import Usage
@@ -92,20 +92,17 @@ class Ledger:
 
     def _lines(self, task_id: TaskId) -> Iterator[BudgetLine]:
         for scope in BudgetScope:
+            about = task_id if scope is BudgetScope.TASK else None
             amounts = getattr(self._workspace.config.budget, scope)
-            if has_limits(amounts):
-                about = task_id if scope is BudgetScope.TASK else None
-                parts = [*self._in_call(about)]
-                if scope is not BudgetScope.CALL:
-                    parts.append(self._earlier(about))
-                yield from budget_lines(scope, amounts, total_of(parts), about)
+            yield from budget_lines(scope, amounts, partial(self._spent, scope, about), about)
 
-    def _in_call(self, task_id: TaskId | None) -> Iterator[Spent]:
-        """Yield what the runs of this call took, of one task or of all."""
+    def _spent(self, scope: BudgetScope, task_id: TaskId | None) -> Spent:
+        """Return what the runs of one task took, or of all, in this call and before it."""
         now = self._workspace.environment.now()
-        yield from (spent for owner, spent in self._ended.items() if task_id in {None, owner})
+        parts = [spent for owner, spent in self._ended.items() if task_id in {None, owner}]
         at_work = self._at_work.values()
-        yield from (meter.spent(now) for meter in at_work if task_id in {None, meter.run.task_id})
+        parts += [meter.spent(now) for meter in at_work if task_id in {None, meter.run.task_id}]
+        return total_of(parts if scope is BudgetScope.CALL else [*parts, self._earlier(task_id)])
 
     def _earlier(self, task_id: TaskId | None) -> Spent:
         """Return what earlier calls spent on a task, or on all."""

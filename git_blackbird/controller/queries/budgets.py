@@ -1,6 +1,7 @@
 """The budgets that are set here, with what of each is spent."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from git_blackbird.controller.core.spending import spent_before
 from git_blackbird.controller.core.workspace import Workspace
@@ -9,7 +10,6 @@ from git_blackbird.model.rules.spending import (
     BudgetScope,
     Spent,
     budget_lines,
-    has_limits,
     spent_in,
     total_of,
 )
@@ -18,28 +18,22 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.storage.locks import controller_since
 
 
-def read_budgets(workspace: Workspace, state: PlanState) -> tuple[BudgetLine, ...]:
-    """Return the limits for the plan and the call at work, and of tasks those at work or with nothing left.
+def read_budgets(workspace: Workspace, state: PlanState) -> Iterator[BudgetLine]:
+    """Yield the limits for the plan and the call at work, and of tasks those at work or with nothing left.
 
     What the options of a call set is known to that call alone.
     """
     budget = workspace.config.budget
-    lines: list[BudgetLine] = []
-    if has_limits(budget.plan):
-        lines += budget_lines(BudgetScope.PLAN, budget.plan, spent_before(workspace, None))
-    if has_limits(budget.call) and (since := controller_since(workspace.paths)) is not None:
-        lines += budget_lines(BudgetScope.CALL, budget.call, _spent_since(workspace, since))
-    return (*lines, *(_of_tasks(workspace, state) if has_limits(budget.task) else ()))
+    yield from budget_lines(BudgetScope.PLAN, budget.plan, partial(spent_before, workspace, None))
+    if (since := controller_since(workspace.paths)) is not None:
+        yield from budget_lines(BudgetScope.CALL, budget.call, partial(_spent_since, workspace, since))
+    for task_id, history in sorted(state.open_histories.items()):
+        find_spent = partial(spent_before, workspace, task_id)
+        lines = budget_lines(BudgetScope.TASK, budget.task, find_spent, task_id)
+        yield from (line for line in lines if line.is_spent or history.at_work)
 
 
 def _spent_since(workspace: Workspace, since: int) -> Spent:
     now, found = workspace.environment.timestamp(), workspace.store.records.written_since(since)
     begun = (run for run in found if isinstance(run, Run) and run.sort_key[0] >= since)
     return total_of(spent_in(run, now) for run in begun)
-
-
-def _of_tasks(workspace: Workspace, state: PlanState) -> Iterator[BudgetLine]:
-    for task_id, history in sorted(state.open_histories.items()):
-        spent = spent_before(workspace, task_id)
-        lines = budget_lines(BudgetScope.TASK, workspace.config.budget.task, spent, task_id)
-        yield from (line for line in lines if line.is_spent or history.at_work)

@@ -1,30 +1,20 @@
 """The time and cost of tasks, read on demand: older records lie on disk."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from dataclasses import replace
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.timestamps import seconds_between
-from git_blackbird.model.change.change import total_cost
 from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.rules.spending import Spent, spent_in, total_of
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.history import History
 
 
-class Spent(NamedTuple):
-    """The runs of a task that have ended: how many, their seconds in total, and their dollars if known."""
-
-    runs: int
-    seconds: float
-    cost_usd: float | None
-
-
 def spent_on(history: History) -> Spent:
-    """Add up the runs of a task; its reviews count for time and cost, and not as tries."""
+    """Add up the runs of a task that have ended; its reviews count for time and cost, and not as tries."""
     ended = [run for run in history.runs if run.completed_at is not None]
-    lengths = (seconds_between(run.started_at, run.completed_at or "") for run in ended)
     tries = sum(not run.is_review for run in ended)
-    return Spent(tries, sum(max(length or 0.0, 0.0) for length in lengths), total_cost(ended))
+    return replace(total_of(spent_in(run, "") for run in ended), runs=tries)
 
 
 class SpentCache:

@@ -196,7 +196,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         deferred=list_deferred(os.fspath(workspace.paths.private)),
         cluster_address=workspace.config.cluster.address,
         unblocked=state.unblocked,
-        budgets=read_budgets(workspace, state),
+        budgets=tuple(read_budgets(workspace, state)),
     )
 
 

@@ -57,14 +57,9 @@ def raise_command(line: BudgetLine) -> ShellLine:
     return ShellLine(f"git blackbird config {line.key}{_AMOUNT.text}", "raises it in this clone", _AMOUNT)
 
 
-def budget_line(line: BudgetLine) -> str:
-    """Say what a budget is for, what is spent of it, and whether that is all."""
-    return f"{budget_name(line)}: {budget_text(line)}{'; nothing more starts' if line.is_spent else ''}"
-
-
 def budget_rows(lines: Iterable[BudgetLine]) -> Iterator[str]:
     """Write one line for each limit, and below one that is spent the command that raises it."""
     for line in lines:
-        yield budget_line(line)
+        yield f"{budget_name(line)}: {budget_text(line)}{'; nothing more starts' if line.is_spent else ''}"
         if line.is_spent:
             yield f"    {raise_command(line)}"

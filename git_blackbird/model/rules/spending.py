@@ -1,7 +1,7 @@
 """What runs of agents took, and the budgets that they use up."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import reduce
@@ -132,20 +132,16 @@ class BudgetLine(NamedTuple):
         return self.spent > self.limit - 1e-9
 
 
-def has_limits(amounts: Amounts) -> bool:
-    """Whether any limit of a budget is set."""
-    return any(getattr(amounts, unit) is not None for unit in BudgetUnit)
-
-
 def budget_lines(
-    scope: BudgetScope, amounts: Amounts, spent: Spent, task_id: TaskId | None = None
+    scope: BudgetScope, amounts: Amounts, find_spent: Callable[[], Spent], task_id: TaskId | None = None
 ) -> Iterator[BudgetLine]:
-    """Yield the limits that are set of a budget, with what was spent of each."""
+    """Yield the limits that are set of a budget with what was spent of each, which is found out for them."""
+    limits = {unit: limit for unit in BudgetUnit if (limit := getattr(amounts, unit)) is not None}
+    spent = find_spent() if limits else Spent()
     sums: Mapping[BudgetUnit, tuple[float, Mapping[str, int]]] = {
         BudgetUnit.USD: (spent.cost_usd or 0.0, spent.no_cost),
         BudgetUnit.TOKENS: (spent.tokens, spent.no_tokens),
         BudgetUnit.MINUTES: (spent.seconds / 60, {}),
     }
-    for unit, (amount, lacking) in sums.items():
-        if (limit := getattr(amounts, unit)) is not None:
-            yield BudgetLine(scope, unit, limit, amount, lacking, task_id)
+    for unit, limit in limits.items():
+        yield BudgetLine(scope, unit, limit, *sums[unit], task_id)

@@ -13,7 +13,6 @@ from textual.widgets import Input
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.attention import AttentionItem, attention_items
-from git_blackbird.controller.queries.spent import Spent
 from git_blackbird.controller.queries.status import StatusReport, stopped_tasks
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.messages.display.task_graph import PlanGraph
@@ -22,6 +21,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import PendingKind
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.spending import Spent
 from git_blackbird.tui.keys import KeyTable, bindings_of
 from git_blackbird.tui.widgets.bars import (
     KeyFooter,

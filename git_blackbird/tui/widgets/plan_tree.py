@@ -15,7 +15,6 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from git_blackbird.controller.queries.spent import Spent
 from git_blackbird.controller.queries.status import Filter, tree_of_tasks
 from git_blackbird.messages.display.quantities import render_cost, render_duration
 from git_blackbird.model.base.ids import TaskId
@@ -23,6 +22,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.label import NONE_STOPPED, state_label
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.spending import Spent
 from git_blackbird.tui.widgets.status_line import Narrowed
 
 ALL = "all"
