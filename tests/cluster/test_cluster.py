@@ -15,6 +15,7 @@ from git_blackbird.agents.process import signals
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.base.timestamps import parse_timestamp
 from tests import preloaded
+from tests.controller.engine.test_budgets import CLAUDE
 from tests.records import fact
 from tests.support import commit, git
 from tests.trial.machines import SSHD, Machines, eventually, other_machines, ssh_server
@@ -78,6 +79,22 @@ def test_workers_here_do_the_plan_and_leave_nothing_running(trial: Trial, tmp_pa
         r"^  worker +local-[12]$", trial.expect(0, "runs", "one", records[0]["id"]), re.MULTILINE
     )
     assert git(trial.repo, "for-each-ref", "refs/blackbird/cluster") == ""
+
+
+def test_a_run_on_a_worker_is_paused_at_its_budget(trial: Trial, tmp_path: Path) -> None:
+    trial.plan({"one": ()})
+    fake = tmp_path / "claude"
+    fake.write_text(CLAUDE.format(place=tmp_path).replace("*long*", "*"))
+    fake.chmod(0o755)
+    git(trial.repo, "config", "--global", "blackbird.claude.path", str(fake))
+    trial.configure({"agent": "claude", "execution.stopGraceSeconds": "1"})
+    budget = ("execute", "--no-input", "--cluster", "local:1", "--budget", "tokens=1000")
+    said = trial.expect(4, *budget)
+    assert "one is paused: its budget is spent\nthe budget of the call is spent: 1.0k tokens of 1.0k" in said
+    (paused,) = trial.records("one")
+    assert (fact(paused, "terminal_reason"), fact(paused, "cost_usd")) == ("budget", 0.4)
+    trial.expect(0, *budget[:-1], "tokens=5000")
+    assert trial.records("one")[1]["status"] == "success"
 
 
 def test_the_task_of_a_lost_worker_starts_again_on_another_one(trial: Trial, tmp_path: Path) -> None:

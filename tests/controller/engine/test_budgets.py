@@ -36,7 +36,11 @@ from tests.support import commit
 # Each message has 1000 tokens, and each end costs 40 cents. A prompt with "long" is worked on until the
 # program is stopped, unless it is resumed; one with "twice" has two messages.
 CLAUDE = """#!/bin/sh
-case "$1" in --version) echo "2.1.329 (Claude Code)"; exit 0;; esac
+case "$1" in
+    -p) ;;
+    --help) echo "--print --output-format --verbose --session-id --resume --permission-mode"; exit 0;;
+    *) echo "2.1.329 (Claude Code)"; exit 0;;
+esac
 prompt=$(cat) said=0
 for word; do
     case "$last" in
