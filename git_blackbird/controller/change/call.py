@@ -218,7 +218,7 @@ class Call:
 
     def budget_stop(self, lines: Sequence[BudgetLine]) -> Stop:
         """Return the stop where these limits are spent; the next step is about the tasks of this call."""
-        return budget_stop(self.workspace, lines, execute_again(self.scope.only))
+        return budget_stop(self.workspace, lines, execute_again(sorted(self.scope.only or ())))
 
     def within_budget(self, scope: CallScope, action: TaskAction) -> CallScope:
         """Return the scope without the task of an action that no budget is left for.

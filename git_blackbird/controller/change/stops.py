@@ -110,10 +110,10 @@ def budget_stop(workspace: Workspace, lines: Sequence[BudgetLine], again: TaskCo
     return Stop(StopReason.BUDGET_SPENT, spent_text(lines), steps)
 
 
-def execute_again(only: Iterable[TaskId] | None) -> TaskCommand:
-    """Return the execute that goes on with the tasks that a call was about, None for all."""
-    names = () if only is None else map(shell_word, sorted(only))
-    return TaskCommand("execute", rest="".join(f" {name}" for name in names))
+def execute_again(task_ids: Iterable[str] | None) -> TaskCommand:
+    """Return the execute that goes on with these tasks, None for all."""
+    rest = "".join(f" {shell_word(task_id)}" for task_id in task_ids or ())
+    return TaskCommand("execute", rest=f" --{rest}" if " -" in rest else rest)
 
 
 def go_on_command(run: Run) -> str:

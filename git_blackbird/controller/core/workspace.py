@@ -61,7 +61,7 @@ class Workspace:
             worktrees=config.execution.worktrees if "execution.worktrees" in names else None,
             cluster=config.cluster.address if "cluster.address" in names else None,
             budget=tuple(
-                f"{unit}={getattr(config.budget.call, unit):g}"
+                f"{unit}={getattr(config.budget.call, unit)}".removesuffix(".0")
                 for unit in BudgetUnit
                 if f"budget.{BudgetScope.CALL}.{unit}" in names
             ),

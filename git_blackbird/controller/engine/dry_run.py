@@ -117,7 +117,7 @@ def _first_stop(workspace: Workspace, state: PlanState, call: CallScope) -> Stop
             return stop
     spent = [line for line in Ledger(workspace).spent_lines(PLANNING) if line.scope is BudgetScope.PLAN]
     if spent:
-        return budget_stop(workspace, spent, execute_again(call.only))
+        return budget_stop(workspace, spent, execute_again(sorted(call.only or ())))
     action = next_action(state, call)
     if isinstance(action, ParentReviewRequired):
         return parent_review_stop(state, action)

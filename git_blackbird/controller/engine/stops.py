@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from git_blackbird.controller.change.stops import NotAgreedError, refused_session_text
+from git_blackbird.controller.change.stops import NotAgreedError, execute_again, refused_session_text
 from git_blackbird.controller.core.agents import agent_name_for, continue_with_other_agent
 from git_blackbird.controller.core.guards import stopped_text
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
@@ -18,7 +18,7 @@ from git_blackbird.model.base.next_steps import (
     task_command,
     with_options,
 )
-from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.attention import paused_runs, pending_items, resume_command
 from git_blackbird.model.rules.next_action import (
@@ -112,9 +112,7 @@ def joined_steps(steps: Iterable[str], only: Iterable[TaskId] | None) -> Iterato
     steps = tuple(dict.fromkeys(steps))
     resumed = [step for step in steps if isinstance(step, TaskCommand) and step.is_only("resume")]
     if len(resumed) > 1:
-        names = [] if only is None else [shell_word(step.task_id or "") for step in resumed]
-        rest = "".join(f" {name}" for name in names)
-        yield TaskCommand("execute", rest=f" --{rest}" if " -" in rest else rest)
+        yield execute_again(None if only is None else [step.task_id or "" for step in resumed])
     yield from (step for step in steps if len(resumed) < 2 or step not in resumed)
 
 

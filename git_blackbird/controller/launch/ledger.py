@@ -61,7 +61,8 @@ class Ledger:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._at_work: dict[RunId, RunMeter] = {}
-        self._ended: dict[TaskId, Spent] = defaultdict(Spent)
+        # By task, and under None of all.
+        self._ended: dict[TaskId | None, Spent] = defaultdict(Spent)
         self._known: set[RunId] = set()
         self._before: dict[TaskId | None, Spent] = {}
 
@@ -74,7 +75,9 @@ class Ledger:
             yield meter
         finally:
             del self._at_work[run.id]
-            self._ended[run.task_id] += meter.spent(self._workspace.environment.now())
+            spent = meter.spent(self._workspace.environment.now())
+            for key in (run.task_id, None):
+                self._ended[key] += spent
 
     def spent_lines(self, task_id: TaskId) -> tuple[BudgetLine, ...]:
         """Return the limits that a run of the task would go beyond; none where it may work."""
@@ -99,9 +102,8 @@ class Ledger:
     def _spent(self, scope: BudgetScope, task_id: TaskId | None) -> Spent:
         """Return what the runs of one task took, or of all, in this call and before it."""
         now = self._workspace.environment.now()
-        parts = [spent for owner, spent in self._ended.items() if task_id in {None, owner}]
-        at_work = self._at_work.values()
-        parts += [meter.spent(now) for meter in at_work if task_id in {None, meter.run.task_id}]
+        at_work = (meter for meter in self._at_work.values() if task_id in {None, meter.run.task_id})
+        parts = [self._ended[task_id], *(meter.spent(now) for meter in at_work)]
         return total_of(parts if scope is BudgetScope.CALL else [*parts, self._earlier(task_id)])
 
     def _earlier(self, task_id: TaskId | None) -> Spent:

@@ -20,7 +20,7 @@ def amount_text(line: BudgetLine) -> str:
         case BudgetUnit.TOKENS:
             return f"{short_number(int(line.spent))} tokens of {short_number(int(line.limit))}"
         case BudgetUnit.MINUTES:
-            return f"{line.spent:.1f} minutes of {line.limit:g}"
+            return f"{line.spent:.1f} minutes of {line.limit:.0f}"
 
 
 def budget_text(line: BudgetLine) -> str:
@@ -60,6 +60,7 @@ def raise_command(line: BudgetLine) -> ShellLine:
 def budget_rows(lines: Iterable[BudgetLine]) -> Iterator[str]:
     """Write one line for each limit, and below one that is spent the command that raises it."""
     for line in lines:
-        yield f"{budget_name(line)}: {budget_text(line)}{'; nothing more starts' if line.is_spent else ''}"
+        yield f"{budget_name(line)}: {budget_text(line)}"
         if line.is_spent:
+            yield f"    no agent starts{'' if line.task_id is None else ' on it'}"
             yield f"    {raise_command(line)}"

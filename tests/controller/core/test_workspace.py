@@ -34,3 +34,12 @@ def test_a_broken_choice_of_the_go_program_counts_as_none(repo: Path) -> None:
     workspace = open_at(repo)
     workspace.require_settings()
     assert workspace.config.agent == "claude"
+
+
+def test_next_steps_repeat_the_budget_of_a_call_as_it_can_be_typed(repo: Path) -> None:
+    given = {"budget.call.usd": "0.50", "budget.call.tokens": "1500000", "budget.call.minutes": "90"}
+    flags = [RawSetting(key, value, Layer.FLAG, "command line") for key, value in given.items()]
+    workspace = open_workspace(make_world(repo), flags)
+    assert workspace.call_options.for_verb("resume") == (
+        " --budget usd=0.5 --budget tokens=1500000 --budget minutes=90"
+    )
