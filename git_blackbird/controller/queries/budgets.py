@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
+from git_blackbird.controller.config.settings import TICK_NANOSECONDS
 from git_blackbird.controller.core.spending import spent_before
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.rules.spending import (
@@ -34,6 +35,7 @@ def read_budgets(workspace: Workspace, state: PlanState) -> Iterator[BudgetLine]
 
 
 def _spent_since(workspace: Workspace, since: int) -> Spent:
-    now, found = workspace.environment.timestamp(), workspace.store.records.written_since(since)
+    now = workspace.environment.timestamp()
+    found = workspace.store.records.written_since(since - TICK_NANOSECONDS)
     begun = (run for run in found if isinstance(run, Run) and run.sort_key[0] >= since)
     return total_of(spent_in(run, now) for run in begun)

@@ -1,6 +1,7 @@
 """Stories of budgets: what starts below them, what is paused at them, and goes on once they are raised."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,12 +13,14 @@ from git_blackbird.controller.engine.commands import ResumeRequest, execute_loop
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.planning.session import PlanSession
+from git_blackbird.controller.queries.budgets import read_budgets
+from git_blackbird.messages.display.budgets import budget_text
 from git_blackbird.messages.outgoing.planning import PlanKind, PlanRequest
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, TerminalReason
-from git_blackbird.model.views.events import Event, RunProgress, RunStarted
+from git_blackbird.model.views.events import Event, RunEnded, RunProgress, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
 from tests.controller.support import (
     Person,
@@ -229,6 +232,35 @@ def test_minutes_count_whatever_an_agent_reports(project: Path) -> None:
     assert stop.text == "the budget of the plan is spent: 60.0 minutes of 30"
     assert person.started == ["a"]
     assert only_run(project, "a").own.terminal_reason is TerminalReason.BUDGET
+
+
+@dataclass
+class Reader(Person):
+    """Somebody who looks at the budgets whenever a run has ended."""
+
+    repo: Path = Path()
+    seen: list[str] = field(default_factory=list)
+
+    def notify(self, event: Event) -> None:
+        super().notify(event)
+        if isinstance(event, RunEnded):
+            workspace = by_the_clock(self.repo)
+            self.seen += map(budget_text, read_budgets(workspace, workspace.plan_state()))
+
+
+def by_the_clock(repo: Path) -> Workspace:
+    workspace = open_at(repo)
+    return replace(workspace, environment=workspace.environment._replace(now=time.time_ns))
+
+
+def test_readers_see_what_the_call_at_work_has_spent(project: Path) -> None:
+    put_plan(project, *(leaf(name) for name in "abc"))
+    configure(project, budget__call__usd="9", budget__plan__usd="20", budget__task__usd="0.4")
+    for limit in (1, 2):
+        workspace, person = by_the_clock(project), Reader(repo=project)
+        run_to_stop(workspace, execute_loop(workspace, person, [], limit))
+    plan, call = "{} USD of 20.00", "{} USD of 9.00"
+    assert person.seen == [plan.format("0.80"), call.format("0.40"), plan.format("1.20"), call.format("0.80")]
 
 
 def test_reviews_of_a_change_wait_for_a_budget(project: Path) -> None:
