@@ -13,6 +13,7 @@ NO_TREES = {"base": "0" * 40, "head": "0" * 40}
 # Where a fact is in our parts of a record, if it has another name or place there.
 _PLACES: Mapping[str, tuple[str, ...]] = {
     "agent_version": ("agent", "version"),
+    "agent_model": ("agent", "model"),
     "result": ("agent", "result"),
     "usage": ("agent", "usage"),
     "cost_usd": ("agent", "cost_usd"),

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field
 
 from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.base.sanitize import clean_line, shell_word
-from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.run.agent_io import AgentFailure
 
 _MAX_CHARACTERS = 16 * 1024
 _NOT_FOUND_STATUS = 127
-_RESET_SECONDS = re.compile(r"\|(\d{10})\b")
 _UNKNOWN_FLAG = re.compile(r"(?:unknown option|unexpected argument) '(--?[\w-]+)", re.IGNORECASE)
 _GIVEN_TWICE = re.compile(r"the argument '--([\w-]+)[^']*' cannot be used multiple times", re.IGNORECASE)
 _VARIABLE = re.compile(r"missing environment variable:? [`'\"]?(\w+)", re.IGNORECASE)
@@ -127,6 +125,7 @@ _KNOWN: tuple[tuple[AgentFailure, tuple[str, ...]], ...] = (
 _HINTS = {
     AgentFailure.SESSION_UNKNOWN: "start a new session: {restart}",
     AgentFailure.SESSION_BUSY: "another process is using that session: wait for it, or stop it",
+    AgentFailure.USAGE_LIMIT: "wait until the limit resets, add to it",
     AgentFailure.FORBIDDEN: "run as a user other than root, or set IS_SANDBOX=1 if this machine is a sandbox",
     AgentFailure.UNKNOWN_MODEL: "name a model that you may use: {model}",
     AgentFailure.REFUSED: "`git blackbird agent {name}` shows how it is started; fix that",
@@ -189,11 +188,6 @@ def failure_hint(refusal: AgentFailure, line: str, provider: ProviderHelp) -> Fa
     variable = _VARIABLE.search(line)
     if refusal is AgentFailure.NOT_LOGGED_IN and variable:
         return FailureMatch(refusal, f"set {variable[1]} in the environment")
-    if refusal is AgentFailure.USAGE_LIMIT:
-        # A time in words is in the error message itself.
-        reset = _RESET_SECONDS.search(line)
-        until = format_timestamp(int(reset[1]) * 10**9) if reset else "the limit resets, add to it"
-        return FailureMatch(refusal, f"wait until {until}")
     model = f"git config blackbird.{provider.name}.model NAME"
     if any(_is_given(flag, provider.args) for flag in ("--model", "-m")):
         model = f"it comes from the key {provider.name}.args"

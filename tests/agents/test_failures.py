@@ -75,7 +75,7 @@ def refusal_of(reading: AgentResult) -> tuple[AgentFailure | None, str | None]:
         (
             "Claude AI usage limit reached|1767225600",
             AgentFailure.USAGE_LIMIT,
-            "wait until 2026-01-01T00:00:00Z",
+            LIMIT,
         ),
         ("You've hit your session limit · resets 3pm (UTC)", AgentFailure.USAGE_LIMIT, LIMIT),
         ("5-hour limit reached ∙ resets 3pm", AgentFailure.USAGE_LIMIT, LIMIT),
@@ -128,6 +128,58 @@ def test_words_it_has_not_used_before_are_told_by_its_codes(
     more: dict[str, Any], refusal: AgentFailure | None
 ) -> None:
     assert refusal_of(claude_says("Something new", **more))[0] is refusal
+
+
+@pytest.mark.parametrize(
+    ("infos", "refusal", "resets_at"),
+    [
+        ([{"status": "rejected", "resetsAt": 1795875431}], AgentFailure.USAGE_LIMIT, 1795875431),
+        (
+            [
+                {
+                    "status": "rejected",
+                    "resetsAt": 1,
+                    "rateLimitType": "seven_day",
+                    "unifiedWindows": {"five_hour": {"resetsAt": 3}, "seven_day": {"resetsAt": 2}},
+                }
+            ],
+            AgentFailure.USAGE_LIMIT,
+            2,
+        ),
+        (
+            [
+                {
+                    "status": "rejected",
+                    "unifiedWindows": {
+                        "five_hour": {"resetsAt": 3, "status": "rejected"},
+                        "seven_day": {"resetsAt": 9, "status": "rejected"},
+                        "other": {"resetsAt": 99, "status": "allowed"},
+                        "odd": [],
+                    },
+                }
+            ],
+            AgentFailure.USAGE_LIMIT,
+            9,
+        ),
+        (
+            [{"status": "allowed", "overageStatus": "rejected", "isUsingOverage": True, "resetsAt": 5}],
+            AgentFailure.USAGE_LIMIT,
+            5,
+        ),
+        ([{"status": "rejected", "resetsAt": "soon"}], AgentFailure.USAGE_LIMIT, None),
+        ([{"status": "allowed", "overageStatus": "rejected", "isUsingOverage": False}], None, None),
+        ([{"status": "allowed_warning", "resetsAt": 5}], None, None),
+        ([{"status": "rejected", "resetsAt": 5}, {"status": "allowed", "resetsAt": 6}], None, None),
+        (["odd"], None, None),
+    ],
+)
+def test_only_a_limit_that_rejects_says_when_it_is_over(
+    infos: list[Any], refusal: AgentFailure | None, resets_at: float | None
+) -> None:
+    events = [{"type": "rate_limit_event", "rate_limit_info": info} for info in infos]
+    result = {"type": "result", "subtype": "success", "is_error": True, "result": "Something new"}
+    reading = finish(ClaudeParser(assign("Go")), (*events, result), 1, "")
+    assert (reading.refusal, reading.resets_at) == (refusal, resets_at)
 
 
 @pytest.mark.parametrize("result", [{"is_error": False}, {"is_error": None}, {}])

@@ -23,6 +23,8 @@ from git_blackbird.model.base.lenient import (
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.parts import Usage
 
+_REJECTED = "rejected"
+
 
 class TokenUsage(Lenient):
     """The tokens of a message or of a conversation."""
@@ -94,6 +96,49 @@ class MessageEvent(Lenient):
     def text(self) -> str:
         """The text of its blocks."""
         return "\n".join(block.text for block in self.message.content if block.type == "text" and block.text)
+
+
+class LimitWindow(Lenient, alias_generator=to_camel):
+    """A period for which there is a usage limit; ``resets_at`` in seconds since 1970."""
+
+    status: Text
+    resets_at: Amount
+
+
+class LimitInfo(LimitWindow):
+    """The usage limits: the window that decides, all of them, and what is paid for beyond them."""
+
+    rate_limit_type: Text
+    overage_status: Text
+    overage_resets_at: Amount
+    is_using_overage: Flag
+    unified_windows: Annotated[dict[str, Valid[LimitWindow]], Fallback({})]
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether a request was refused; any other status comes with requests that were answered."""
+        return self.status == _REJECTED or self._is_overage_rejected
+
+    @property
+    def _is_overage_rejected(self) -> bool:
+        return self.overage_status == _REJECTED and bool(self.is_using_overage)
+
+    @property
+    def over_at(self) -> float | None:
+        """When every window that rejected is over, in seconds since 1970; None if that is not said."""
+        windows = self.unified_windows
+        rejecting = [each.resets_at or 0.0 for each in windows.values() if each.status == _REJECTED]
+        if self._is_overage_rejected and self.overage_resets_at:
+            rejecting.append(self.overage_resets_at)
+        decisive = windows[self.rate_limit_type].resets_at if self.rate_limit_type in windows else None
+        return max(rejecting, default=0.0) or decisive or self.resets_at
+
+
+class LimitEvent(Lenient):
+    """How much is left of the usage limits; printed with each answer of the server."""
+
+    type: Literal["rate_limit_event"]
+    rate_limit_info: Part[LimitInfo]
 
 
 class StreamEvent(Lenient):
@@ -179,7 +224,9 @@ class Result(Lenient):
     model_usage_since_last_result: Annotated[dict[str, Valid[ModelUsage]] | None, Fallback(None)]
 
 
-Event = Annotated[MessageEvent | StreamEvent | System | ErrorEvent | Result, Field(discriminator="type")]
+Event = Annotated[
+    MessageEvent | StreamEvent | System | ErrorEvent | LimitEvent | Result, Field(discriminator="type")
+]
 EVENTS: TypeAdapter[Event | tuple[Event, ...]] = TypeAdapter(Line[Event])
 
 

@@ -12,6 +12,8 @@ from git_blackbird.agents.claude.events import (
     Block,
     ErrorEvent,
     Event,
+    LimitEvent,
+    LimitInfo,
     LiveUsage,
     Message,
     MessageEvent,
@@ -204,6 +206,8 @@ class ClaudeParser(EventParser[Event]):
         self._worked = False
         # The program's own words of an error that no message of a model has followed, and its kind.
         self._own_words = self._own_kind = ""
+        # The usage limit that refused the last request.
+        self._limit: LimitInfo | None = None
 
     @property
     def remaining_work(self) -> Sequence[str] | None:
@@ -234,12 +238,13 @@ class ClaudeParser(EventParser[Event]):
             cost_usd=self._totals.cost_usd,
             raw_totals=self._totals.totals,
             blocked=self._blocked(),
+            resets_at=self._limit.over_at if self._limit else None,
             notes=tuple(self._remarks.texts),
             worked=self._worked,
             is_budget_spent=self._is_capped and self._result is not None and self._result.subtype == _AT_CAP,
         )
 
-    def _take(self, event: Event) -> Iterator[Progress]:
+    def _take(self, event: Event) -> Iterator[Progress]:  # noqa: C901  # a table
         if isinstance(event, System | Result):
             yield from (Progress(ProgressKind.NOTE, text) for text in self._remarks.take(event))
         match event:
@@ -253,6 +258,8 @@ class ClaudeParser(EventParser[Event]):
             case ErrorEvent():
                 self._own_words, self._own_kind = event.error or event.message, ""
                 yield from self._steps.of_error(self._own_words)
+            case LimitEvent(rate_limit_info=info):
+                self._limit = info if info.is_rejected else None
             case System(subtype="init"):
                 self._named = event.session_id
                 self._in_turn = True
@@ -380,6 +387,7 @@ class ClaudeParser(EventParser[Event]):
             return failure
         refusal = AgentFailure.OUTAGE if status >= 500 else _STATUS_REFUSALS.get(status)
         refusal = refusal or _KIND_REFUSALS.get(self._own_kind)
+        refusal = refusal or (AgentFailure.USAGE_LIMIT if self._limit else None)
         return failure_hint(refusal, message, self._provider) if refusal else None
 
     @property

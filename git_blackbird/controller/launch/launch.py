@@ -115,7 +115,7 @@ def open_run(context: RunContext, task_id: TaskId, tree: str) -> Run:
     """Make the record of a run as it is before its agent works; ``tree`` is the worktree as it finds it."""
     where, run = head(context.workspace.repo), new_run(context.workspace, task_id, RunStatus.RUNNING)
     parts = Own(
-        agent=AgentFacts(version=context.version or None),
+        agent=AgentFacts(version=context.version or None, model=context.agent.model),
         heads=Heads(branch=where.branch, commit=where.commit),
         snapshots=Snapshots(base=tree),
     )

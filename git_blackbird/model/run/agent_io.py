@@ -86,6 +86,7 @@ class AgentResult:
     the agent named, or None. ``raw_totals`` has the counters as printed, from which the next resume is
     subtracted. ``blocked`` says that the agent was denied an action: success without a change does not count
     then. ``is_cut``: the final text is incomplete, so that a missing part of it means nothing.
+    ``resets_at`` is when the usage limit that refused it is over, in seconds since 1970, if an event says so.
     ``woken_texts`` are what the agent said later, when its own work in the background had ended. ``worked``:
     a model has said or done something. ``is_budget_spent``: it stopped by itself at the cost it was allowed.
     """
@@ -97,6 +98,7 @@ class AgentResult:
     error: str | None = None
     refusal: AgentFailure | None = None
     refusal_hint: str | None = None
+    resets_at: float | None = None
     usage: Usage | None = None
     cost_usd: float | None = None
     raw_totals: dict[str, float] = field(default_factory=dict)

@@ -23,6 +23,7 @@ from git_blackbird.model.run.parts import (
     Said,
     Snapshots,
     Superseded,
+    UsageLimit,
     Worktree,
 )
 from git_blackbird.model.run.states import (
@@ -87,6 +88,7 @@ class Ending(NamedTuple):
     error: str | None = None
     reason: TerminalReason | None = None
     way_out: str | None = None
+    limit: UsageLimit | None = None
     agent: AgentFacts = AgentFacts()
     logs: Logs = Logs()
     notes: tuple[str, ...] = ()
@@ -159,6 +161,7 @@ class WrittenRun(RunFields):
         parts = Own(
             terminal_reason=ending.reason,
             way_out=ending.way_out,
+            limit=ending.limit,
             notes=ending.notes,
             agent=self.own.agent.updated(ending.agent),
             logs=ending.logs,

@@ -77,14 +77,22 @@ class Said(Part):
 class AgentFacts(Part):
     """The agent's version, its last message, and what it reports to have used.
 
-    ``raw_totals`` are the totals of the session as the agent counts them.
+    ``raw_totals`` are the totals of the session as the agent counts them, ``model`` the model that it was
+    told to use.
     """
 
     version: str | None = None
+    model: str | None = None
     result: str | None = None
     usage: Usage | None = None
     cost_usd: float | None = None
     raw_totals: dict[str, float] | None = None
+
+
+class UsageLimit(Part):
+    """The usage limit that ended a run; ``until`` is when it is over, if that was said credibly."""
+
+    until: str | None = None
 
 
 class LocalProcess(Part):
@@ -288,6 +296,7 @@ class Own(Part):
     superseded: Superseded | None = None
     terminal_reason: TerminalReason | None = None
     way_out: str | None = None
+    limit: UsageLimit | None = None
     no_change: bool = False
     notes: tuple[str, ...] = ()
     said: Said = Said()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from git_blackbird import trace
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.process.logs import TAIL_BYTES
+from git_blackbird.agents.resets import find_reset
 from git_blackbird.controller.change.work.guard import closing_run, list_tracked
 from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
@@ -24,12 +25,14 @@ from git_blackbird.git.worktree.snapshot_values import Snapshot
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import session_fault
 from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.change import Change, contributions
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.limits import limit_until
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.fields import Ending, RunChange
-from git_blackbird.model.run.parts import AgentFacts, Logs, Own, TruncatedBytes
+from git_blackbird.model.run.parts import AgentFacts, Logs, Own, TruncatedBytes, UsageLimit
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     SUPERSEDED_BY_LOST_SESSION,
@@ -179,6 +182,8 @@ def ending_of(ended: ProcessResult, outcome: RunOutcome, now: str) -> Ending:
     if ended.leftovers_stopped:
         notes = (*notes, f"{ended.leftovers_stopped} process(es) the agent left behind were stopped")
     is_told = ended.cause is not ExitCause.EXITED or outcome.status is RunStatus.SUCCESS
+    limit = _limit(reading, now)
+    until = limit and limit.until
     return Ending(
         at=now,
         status=outcome.status,
@@ -187,7 +192,8 @@ def ending_of(ended: ProcessResult, outcome: RunOutcome, now: str) -> Ending:
         stderr=ended.stderr_tail or None,
         error=outcome.error or (None if is_told else _error(ended)),
         reason=outcome.reason,
-        way_out=reading.refusal_hint,
+        way_out=f"wait until {until}" if until else reading.refusal_hint,
+        limit=limit,
         agent=AgentFacts(
             result=reading.whole_text or None,
             usage=reading.usage,
@@ -201,6 +207,15 @@ def ending_of(ended: ProcessResult, outcome: RunOutcome, now: str) -> Ending:
         notes=notes,
         superseded_by=outcome.overtaken_by,
     )
+
+
+def _limit(reading: AgentResult, now: str) -> UsageLimit | None:
+    """Return the usage limit that ended a run ``now``; None if none did."""
+    if reading.refusal is not AgentFailure.USAGE_LIMIT:
+        return None
+    moment = parse_timestamp(now)
+    named = reading.resets_at or find_reset(reading.error or "", moment / 10**9)
+    return limit_until(named, moment)
 
 
 def not_kept(stdout: int, stderr: int) -> TruncatedBytes | None:

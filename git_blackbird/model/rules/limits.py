@@ -1,0 +1,89 @@
+"""Which agents are at a usage limit, and until when: it follows from the records and the time."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from git_blackbird.model.base.timestamps import Moment, format_timestamp, moment_of
+from git_blackbird.model.rules.refusals import AgentModel
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.parts import UsageLimit
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus
+
+_SECOND = 10**9
+_SHORTEST, _LONGEST = 60 * _SECOND, 8 * 86_400 * _SECOND
+_FIRST_GUESS, _LAST_GUESS = 300 * _SECOND, 3600 * _SECOND
+_WORKED = frozenset({RunStatus.SUCCESS, RunStatus.WAITING_USER})
+
+
+class Hold(NamedTuple):
+    """An agent and model that a usage limit keeps from working.
+
+    ``until`` is in nanoseconds since 1970; ``is_guess``: the provider named no time that can be believed.
+    ``run`` is one that the limit ended.
+    """
+
+    by: AgentModel
+    until: int
+    is_guess: bool
+    run: Run
+
+
+def limit_until(named: float | None, now: int) -> UsageLimit:
+    """Return the limit of a run that ends ``now``, in nanoseconds; ``named`` is its end in seconds.
+
+    Between a minute and eight days from now it is believed.
+    """
+    until = None if named is None else int(named) * _SECOND
+    is_believed = until is not None and _SHORTEST <= until - now <= _LONGEST
+    return UsageLimit(until=format_timestamp(until) if until is not None and is_believed else None)
+
+
+def held_agents(state: PlanState, reviews: Iterable[Run], now: int) -> Mapping[AgentModel, Hold]:
+    """Return the agents at a limit at this moment; ``reviews`` are those of changes under review.
+
+    A limit is over at its time, or once a run that began after it has worked.
+    """
+    recent = [run for history in state.open_histories.values() for run in history.recent]
+    limited = [run for run in (*recent, *reviews) if run.own.limit is not None and run.completed_at]
+    if not limited:
+        return {}
+    worked = _last_work(state, reviews)
+    limited = [run for run in limited if _ended(run) > worked.get(_agent_of(run), 0)]
+    tries = Counter((run.task_id, _agent_of(run)) for run in limited if not _named_end(run))
+    holds = [_hold(run, tries[run.task_id, _agent_of(run)]) for run in sorted(limited, key=_ended)]
+    # Of several for one agent the last to end counts.
+    return {hold.by: hold for hold in sorted(holds, key=lambda hold: hold.until) if hold.until > now}
+
+
+def _last_work(state: PlanState, reviews: Iterable[Run]) -> Mapping[AgentModel, int]:
+    """Return when the last run of each agent began that worked."""
+    began: dict[AgentModel, int] = {}
+    for run in (*(run for history in state.histories.values() for run in history.recent), *reviews):
+        tokens = run.own.agent.usage.output_tokens if run.own.agent.usage else 0
+        if run.status in _WORKED or tokens or (run.own.limit and run.status is RunStatus.PAUSED):
+            agent = _agent_of(run)
+            began[agent] = max(began.get(agent, 0), run.sort_key[0])
+    return began
+
+
+def _agent_of(run: Run) -> AgentModel:
+    return AgentModel(run.provider, run.own.agent.model)
+
+
+def _ended(run: Run) -> int:
+    ended = moment_of(run.completed_at)
+    return 0 if ended is None else ended.nanoseconds
+
+
+def _named_end(run: Run) -> Moment | None:
+    return None if run.own.limit is None else moment_of(run.own.limit.until)
+
+
+def _hold(run: Run, tries: int) -> Hold:
+    """Return the hold by a limit; without a known end it is twice as long after each try in vain."""
+    named = _named_end(run)
+    guess = min(_FIRST_GUESS << min(max(tries - 1, 0), 8), _LAST_GUESS)
+    until = _ended(run) + guess if named is None else named.nanoseconds
+    return Hold(_agent_of(run), until, named is None, run)
