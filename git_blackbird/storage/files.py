@@ -32,6 +32,14 @@ def load_bytes(path: Path) -> bytes:
     return _load(os.open(path, _READ), path, b"")
 
 
+def changed_at(path: Path) -> int:
+    """Return when a file was last written, in nanoseconds; 0 where there is none."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def load_inside(top: Path, path: Path, known: bytes = b"") -> bytes:
     """Return the content of a regular file of the worktree at ``top``; links within it are followed.
 

@@ -28,6 +28,8 @@ T = TypeVar("T")
 class TuiUI:
     """Implements UserInterface; to be called from workers of the application."""
 
+    is_on_terminal = True
+
     def __init__(self, app: AppContext, workspace: Workspace) -> None:
         self.wants_output = True
         self._app = app
@@ -91,7 +93,7 @@ class ThreadsafeUI:
     """A user interface for another thread: questions are asked in the event loop ``ui_loop``."""
 
     def __init__(self, ui: UserInterface, ui_loop: asyncio.AbstractEventLoop) -> None:
-        self.wants_output = ui.wants_output
+        self.wants_output, self.is_on_terminal = ui.wants_output, ui.is_on_terminal
         self._ui = ui
         self._ui_loop = ui_loop
 

@@ -55,6 +55,7 @@ class Person:
     agreements: list[RightsQuestion] = field(default_factory=list)
     agrees: bool | None = True
     wants_output: bool = False
+    is_on_terminal: bool = False
 
     def notify(self, event: Event) -> None:
         self.events.append(event)

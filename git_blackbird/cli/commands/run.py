@@ -2,11 +2,13 @@
 
 import asyncio
 import contextlib
+import re
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol, Self
 
 from git_blackbird import trace
@@ -41,6 +43,7 @@ from git_blackbird.controller.queries.estimate import build_estimate
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.incoming.questions import parse_answer_options
 from git_blackbird.model.base.next_steps import MESSAGE, task_command
+from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.rules.spending import BudgetScope, BudgetUnit
@@ -132,6 +135,7 @@ def execute(
     *,
     dry_run: bool,
     limit: int | None,
+    until: str | None,
     jobs: int | None,
     worktrees: bool | None,
     cluster: str | None,
@@ -144,6 +148,7 @@ def execute(
     flags: dict[str, str | int | None] = {"execution.jobs": jobs, "execution.worktrees": worktrees}
     flags |= {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     flags["cluster.address"] = cluster
+    end = None if until is None else _moment(until, call.environment.now())
     workspace = open_with_flags(call, flags | budget_flags(budget))
     if worktrees is False and workspace.config.cluster.address:
         raise UsageError("agents on a cluster need worktrees of their own", hint="leave --no-worktrees out")
@@ -152,7 +157,33 @@ def execute(
     if dry_run:
         foreseen = forecast(workspace, task_ids, limit)
         return show_dry_run(call, foreseen, build_estimate(workspace, foreseen.starts))
-    return run_loop_command(call, workspace, lambda ui: execute_loop(workspace, ui, task_ids, limit), **shows)
+    return run_loop_command(
+        call, workspace, lambda ui: execute_loop(workspace, ui, task_ids, limit, end), **shows
+    )
+
+
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
+
+
+def _moment(until: str, now: int) -> int:
+    """Return a time of day, the next such time here, or an ISO time; in nanoseconds since 1970, as ``now``.
+
+    Raises UsageError for any other text, and for a time that has passed.
+    """
+    here = datetime.fromtimestamp(now / 10**9)  # noqa: DTZ006  # a time of day is meant as clocks here show it
+    try:
+        if clock := _CLOCK.fullmatch(until):
+            at = here.replace(hour=int(clock[1]), minute=int(clock[2]), second=0, microsecond=0)
+            at = at if at > here else at + timedelta(days=1)
+        else:
+            at = datetime.fromisoformat(until)
+        moment = int(at.timestamp()) * 10**9
+    except (ValueError, OverflowError, OSError):
+        hint = "--until 07:30, the next such time, or --until 2026-05-01T07:30"
+        raise UsageError(f"--until: {quoted(until)} is no time", hint=hint) from None
+    if moment <= now:
+        raise UsageError(f"--until: {until} has passed")
+    return moment
 
 
 def resume(

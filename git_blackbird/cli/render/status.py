@@ -24,6 +24,7 @@ from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBl
 from git_blackbird.controller.queries.status import APPROVING, LiveRun, StatusReport
 from git_blackbird.messages.display.budgets import budget_rows
 from git_blackbird.messages.display.format import question_line, review_word, run_seconds, unblocks_text
+from git_blackbird.messages.display.limits import countdown
 from git_blackbird.messages.display.quantities import format_moment, format_seconds
 from git_blackbird.model.base.next_steps import DECIDE_EACH, EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
@@ -69,6 +70,7 @@ def status_lines(
     if overview.leaves:
         yield _bar(overview, BAR_WIDTH - 2 if columns is None else min(BAR_WIDTH, columns))
     yield from render_section("running", _running(overview, now))
+    yield from render_section("at a usage limit", _limits(overview, call.environment.now()))
     yield from render_section("due", _due(overview, columns))
     yield from render_section("budgets", budget_rows(overview.budgets))
     yield from render_section("blocked", _blocked(overview, columns))
@@ -135,6 +137,12 @@ def _running_text(live: LiveRun, overview: StatusReport, now: str) -> str:
         return text if live.alive else f"{text}; its process has ended"
     does = "stops it and keeps what it did" if live.alive else "closes its record"
     return f"{text}\n      {unwatched_words(live)}; `git blackbird execute` {does}"
+
+
+def _limits(overview: StatusReport, now: int) -> Iterator[str]:
+    yield from (countdown(hold, now) for hold in overview.limits)
+    if overview.limits and overview.locked_by is not None:
+        yield "    what runs here waits for it or has other work; Ctrl+C there ends that"
 
 
 def _due(overview: StatusReport, columns: int | None) -> Iterator[str]:

@@ -12,6 +12,8 @@ from git_blackbird.controller.core.other_worktrees import RunElsewhere
 from git_blackbird.messages.display.format import run_seconds
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import ShellLine, runnable_steps
+from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.rules.limits import Hold
 from git_blackbird.model.rules.reviews import merged_or_none, result_of
 from git_blackbird.model.rules.spending import BudgetScope, BudgetUnit
 from git_blackbird.model.run.check import CheckResult
@@ -281,6 +283,21 @@ class LandingView(View):
 
 def _landing_of(run: Run) -> Run | None:
     return None if run.own.landing is None else run
+
+
+def _limit_end(hold: Hold) -> str:
+    return format_timestamp(hold.until)
+
+
+class LimitView(View):
+    """A usage limit that keeps an agent from working."""
+
+    agent: str = field("The agent.", "by.agent")
+    model: str | None = field("The model that it was told to use.", "by.model")
+    until: str = field("When it is over.", using=_limit_end)
+    is_guess: bool = field("Whether the provider did not say so: then it is tried again at that time.")
+    task: TaskId = field("A task whose run it ended.", "run.task_id")
+    run: RunId = field("That run.", "run.id")
 
 
 class RunView(View):

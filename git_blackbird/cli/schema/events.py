@@ -9,6 +9,7 @@ from git_blackbird.cli.schema.base import (
     Commands,
     DataOutput,
     EventOutput,
+    LimitView,
     ParentReviewView,
     StepView,
     TreesView,
@@ -172,6 +173,12 @@ class DecidedEvent(EventOutput, event="decided"):
     state: DecisionState = field("What was decided.")
     elsewhere: bool = field("Whether another command recorded it.")
     commit: str | None = field("The id of what an approval committed.", "commit.oid")
+
+
+class LimitsHeldEvent(EventOutput, event="limits_held"):
+    """Nothing else can be done, and the call waits until the first of these limits is over."""
+
+    limits: tuple[LimitView, ...] = field("The usage limits; none where it goes on.", "holds")
 
 
 class NoticeEvent(EventOutput, event="notice"):
@@ -401,6 +408,7 @@ _OUTPUTS: Mapping[type[events.Event], type[EventOutput]] = {
     events.LandingEnded: LandingEndedEvent,
     events.ReviewsEnded: ReviewsEndedEvent,
     events.Decided: DecidedEvent,
+    events.LimitsHeld: LimitsHeldEvent,
     events.Notice: NoticeEvent,
 }
 

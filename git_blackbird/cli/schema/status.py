@@ -8,6 +8,7 @@ from git_blackbird.cli.schema.base import (
     BudgetView,
     Commands,
     DataOutput,
+    LimitView,
     RunInWorktree,
     StaleCopyView,
     StepView,
@@ -289,6 +290,7 @@ class StatusOutput(DataOutput, schema_name="status"):
     parents: int = field("How many parents it has.")
     counts: Mapping[Status, int] = field("How many leaves have each status.", using=_counts)
     locked_by: str | None = field("Who runs agents here, since when.")
+    limits: tuple[LimitView, ...] = field("The usage limits that agents are at.")
     running: tuple[LiveRunView, ...] = field("Runs at work.")
     approving: TaskRun | None = field(
         "A decision that is taken, and whose change is being committed.", "approving.run"

@@ -54,6 +54,12 @@ execute = CommandSpec(
     flag("Only list what would start, in order.", "--dry-run"),
     Option(["--limit"], type=IntRange(min=1), metavar="N", help="Start at most N runs."),
     Option(
+        ["--until"],
+        type=text,
+        metavar="TIME",
+        help="Start nothing from TIME on, as 07:30: what runs then goes on to its end.",
+    ),
+    Option(
         ["-j", "--jobs"],
         type=IntRange(1, 64),
         metavar="N",

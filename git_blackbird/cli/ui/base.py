@@ -38,6 +38,8 @@ OpenDraft = Callable[[], Draft]
 class BaseUI(ABC):
     """Ask nothing, as long as no subclass does, and remember which reviews were shown to have ended."""
 
+    is_on_terminal = False
+
     def __init__(self, *, wants_output: bool) -> None:
         self.wants_output = wants_output
         self.shown_reviews: set[RunId] = set()

@@ -34,17 +34,22 @@ _BORDERS = _PADDING = 2
 
 @dataclass(frozen=True)
 class LiveActivity:
-    """What an agent does; ``since`` by the monotonic clock. ``spent`` is its run's, or the whole call's."""
+    """What an agent does; ``since`` by the monotonic clock. ``spent`` is its run's, or the whole call's.
+
+    ``until`` is the end of a usage limit that it waits for, in seconds since 1970.
+    """
 
     task_id: str
     title: str
     since: float
     spent: UsageCost
     last: str = ""
+    until: float | None = None
 
     @property
     def seconds(self) -> float:
-        return time.monotonic() - self.since
+        """For how long it has gone on, or, where its end is known, how long it will."""
+        return time.monotonic() - self.since if self.until is None else max(0.0, self.until - time.time())
 
 
 def at_work_text(activities: Sequence[LiveActivity]) -> str:

@@ -150,6 +150,7 @@ class PlainUI(AskingUI):
         # The task that is asked about, before each prompt.
         self._asked = ""
         self._input = StdinReader()
+        self.is_on_terminal = asks and self._input.is_terminal and sys.stdout.isatty()
 
     def show(self, event: Event) -> None:
         """Print what happens; standard error gets what is wrong."""

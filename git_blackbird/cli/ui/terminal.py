@@ -53,6 +53,7 @@ from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Choice, Reply
 from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.rules.limits import Hold
 from git_blackbird.model.run.agent_io import RightsQuestion
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.states import REVIEWER_TYPES
@@ -61,6 +62,7 @@ from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import (
     Decided,
     Event,
+    LimitsHeld,
     Notice,
     ReviewsEnded,
     RunEnded,
@@ -74,8 +76,16 @@ _BELL = "\a"
 _SELECT = "Select an action"
 
 
+def _wait_for(hold: Hold) -> LiveActivity:
+    """Return the line that counts down to the end of a usage limit."""
+    name = " ".join(map(clean_line, filter(None, hold.by)))
+    return LiveActivity(name, "usage limit; Ctrl+C ends the waiting", 0, UsageCost(), "", hold.until / 10**9)
+
+
 class TerminalUI(AskingUI):
     """Shows and asks on a terminal, and leaves it as it was; a context manager."""
+
+    is_on_terminal = True
 
     def __init__(self, call: CommandContext, workspace: Workspace, *, wants_output: bool) -> None:
         self._display = LiveDisplay(colored=call.colored)
@@ -83,6 +93,7 @@ class TerminalUI(AskingUI):
         self._prompts = Prompts(self._display, self._at_work, colored=call.colored)
         self._meter = UsageMeter()
         self._activities: dict[RunId, LiveActivity] = {}
+        self._waits: tuple[LiveActivity, ...] = ()
         self._mode: list[Any] | None = None
 
     def __enter__(self) -> Self:
@@ -105,7 +116,7 @@ class TerminalUI(AskingUI):
         if not isinstance(event, RunOutput | RunProgress):
             self._prompts.show_above()
 
-    def _show(self, event: Event) -> None:
+    def _show(self, event: Event) -> None:  # noqa: C901  # a table
         match event:
             case RunStarted():
                 self._begin(event)
@@ -120,6 +131,10 @@ class TerminalUI(AskingUI):
                 self._follow(event)
             case RunEnded():
                 self._end(event)
+            case LimitsHeld():
+                self._waits = tuple(map(_wait_for, event.holds))
+                self._show_line(event)
+                self._move()
             case ReviewsEnded() if event.run.is_pending:
                 self._print(render_verdicts(event))
             case Decided():
@@ -167,9 +182,12 @@ class TerminalUI(AskingUI):
 
     def _move(self) -> None:
         """Let the lines that move tell of what is at work; of two reviewers, of the one that began last."""
-        if self._activities:
-            activities = tuple(self._activities.values())
-            self._display.follow(activities if self._is_parallel else activities[-1:])
+        activities = tuple(self._activities.values())
+        shown = (*(activities if self._is_parallel else activities[-1:]), *self._waits)
+        if shown:
+            self._display.follow(shown)
+        else:
+            self._display.rest()
 
     def _at_work(self) -> str:
         return at_work_text(tuple(self._activities.values()))
@@ -177,7 +195,7 @@ class TerminalUI(AskingUI):
     def _end(self, event: RunEnded) -> None:
         run = event.run
         self._activities.pop(run.id, None)
-        if not self._activities:
+        if not self._activities and not self._waits:
             self._display.rest()
         self._meter.tell(run.id, run.own.agent.usage, run.own.agent.cost_usd)
         self._finish_printing(run)

@@ -36,12 +36,14 @@ from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.place.slots import Slot, Slots
 from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.next_steps import restart_command
+from git_blackbird.model.config.layers import OnLimit
+from git_blackbird.model.rules.limits import Hold
 from git_blackbird.model.rules.next_action import CallScope, RunAction, TaskAction, leads_to_agent
 from git_blackbird.model.rules.spending import BudgetLine, BudgetScope
 from git_blackbird.model.run.findings import Source
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus, TerminalReason
-from git_blackbird.model.views.events import Level, Notice
+from git_blackbird.model.views.events import Level, LimitsHeld, Notice
 from git_blackbird.model.views.stop import Stop
 
 T = TypeVar("T")
@@ -54,7 +56,7 @@ class Call:
     tasks are told before there is a record, ``taking_back`` those that were rejected in it and whose change
     is taken back next. Each path of ``left_out`` was named as not in a snapshot. ``launcher`` starts the
     agents that work on tasks. ``held`` are the tasks that get no more agents in it, since a budget is
-    spent.
+    spent. ``stand_ins`` are agents that may start tasks whose own is at a usage limit.
     """
 
     def __init__(self, workspace: Workspace, ui: UserInterface, scope: CallScope) -> None:
@@ -76,6 +78,8 @@ class Call:
         self.empty_starts = EmptyStarts()
         self.ledger = Ledger(workspace)
         self.held: set[TaskId] = set()
+        self.stand_ins: tuple[Agent, ...] = ()
+        self._limits: tuple[Hold, ...] = ()
         self._consent = Consent(workspace, self.ui)
         self._steps: set[asyncio.Future[Any]] = set()
         self._running: dict[TaskId, tuple[str, str]] = {}
@@ -125,10 +129,28 @@ class Call:
         with adding_way_out(self.workspace, review_with_other_agent(source)):
             return self.context_of(reviewer_of(self.workspace, source))
 
-    def count_start(self) -> None:
-        """Count the start of a task, where the call may start only so many."""
+    def count_start(self, number: int = 1) -> None:
+        """Count starts of tasks, where the call may start only so many; -1 is one that was in vain."""
         if (left := self.scope.starts_left) is not None:
-            self.scope = replace(self.scope, starts_left=left - 1)
+            self.scope = replace(self.scope, starts_left=left - number)
+
+    @property
+    def on_limit(self) -> OnLimit:
+        """What to do at a usage limit; by default it waits where a person sees it, or with an end."""
+        waits = self.ui.is_on_terminal or self.scope.until is not None
+        return self.workspace.config.execution.on_limit or ("wait" if waits else "stop")
+
+    def goes_on_after(self, run: Run) -> bool:
+        """Whether a usage limit ended a run, and the call goes on once that is over."""
+        return run.own.limit is not None and self.on_limit != "stop"
+
+    def show_limits(self, holds: Sequence[Hold] = ()) -> None:
+        """Show for which usage limits the call waits, or that the first of them is over."""
+        now = self.workspace.environment.now()
+        is_over = any(hold.until <= now for hold in self._limits)
+        if self._limits != tuple(holds) and (holds or is_over):
+            self._limits = tuple(holds)
+            self.ui.notify(LimitsHeld(self._limits, now))
 
     @contextlib.contextmanager
     def start_of(self, task_id: TaskId) -> Iterator[None]:
@@ -198,7 +220,7 @@ class Call:
         if run.own.terminal_reason is TerminalReason.NOT_STARTED:
             return self._stop_before_start(run, resumed)
         if run.own.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
-            return agent_refused_stop(self.workspace, run)
+            return None if self.goes_on_after(run) else agent_refused_stop(self.workspace, run)
         is_resumed_next = resumed is not None and (
             resumed.status is RunStatus.PAUSED or resumed.decision_state is DecisionState.CHANGES_REQUESTED
         )

@@ -20,7 +20,7 @@ from git_blackbird.model.config.settings import (
     read_value,
 )
 from git_blackbird.storage.config_files import global_config_path, load_layer, with_key, write_global_config
-from git_blackbird.storage.files import write_atomic
+from git_blackbird.storage.files import changed_at, write_atomic
 
 
 class Scope(StrEnum):
@@ -187,14 +187,6 @@ def scope_of(workspace: Workspace, origin: str) -> Scope | None:
 
 TICK_NANOSECONDS = 2_100_000_000
 """For how long a file that was just written may be written again without a later time: clocks have ticks."""
-
-
-def changed_at(path: Path) -> int:
-    """Return when a file was last written, in nanoseconds; 0 where there is none."""
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0
 
 
 class ConfigWatch:

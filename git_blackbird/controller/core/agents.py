@@ -58,10 +58,17 @@ def chosen_agent(workspace: Workspace) -> Agent:
 
 
 def agent_name_for(workspace: Workspace, task: Task | None) -> str:
-    """Return the name of the agent that a task starts with: its own, unless the call names one."""
+    """Return the name of the agent that a task starts with: its own, unless the call names one.
+
+    A task that names none may start with the one that stands in for its agent.
+    """
     is_told = workspace.settings.applied["agent"].layer in _OF_THE_CALL
     own = None if task is None or is_told else task.agent
-    return own or workspace.config.agent
+    name = own or workspace.config.agent
+    if own is None and workspace.stand_ins:
+        usual = model_of(load_agent(name, _config_for(workspace, task, name)))
+        return workspace.stand_ins.get(usual, name)
+    return name
 
 
 def agent_for(workspace: Workspace, task: Task) -> Agent:

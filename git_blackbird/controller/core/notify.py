@@ -83,6 +83,11 @@ class NotifyingUI:
     def wants_output(self, wanted: bool) -> None:
         self._ui.wants_output = wanted
 
+    @property
+    def is_on_terminal(self) -> bool:
+        """Whether the user interface is on a terminal."""
+        return self._ui.is_on_terminal
+
     def notify(self, event: Event) -> None:
         """Show what happens."""
         self._ui.notify(event)

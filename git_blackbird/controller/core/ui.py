@@ -28,6 +28,11 @@ class UserInterface(Protocol):
 
     wants_output: bool
 
+    @property
+    def is_on_terminal(self) -> bool:
+        """Whether a person sees it, and can end what takes too long."""
+        ...
+
     def notify(self, event: Event) -> None:
         """Show what happens; must not block."""
         ...

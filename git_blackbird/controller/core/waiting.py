@@ -50,7 +50,8 @@ def _run(work: Callable[[], T], git: GitWork) -> T:
         return work()
 
 
-_WATCH_SECONDS = 0.2
+WATCH_SECONDS = 0.2
+"""How often is looked for what another process may have done."""
 
 
 async def race_external_change(workspace: Workspace, ask: Callable[[], Awaitable[T]], run: Run) -> T | Run:
@@ -70,7 +71,7 @@ async def race_external_change(workspace: Workspace, ask: Callable[[], Awaitable
 async def external_change(workspace: Workspace, run: Run) -> Run:
     """Wait until another process has decided on a run, overtaken it or changed its result; return it."""
     while True:
-        await asyncio.sleep(_WATCH_SECONDS)
+        await asyncio.sleep(WATCH_SECONDS)
         stored = workspace.store.records.history(run.task_id).find(run.id)
         if stored is not None and (
             stored.decision_state != run.decision_state

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from git_blackbird.agents.configuration import KEYS
@@ -22,6 +22,7 @@ from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import Settings, merge_layers
 from git_blackbird.model.plan.graph import dependents, subtree
 from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.spending import BudgetScope, BudgetUnit
 from git_blackbird.model.rules.state import PlanRules, PlanState
@@ -38,13 +39,17 @@ _MAX_NAMED = 5
 
 @dataclass(frozen=True)
 class Workspace:
-    """The worktree, state and settings that every command works on."""
+    """The worktree, state and settings that every command works on.
+
+    ``stand_ins`` names the agent that tasks start with in place of one that cannot work now.
+    """
 
     environment: Environment
     repo: Repository
     store: Store
     settings: Settings
     no_input: bool = False
+    stand_ins: Mapping[AgentModel, str] = field(default_factory=dict)
 
     @property
     def call_options(self) -> CallOptions:

@@ -68,9 +68,16 @@ class ResumeRequest:
     launcher: Launcher | None = None
 
 
-def execute_loop(workspace: Workspace, ui: UserInterface, task_ids: Sequence[str], limit: int | None) -> Loop:
+def execute_loop(
+    workspace: Workspace,
+    ui: UserInterface,
+    task_ids: Sequence[str],
+    limit: int | None,
+    until: int | None = None,
+) -> Loop:
     """Prepare an execute, of everything or of these leaves only.
 
+    It starts at most ``limit`` tasks, and nothing from ``until`` on, in nanoseconds since 1970.
     Its first step raises RequestError naming the reasons for a task that is not ready. Raises GitTooOldError.
     """
     workspace.require_settings()
@@ -82,7 +89,7 @@ def execute_loop(workspace: Workspace, ui: UserInterface, task_ids: Sequence[str
             require_ready(state, find_task(state.plan, task_id))
 
     only = frozenset(map(TaskId, task_ids)) or None
-    return Loop(workspace, ui, CallScope(only=only, starts_left=limit), check)
+    return Loop(workspace, ui, CallScope(only=only, starts_left=limit, until=until), check)
 
 
 def decide_loop(workspace: Workspace, ui: UserInterface, task_ids: Sequence[str], *, only_next: bool) -> Loop:

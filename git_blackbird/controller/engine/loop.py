@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from functools import partial
 from typing import Protocol, assert_never
@@ -13,6 +13,12 @@ from git_blackbird.controller.change.check.step import check_change
 from git_blackbird.controller.change.decide.step import decide
 from git_blackbird.controller.change.land.step import land_change
 from git_blackbird.controller.change.land.turns import next_to_land
+from git_blackbird.controller.change.limits import (
+    agree_to_stand_ins,
+    await_limit,
+    holds_of,
+    with_stand_ins,
+)
 from git_blackbird.controller.change.review.step import review_change
 from git_blackbird.controller.change.stops import NotAgreedError, interrupted_stop
 from git_blackbird.controller.change.undo.step import finish_undo
@@ -31,6 +37,7 @@ from git_blackbird.controller.core.drafts import drop_recorded_drafts
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.engine.ending import end_of_call, idle_stop
 from git_blackbird.controller.engine.recovery import recover, require_decided, require_planned, scan
 from git_blackbird.controller.engine.scheduler import Scheduler
 from git_blackbird.controller.engine.stops import (
@@ -41,7 +48,6 @@ from git_blackbird.controller.engine.stops import (
     notify_waiting,
     notify_without_agent,
     parent_review_stop,
-    unreadable_stop,
 )
 from git_blackbird.controller.launch.launch import Launcher
 from git_blackbird.controller.launch.ledger import BudgetSpentError
@@ -50,31 +56,32 @@ from git_blackbird.controller.place.listing import remove_landed
 from git_blackbird.controller.reviews.step import review_parent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.writing.journal import Journal
-from git_blackbird.messages.display.quantities import counted
-from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.change.stages import is_half_written
-from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.attention import PendingDecision, pending_decisions, pending_items, stuck_tasks
+from git_blackbird.model.rules.attention import PendingDecision
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
     AskPaused,
     AskQuestions,
+    AwaitLimit,
+    CallAction,
     CallScope,
     CheckChange,
     ContinueRun,
     FinishUndo,
     Idle,
     LandChange,
+    LastAction,
     NextAction,
     ParentReviewRequired,
     ReviewChange,
     ReviewParent,
+    RunAction,
     SendFeedback,
     StartTask,
     next_action,
 )
-from git_blackbird.model.rules.state import PlanState, ready_tasks
+from git_blackbird.model.rules.refusals import AgentModel
+from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Phase
 from git_blackbird.model.views.stop import Stop, StopReason, first_of
 
@@ -173,6 +180,7 @@ class Loop:
         state = workspace.plan_state()
         if call.scope.starts_agents:
             notify_waiting(workspace, call.ui, state, call.scope, stop)
+        stop = end_of_call(stop, call.scope, state)
         stop = replace(stop.with_options(workspace.call_options), unblocked=state.unblocked)
         call.ui.end(stop, state)
         return stop
@@ -211,6 +219,8 @@ class Loop:
             if scanned is None:
                 return stop or interrupted_stop()
             state = scanned
+        if call.scope.starts_agents:
+            await agree_to_stand_ins(call)
         if not state.begun:
             # Left by a call that was killed once all was recorded.
             Journal(self._workspace.repo, "").clear()
@@ -233,7 +243,7 @@ class Loop:
         Raises RequestError for a task that has left the plan.
         """
         require_planned(state)
-        action, state = self._confirmed_action(state, self._call.scope)
+        action, state = self._confirmed_action(state, self._call.scope, frozenset())
         is_half = isinstance(action, FinishUndo | LandChange) and is_half_written(action.run)
         return (action, state) if is_half else None
 
@@ -243,7 +253,7 @@ class Loop:
         if self._workspace.config.execution.jobs > 1:
             return await Scheduler(self._call, self._choose, perform, self._scan).run(state)
         action, state = self._choose(state, self._call.scope)
-        if isinstance(action, ParentReviewRequired | Idle) and (stops := self._call.charge_failures()):
+        if isinstance(action, LastAction) and (stops := self._call.charge_failures()):
             return next(filter(None, stops), None)
         try:
             return await perform(self._call, action, state)
@@ -256,20 +266,41 @@ class Loop:
         work = run_in_thread(lambda: scan(self._workspace, self._call.ui, scope))
         return await self._call.interruptible(work)
 
-    def _choose(self, state: PlanState, scope: CallScope) -> tuple[NextAction, PlanState]:
-        """Return the next action with its state. A landing waits for its turn.
+    def _choose(self, state: PlanState, scope: CallScope) -> tuple[CallAction, PlanState]:
+        """Return the next action with its state; it waits where all that is left is at a usage limit."""
+        call = self._call
+        held = holds_of(call, state)
+        self._workspace = call.workspace = with_stand_ins(call, held.keys())
+        scope = replace(scope, busy=scope.busy | call.empty_starts.held)
+        if self._is_time_up:
+            scope = replace(scope, starts_left=0)
+        chosen = self._choose_turn(state, scope, call.empty_starts.stopped | held.keys())
+        if held and isinstance(chosen[0], Idle | ParentReviewRequired):
+            wanted, _ = self._choose_turn(state, scope, call.empty_starts.stopped)
+            if held.keys() & models_of(self._workspace, wanted):
+                return AwaitLimit(tuple(held.values())), state
+        call.show_limits()
+        return chosen
+
+    @property
+    def _is_time_up(self) -> bool:
+        until = self._call.scope.until
+        return until is not None and self._workspace.environment.now() >= until
+
+    def _choose_turn(
+        self, state: PlanState, scope: CallScope, left_out: frozenset[AgentModel]
+    ) -> tuple[NextAction, PlanState]:
+        """Return the next action of other agents with its state. A landing waits for its turn.
 
         It lands out of turn if nothing else can be done without a person.
         """
-        starts = self._call.empty_starts
-        scope = replace(scope, busy=scope.busy | starts.held)
-        if starts.stopped:
-            stopped = tasks_of_agents(self._workspace, state.plan, starts.stopped)
-            scope = replace(scope, elsewhere=scope.elsewhere | stopped)
-        action, state = first = self._confirmed_action(state, scope)
+        if left_out:
+            elsewhere = scope.elsewhere | tasks_of_agents(self._workspace, state.plan, left_out)
+            scope = replace(scope, elsewhere=elsewhere)
+        action, state = first = self._confirmed_action(state, scope, left_out)
         while isinstance(action, LandChange) and next_to_land(self._workspace, state, action.run) is not None:
             scope = replace(scope, busy=scope.busy | {action.task.id})
-            action, state = self._confirmed_action(state, scope)
+            action, state = self._confirmed_action(state, scope, left_out)
         is_over = not scope.keeps_turns and self._needs_person(action)
         return first if is_over and isinstance(first[0], LandChange) else (action, state)
 
@@ -279,19 +310,26 @@ class Loop:
         is_last = isinstance(action, Idle | ParentReviewRequired)
         return is_last or (is_asked and self._workspace.config.execution.jobs == 1)
 
-    def _confirmed_action(self, state: PlanState, scope: CallScope) -> tuple[NextAction, PlanState]:
+    def _confirmed_action(
+        self, state: PlanState, scope: CallScope, left_out: frozenset[AgentModel]
+    ) -> tuple[NextAction, PlanState]:
         """Return the next action, confirmed with every record of its task, and the state with these.
 
-        An action of an agent that refuses every task, or that no budget is left for, is left out.
+        Agents in ``left_out``, and those that no budget is left for, do nothing; where one of them is to go
+        on in the user's worktree, no task starts over what it left there. Once the time of the call is up,
+        only what no agent or person does is done.
         """
-        stopped = self._call.empty_starts.stopped
         action = next_action(state, scope)
-        while not isinstance(action, ParentReviewRequired | Idle):
+        while not isinstance(action, LastAction):
             task_id = action.task.id
-            if stopped and stopped & models_of(self._workspace, action):
+            if self._is_time_up and not isinstance(action, CheckChange | LandChange | FinishUndo):
                 scope = replace(scope, busy=scope.busy | {task_id})
             elif (within := self._call.within_budget(scope, action)) is not scope:
                 scope = within
+            elif left_out and left_out & models_of(self._workspace, action):
+                is_half_done = isinstance(action, RunAction) and action.run.is_in_place
+                left = 0 if is_half_done else scope.starts_left
+                scope = replace(scope, busy=scope.busy | {task_id}, starts_left=left)
             elif state.history(task_id).is_whole:
                 break
             else:
@@ -301,9 +339,9 @@ class Loop:
         return action, state
 
 
-async def perform(call: Call, action: NextAction, state: PlanState) -> Stop | None:  # noqa: PLR0911, PLR0912, C901  # a table
+async def perform(call: Call, action: CallAction, state: PlanState) -> Stop | None:  # noqa: PLR0911, PLR0912, C901  # a table
     """Hand an action to its handler."""
-    about = "" if isinstance(action, ParentReviewRequired | Idle) else action.task.id
+    about = "" if isinstance(action, LastAction) else action.task.id
     trace.event("next action", type(action).__name__, about)
     match action:
         case ApplyChangeRequest():
@@ -336,63 +374,9 @@ async def perform(call: Call, action: NextAction, state: PlanState) -> Stop | No
             return await ask_paused(call, action, state)
         case StartTask():
             return await start_task(call, action, state)
+        case AwaitLimit():
+            return await await_limit(call, action)
         case Idle():
             return idle_stop(call, action, state)
         case _:
             assert_never(action)
-
-
-def idle_stop(call: Call, action: Idle, state: PlanState) -> Stop:
-    """Return the stop of a call with nothing left to do, with what is blocked."""
-    tasks, stop = state.plan.tasks, unreadable_stop(state, call.scope)
-    if not call.scope.starts_agents:
-        return _decided_stop(state, call.scope)
-    touched = sorted(call.touched & tasks.keys())
-    failed = [task_id for task_id in touched if tasks[task_id].status == Status.FAILED]
-    if stop is None and call.not_set_up:
-        text = "; ".join(error.message for error in call.not_set_up.values())
-        stop = Stop(StopReason.FAILED, text, (EXECUTE,))
-    elif stop is None and failed:
-        text = f"failed: {', '.join(failed)}"
-        stop = Stop(StopReason.FAILED, text, tuple(_steps_after_failures(state, failed)))
-    elif stop is None:
-        next_steps = tuple(_next_steps(call.scope, state))
-        stop = Stop(StopReason.COMPLETED, _completed_text(state), next_steps)
-    return replace(stop, blocked=action.blocked)
-
-
-def _decided_stop(state: PlanState, scope: CallScope) -> Stop:
-    """Return the stop of a call that only decides and lands."""
-    due = sum(scope.covers(decision.task.id) for decision in pending_decisions(state))
-    text = f"{counted(due, 'decision')} left" if due else "no decision waits"
-    return Stop(StopReason.COMPLETED, text, tuple(_next_steps(scope, state)))
-
-
-def _steps_after_failures(state: PlanState, failed: Iterable[TaskId]) -> Iterable[str]:
-    for task_id in failed:
-        run = state.latest(task_id)
-        if run is not None and run.own.way_out is not None:
-            yield run.own.way_out
-        yield task_command("runs", task_id)
-
-
-def _completed_text(state: PlanState) -> str:
-    tasks = state.plan.tasks
-    if all(task.status == Status.DONE for task in tasks.values()):
-        return "every task is done" if tasks else "the plan has no tasks"
-    left = len(ready_tasks(state))
-    if left:
-        return f"this call is done; {left} {'task is' if left == 1 else 'tasks are'} ready"
-    return "no ready tasks remaining"
-
-
-def _next_steps(scope: CallScope, state: PlanState) -> Iterable[str]:
-    """Return the commands that go on with the plan; failures of earlier calls are not this call's."""
-    commands = {item.task.id: item.command for item in pending_items(state)}
-    commands |= {stuck.task.id: stuck.command for stuck in stuck_tasks(state)}
-    yield from (command for task_id, command in commands.items() if scope.covers(task_id))
-    for task in state.plan.unfinished_leaves():
-        if task.status == Status.FAILED and scope.covers(task.id):
-            yield task_command("retry", task.id)
-    if ready_tasks(state):
-        yield EXECUTE

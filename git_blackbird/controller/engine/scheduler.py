@@ -2,12 +2,13 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from git_blackbird import trace
 from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.limits import ended_waiting, in_time, limit_over
 from git_blackbird.controller.change.stops import NotAgreedError, interrupted_stop, open_items_stop
 from git_blackbird.controller.core.agents import agent_name_for, models_of, tasks_of_agents
 from git_blackbird.controller.core.ui import inform
@@ -18,18 +19,19 @@ from git_blackbird.errors import AgentUnavailableError, BlackbirdError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.stages import Due, due_of
 from git_blackbird.model.rules.attention import PendingDecision, pending_decisions
+from git_blackbird.model.rules.limits import Hold
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
     AskPaused,
     AskQuestions,
+    AwaitLimit,
+    CallAction,
     CallScope,
     CheckChange,
     ContinueRun,
     FinishUndo,
-    Idle,
     LandChange,
-    NextAction,
-    ParentReviewRequired,
+    LastAction,
     ReviewChange,
     ReviewParent,
     SendFeedback,
@@ -41,8 +43,8 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason, first_of
 
-Perform = Callable[[Call, NextAction, PlanState], Coroutine[Any, Any, Stop | None]]
-Choose = Callable[[PlanState, CallScope], tuple[NextAction, PlanState]]
+Perform = Callable[[Call, CallAction, PlanState], Coroutine[Any, Any, Stop | None]]
+Choose = Callable[[PlanState, CallScope], tuple[CallAction, PlanState]]
 Scan = Callable[[CallScope], Awaitable[PlanState | None]]
 # An agent, and the worker that it has to work on if it is to go on in a session there.
 _AgentPlace = tuple[str, str | None]
@@ -91,10 +93,14 @@ class Scheduler:
             while True:
                 self._call.empty_starts.seen_at_work.clear()
                 last = await self._begin(state)
-                if not self._jobs and (last is None or not self._charge_failures()):
+                holds = in_time(self._call, last.holds) if isinstance(last, AwaitLimit) else ()
+                is_over = not self._jobs and (last is None or not self._charge_failures())
+                if is_over and not holds:
                     return await self._end(last, state)
-                if self._jobs:
-                    await self._wait(state)
+                if self._jobs or is_over:
+                    await self._wait(state, holds)
+                if is_over and (stop := ended_waiting(self._call)):
+                    self._stops.append(stop)
                 self._collect()
                 # After an interrupt the state is read once all have ended.
                 state = await self._scan(replace(self._call.scope, busy=self._busy)) or state
@@ -104,14 +110,18 @@ class Scheduler:
                 job.cancel()
             await asyncio.gather(*self._jobs, return_exceptions=True)
 
-    async def _wait(self, state: PlanState) -> None:
-        """Wait until an action has ended, an agent in doubt is seen at work, or what was left is decided."""
+    async def _wait(self, state: PlanState, holds: Sequence[Hold]) -> None:
+        """Wait until an action has ended, an agent in doubt is seen at work, or what was left is decided.
+
+        Or until the first usage limit is over for which the call waits, or it is interrupted meanwhile.
+        """
         left = filter(None, map(state.latest, self._left))
         others = [
             asyncio.ensure_future(waiting)
             for waiting in (
                 self._call.empty_starts.seen_at_work.wait(),
                 *(external_change(self._call.workspace, run) for run in left),
+                *([self._call.interruptible(limit_over(self._call, holds))] if holds else []),
             )
         ]
         try:
@@ -131,13 +141,13 @@ class Scheduler:
     def _busy(self) -> frozenset[TaskId]:
         return frozenset(job.task_id for job in self._jobs.values())
 
-    async def _begin(self, state: PlanState) -> Idle | ParentReviewRequired | None:
+    async def _begin(self, state: PlanState) -> LastAction | None:
         """Begin what may begin; return the action that would end the call, None if it ends already."""
         self._left = {task_id: stop for task_id, stop in self._left.items() if _is_still_left(state, task_id)}
         waiting: frozenset[TaskId] = frozenset((*self._left, *self._faults, *self._unavailable))
         while not self._call.is_interrupted and not self._stops:
             action, state = self._choose(state, self._scope(state, waiting))
-            if isinstance(action, Idle | ParentReviewRequired):
+            if isinstance(action, LastAction):
                 return action
             task_id, holds, agent = action.task.id, _resources_of(action), self._agent_of(action)
             models = models_of(self._call.workspace, action)
@@ -168,7 +178,7 @@ class Scheduler:
         at_work = frozenset[str]().union(*(job.holds for job in self._jobs.values()))
         return replace(scope, busy=self._busy | waiting, keeps_turns=not at_work <= {_PERSON})
 
-    def _agent_of(self, action: NextAction) -> _AgentPlace | None:
+    def _agent_of(self, action: TaskAction) -> _AgentPlace | None:
         match action:
             case StartTask():
                 return agent_name_for(self._call.workspace, action.task), None
@@ -228,7 +238,7 @@ class Scheduler:
         if stop.reason is StopReason.INTERRUPTED and not call.is_interrupted:
             call.interrupt()
 
-    async def _end(self, last: Idle | ParentReviewRequired | None, state: PlanState) -> Stop:
+    async def _end(self, last: LastAction | None, state: PlanState) -> Stop:
         """Return the stop that comes first in the order of exit codes."""
         if self._unavailable and self._not_started:
             inform(self._call.ui, without_agent_text(sorted(self._not_started)))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from git_blackbird.controller.change.land.turns import next_to_land
 from git_blackbird.controller.core.guards import processes_at_work
+from git_blackbird.controller.core.limits import current_holds
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.queries.budgets import read_budgets
 from git_blackbird.controller.queries.reviews import BlockedParentView, blocked_parent_views
@@ -37,6 +38,7 @@ from git_blackbird.model.rules.attention import (
     pending_items,
     stuck_tasks,
 )
+from git_blackbird.model.rules.limits import Hold
 from git_blackbird.model.rules.reviews import skipped_children
 from git_blackbird.model.rules.spending import BudgetLine
 from git_blackbird.model.rules.state import (
@@ -112,7 +114,7 @@ class StatusReport(NamedTuple):
     be read, ``unreadable`` all such records. ``drift`` is what the plan says and what the records say, where
     that differs; readers only report it, and not while a call is at work, which corrects it.
     ``cluster_address`` is the scheduler that calls use here, if any. ``unblocked`` counts the tasks that wait
-    for each task alone.
+    for each task alone. ``limits`` are those that agents are at.
     """
 
     counts: Mapping[Status, int]
@@ -145,6 +147,7 @@ class StatusReport(NamedTuple):
     deferred: tuple[str, ...]
     cluster_address: str | None
     unblocked: Mapping[TaskId, int]
+    limits: tuple[Hold, ...]
     budgets: tuple[BudgetLine, ...] = ()
 
 
@@ -197,6 +200,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         cluster_address=workspace.config.cluster.address,
         unblocked=state.unblocked,
         budgets=tuple(read_budgets(workspace, state)),
+        limits=tuple(current_holds(workspace, state).values()),
     )
 
 

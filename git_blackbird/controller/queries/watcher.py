@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from git_blackbird.controller.config.settings import TICK_NANOSECONDS, ConfigWatch, changed_at
+from git_blackbird.controller.config.settings import TICK_NANOSECONDS, ConfigWatch
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.guards import is_alive
 from git_blackbird.controller.core.workspace import open_workspace
@@ -16,6 +16,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.attention import BY_STATE, PendingItem
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.storage.files import changed_at
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.records import noop

@@ -38,6 +38,8 @@ async def review_parent(call: Call, action: ReviewParent, state: PlanState) -> S
     is_without_work = run.own.terminal_reason is TerminalReason.WITHOUT_WORK
     if run.own.terminal_reason is TerminalReason.BUDGET:
         return call.stop_after_run(run)
+    if call.goes_on_after(run):
+        return None
     if run.parent_review_passed is None:
         # The same request would be refused again.
         tries = REVIEW_TRIES if is_without_work or run.own.way_out is not None else 1

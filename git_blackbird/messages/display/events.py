@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from git_blackbird.messages.display.format import check_lines, check_word, render_totals, review_word
+from git_blackbird.messages.display.limits import waiting_text
 from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.quantities import counted, render_cost, render_duration
 from git_blackbird.messages.display.reviews import render_review_end
@@ -24,6 +25,7 @@ from git_blackbird.model.views.events import (
     Event,
     LandingEnded,
     Level,
+    LimitsHeld,
     Notice,
     ReviewsEnded,
     RunEnded,
@@ -75,6 +77,8 @@ def render_event(event: Event) -> str | None:  # noqa: PLR0911  # a table
             return "\n".join(_reviews_lines(event))
         case Decided() if event.state in _DECIDED:
             return render_decided(event)
+        case LimitsHeld(holds=(_, *_)):
+            return waiting_text(event.holds, event.now)
         case Notice():
             return render_notice(event)
         case _:
@@ -138,6 +142,7 @@ def _render_work(run: Run, seconds: float) -> str:
             return f"{run.task_id} is waiting for user input"
         case RunStatus.PAUSED:
             why = _WHY_PAUSED.get(run.own.terminal_reason, "") if run.own.terminal_reason is not None else ""
+            why = f": {clean_line(run.provider)} is at a usage limit" if run.own.limit is not None else why
             return f"{run.task_id} is paused{why}"
         case _:
             # The agent's refusal is not a failure of the task.

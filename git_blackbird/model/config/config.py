@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, FiniteFloat
 
 from git_blackbird.model.config.agent_names import DEFAULT_AGENT, AgentName
 from git_blackbird.model.config.keys import Key, ModelName, Section, key, keys_of
-from git_blackbird.model.config.layers import PlanStatuses, ReviewMode
+from git_blackbird.model.config.layers import OnLimit, PlanStatuses, ReviewMode
 
 
 class ExecutionConfig(Section):
@@ -41,6 +41,15 @@ class ExecutionConfig(Section):
     idle_minutes: int = key(20, "longest time an agent may print nothing", limits=(1, 1440), stricter="lower")
     log_megabytes: int = key(
         256, "how much of each output stream of a run is kept", limits=(1, 4096), stricter="lower"
+    )
+    on_limit: OnLimit | None = key(
+        None,
+        "at a usage limit: wait until it is over, stop, or wait and start other tasks with execution.agents "
+        "meanwhile; unset: wait on a terminal and with --until, else stop",
+        own="user",
+    )
+    agents: tuple[str, ...] = key(
+        (), "the agents that start tasks while theirs is at a usage limit, the first that can", own="user"
     )
     stop_grace_seconds: int = key(
         5, "how long an agent may take to stop when asked to", limits=(0, 120), stricter="lower"

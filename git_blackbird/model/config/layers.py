@@ -47,6 +47,7 @@ class ConfigProblem(NamedTuple):
 
 PlanStatuses = Literal["all", "lasting"]
 PLAN_STATUSES: tuple[str, ...] = get_args(PlanStatuses)
+OnLimit = Literal["wait", "stop", "other-agent"]
 ReviewMode = Literal["off", "parallel"]
 REVIEW_MODES: tuple[str, ...] = get_args(ReviewMode)
 

@@ -30,14 +30,15 @@ class Hold(NamedTuple):
     run: Run
 
 
-def limit_until(named: float | None, now: int) -> UsageLimit:
+def limit_reached(now: int, named: float | None) -> UsageLimit:
     """Return the limit of a run that ends ``now``, in nanoseconds; ``named`` is its end in seconds.
 
     Between a minute and eight days from now it is believed.
     """
     until = None if named is None else int(named) * _SECOND
     is_believed = until is not None and _SHORTEST <= until - now <= _LONGEST
-    return UsageLimit(until=format_timestamp(until) if until is not None and is_believed else None)
+    end = format_timestamp(until) if until is not None and is_believed else None
+    return UsageLimit(at=format_timestamp(now), until=end)
 
 
 def held_agents(state: PlanState, reviews: Iterable[Run], now: int) -> Mapping[AgentModel, Hold]:
@@ -46,13 +47,13 @@ def held_agents(state: PlanState, reviews: Iterable[Run], now: int) -> Mapping[A
     A limit is over at its time, or once a run that began after it has worked.
     """
     recent = [run for history in state.open_histories.values() for run in history.recent]
-    limited = [run for run in (*recent, *reviews) if run.own.limit is not None and run.completed_at]
+    limited = [run for run in (*recent, *reviews) if run.own.limit is not None]
     if not limited:
         return {}
     worked = _last_work(state, reviews)
-    limited = [run for run in limited if _ended(run) > worked.get(_agent_of(run), 0)]
+    limited = [run for run in limited if _reached(run) > worked.get(_agent_of(run), 0)]
     tries = Counter((run.task_id, _agent_of(run)) for run in limited if not _named_end(run))
-    holds = [_hold(run, tries[run.task_id, _agent_of(run)]) for run in sorted(limited, key=_ended)]
+    holds = [_hold(run, tries[run.task_id, _agent_of(run)]) for run in sorted(limited, key=_reached)]
     # Of several for one agent the last to end counts.
     return {hold.by: hold for hold in sorted(holds, key=lambda hold: hold.until) if hold.until > now}
 
@@ -72,9 +73,9 @@ def _agent_of(run: Run) -> AgentModel:
     return AgentModel(run.provider, run.own.agent.model)
 
 
-def _ended(run: Run) -> int:
-    ended = moment_of(run.completed_at)
-    return 0 if ended is None else ended.nanoseconds
+def _reached(run: Run) -> int:
+    at = None if run.own.limit is None else moment_of(run.own.limit.at)
+    return 0 if at is None else at.nanoseconds
 
 
 def _named_end(run: Run) -> Moment | None:
@@ -85,5 +86,5 @@ def _hold(run: Run, tries: int) -> Hold:
     """Return the hold by a limit; without a known end it is twice as long after each try in vain."""
     named = _named_end(run)
     guess = min(_FIRST_GUESS << min(max(tries - 1, 0), 8), _LAST_GUESS)
-    until = _ended(run) + guess if named is None else named.nanoseconds
+    until = _reached(run) + guess if named is None else named.nanoseconds
     return Hold(_agent_of(run), until, named is None, run)

@@ -16,6 +16,7 @@ from git_blackbird.model.rules.attention import (
     paused_runs,
     pending_decisions,
 )
+from git_blackbird.model.rules.limits import Hold
 from git_blackbird.model.rules.named_paths import named_paths, overlaps
 from git_blackbird.model.rules.state import (
     BlockedParent,
@@ -46,7 +47,8 @@ class CallScope:
     for each try. ``elsewhere``: tasks that it does not start, since they have begun in another worktree, or
     their agent refuses every task. ``busy``: tasks and parents that are at work at this moment, or that it
     leaves alone. ``keeps_turns``: something goes on that may end with the landing for which others wait.
-    Without ``starts_agents`` it only decides and lands; ``decisions_left`` are those that it still asks for,
+    Without ``starts_agents`` it only decides and lands; from ``until`` on, in nanoseconds since 1970, it
+    starts and asks nothing more. ``decisions_left`` are those that it still asks for,
     those first that unblock most, None without a limit.
     """
 
@@ -62,6 +64,7 @@ class CallScope:
     keeps_turns: bool = False
     starts_agents: bool = True
     decisions_left: int | None = None
+    until: int | None = None
 
     @property
     def is_resume(self) -> bool:
@@ -161,6 +164,13 @@ class Idle:
     blocked: Mapping[TaskId, tuple[TaskId, ...]]
 
 
+@dataclass(frozen=True)
+class AwaitLimit:
+    """Wait: all that is left is for agents at a usage limit; ``holds`` are the limits there are."""
+
+    holds: tuple[Hold, ...]
+
+
 TaskAction = (
     ApplyChangeRequest
     | CheckChange
@@ -176,6 +186,8 @@ TaskAction = (
     | StartTask
 )
 NextAction = TaskAction | ParentReviewRequired | Idle
+LastAction = ParentReviewRequired | Idle | AwaitLimit
+CallAction = TaskAction | LastAction
 _WITHOUT_AGENT = (CheckChange, LandChange, FinishUndo, PendingDecision)
 
 
@@ -228,6 +240,12 @@ def _parent_review_or_start(state: PlanState, call: CallScope) -> NextAction:
         return start or Idle(blocked_tasks(state))
     waits = start is None or any(feedback_below(state, state.plan.tasks[dep]) for dep in start.task.deps)
     return review if start is None or waits else start
+
+
+def is_continued(run: Run) -> bool:
+    """Whether a call goes on with a run by itself, as long as that has no effect."""
+    is_asked = run.own.terminal_reason in _LIMITS
+    return due_of(run) is Due.CARRY_OUT_REQUEST or (due_of(run) is Due.CONTINUE and not is_asked)
 
 
 def unfinished(state: PlanState, call: CallScope) -> Iterator[ContinueRun | AskPaused]:

@@ -90,8 +90,9 @@ class AgentFacts(Part):
 
 
 class UsageLimit(Part):
-    """The usage limit that ended a run; ``until`` is when it is over, if that was said credibly."""
+    """The usage limit that ended a run, and when; ``until`` is when it is over, if that was said credibly."""
 
+    at: str
     until: str | None = None
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.rules.limits import Hold
 from git_blackbird.model.run.agent_io import Progress
 from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.findings import MergedReview
@@ -131,6 +132,14 @@ class ReviewsEnded:
     reasons: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class LimitsHeld:
+    """The call waits for these usage limits, ``now`` in nanoseconds since 1970; without any it goes on."""
+
+    holds: tuple[Hold, ...]
+    now: int
+
+
 class Level(StrEnum):
     """The severity of a notice."""
 
@@ -215,5 +224,6 @@ Event = (
     | LandingEnded
     | ReviewsEnded
     | Decided
+    | LimitsHeld
     | Notice
 )

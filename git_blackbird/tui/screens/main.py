@@ -170,8 +170,10 @@ class MainScreen(Screen[None]):
         if self._error:
             bar.show_text(self._error, layout=False)
         elif self.view_state is not None:
-            agent = self._chosen_agent() or self._open_workspace().config.agent
-            shown = Shown(self._count_waiting(), agent, self.live.at_work, self.plan_tree.narrowed)
+            workspace = self._open_workspace()
+            agent = self._chosen_agent() or workspace.config.agent
+            known = self._count_waiting(), agent, self.live.at_work, self.plan_tree.narrowed
+            shown = Shown(*known, workspace.environment.now())
             bar.show_text(status_text(self.view_state.overview, shown), layout=False)
             self.query_one(KeyFooter).agent = agent
 

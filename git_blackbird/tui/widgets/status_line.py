@@ -37,12 +37,16 @@ class Narrowed(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What the screen knows besides the state; what waits for a person is counted without failed tasks."""
+    """What the screen knows besides the state; what waits for a person is counted without failed tasks.
+
+    ``now`` is in nanoseconds since 1970.
+    """
 
     waiting: int
     agent: str
     at_work: AtWork
     narrowed: Narrowed
+    now: int = 0
 
 
 def status_text(overview: StatusReport, shown: Shown) -> str:
@@ -50,7 +54,8 @@ def status_text(overview: StatusReport, shown: Shown) -> str:
     if any(problem.fatal for problem in overview.problems):
         return _UNUSABLE
     progress = _progress(overview, shown.at_work, shown.agent)
-    return _SEPARATOR.join((*_narrowed(shown.narrowed), *progress, *_rest(overview, shown.waiting)))
+    rest = (*_limits(overview, shown.now), *_rest(overview, shown.waiting))
+    return _SEPARATOR.join((*_narrowed(shown.narrowed), *progress, *rest))
 
 
 def _narrowed(narrowed: Narrowed) -> Iterator[str]:
@@ -79,6 +84,13 @@ def _progress(overview: StatusReport, at_work: AtWork, agent: str) -> Iterator[s
         yield f"● {about} {render_duration(seconds)}"
     elif at_work.runs:
         yield f"● {len(at_work.runs)} at work"
+
+
+def _limits(overview: StatusReport, now: int) -> Iterator[str]:
+    for hold in overview.limits:
+        if hold.until > now:
+            left = render_duration((hold.until - now) / 10**9)
+            yield f"{clean_line(hold.by.agent)} at its limit: {'try ' if hold.is_guess else ''}in {left}"
 
 
 def _rest(overview: StatusReport, waiting: int) -> Iterator[str]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
-from git_blackbird.model.rules.limits import Hold, held_agents, limit_until
+from git_blackbird.model.rules.limits import Hold, held_agents, limit_reached
 from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run
@@ -22,8 +22,10 @@ def minute(number: int) -> str:
 
 def limited(number: int, task: str = "a", until: str | None = None, **fields: Any) -> Run:
     """A run that began in that minute, did nothing, and was refused half a minute later."""
-    facts = {"provider": "claude", "limit": {"until": until} if until else {}}
-    facts |= {"completedAt": f"2026-01-01T00:{number:02d}:30Z", "superseded_by": SUPERSEDED_BY_UNAVAILABLE}
+    at = f"2026-01-01T00:{number:02d}:30Z"
+    limit = {"at": at, **({"until": until} if until else {})}
+    facts = {"provider": "claude", "limit": limit, "completedAt": at}
+    facts |= {"superseded_by": SUPERSEDED_BY_UNAVAILABLE}
     return run(number, task_id=task, **{"status": RunStatus.FAILED, **facts, **fields})
 
 
@@ -89,9 +91,9 @@ def test_a_reviewer_at_a_limit_holds_its_agent_too() -> None:
 def test_a_time_is_believed_between_a_minute_and_eight_days_from_now(seconds: int, is_believed: bool) -> None:
     now = 1_800_000_000
     named = format_timestamp((now + seconds) * 10**9) if is_believed else None
-    assert limit_until(now + seconds, now * 10**9).until == named
+    assert limit_reached(now * 10**9, now + seconds).until == named
 
 
 @pytest.mark.parametrize("named", [None, 0.0, 1e300])
 def test_any_other_time_is_none(named: float | None) -> None:
-    assert limit_until(named, 1_800_000_000 * 10**9).until is None
+    assert limit_reached(1_800_000_000 * 10**9, named).until is None

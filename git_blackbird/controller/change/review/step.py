@@ -13,7 +13,7 @@ from git_blackbird.controller.change.review.review import (
     skip_reviews,
     task_changed,
 )
-from git_blackbird.controller.change.stops import agent_refused_stop, interrupted_stop
+from git_blackbird.controller.change.stops import interrupted_stop
 from git_blackbird.controller.core.agents import model_of
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
@@ -68,7 +68,7 @@ def _take_sides(
     """Save the result of both reviews; a change that a reviewer could not look at is left alone for now."""
     ends = {side.own.terminal_reason: side for side in sides.values()}
     if TerminalReason.AGENT_UNAVAILABLE in ends:
-        return agent_refused_stop(call.workspace, ends[TerminalReason.AGENT_UNAVAILABLE])
+        return call.stop_after_run(ends[TerminalReason.AGENT_UNAVAILABLE])
     if TerminalReason.BUDGET in ends:
         call.held.add(action.task.id)
         return None

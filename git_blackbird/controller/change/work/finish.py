@@ -28,7 +28,7 @@ from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.change import Change, contributions
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.limits import limit_until
+from git_blackbird.model.rules.limits import limit_reached
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.fields import Ending, RunChange
@@ -215,7 +215,7 @@ def _limit(reading: AgentResult, now: str) -> UsageLimit | None:
         return None
     moment = parse_timestamp(now)
     named = reading.resets_at or find_reset(reading.error or "", moment / 10**9)
-    return limit_until(named, moment)
+    return limit_reached(moment, named)
 
 
 def not_kept(stdout: int, stderr: int) -> TruncatedBytes | None:

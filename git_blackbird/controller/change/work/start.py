@@ -9,6 +9,7 @@ from git_blackbird import trace
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.commit.approval import warn_uncommitted
+from git_blackbird.controller.change.limits import await_agent, name_what_follows
 from git_blackbird.controller.change.stops import interrupted_stop, undelivered_stop
 from git_blackbird.controller.change.work.finish import count_as_failure
 from git_blackbird.controller.change.work.instructions import Instruction
@@ -31,7 +32,7 @@ from git_blackbird.controller.place.worktrees import open_place
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, restart_command
-from git_blackbird.model.rules.next_action import ApplyChangeRequest, ContinueRun
+from git_blackbird.model.rules.next_action import ApplyChangeRequest, ContinueRun, is_continued
 from git_blackbird.model.rules.other_tasks import based_at, brought_at, other_tasks
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import TerminalReason
@@ -65,7 +66,21 @@ async def work_on(call: Call, instruction: Instruction) -> Stop | None:
         gated = call.workspace.config.execution.stop_after_each_task or instruction.gated
         call.empty_starts.hold(task_id, partial(_count_as_failure, call, run, gated=gated))
         return None
+    if call.goes_on_after(run):
+        return await _go_on_after_limit(call, instruction, run)
     return call.stop_after_run(run, instruction.resumes)
+
+
+async def _go_on_after_limit(call: Call, instruction: Instruction, run: Run) -> Stop | None:
+    """Leave what the limit kept from being done to the next choice, if it is made again by itself."""
+    resumed = instruction.resumes
+    if resumed is None:
+        call.count_start(-1 if run.is_superseded else 0)
+        return None
+    if not run.is_superseded or is_continued(resumed):
+        return None
+    stop = await await_agent(call, run)
+    return stop or await work_on(call, instruction)
 
 
 def _agent_of(call: Call, instruction: Instruction) -> tuple[Agent, RunContext]:
@@ -86,6 +101,7 @@ def _warn_before(call: Call, instruction: Instruction) -> None:
     """Warn of files that agents will not see, once a call, and of runs of the task in other worktrees."""
     workspace, task_id = call.workspace, instruction.task.id
     if not call.touched:
+        name_what_follows(call)
         warn_uncommitted(workspace, call.ui)
         if workspace.uses_worktrees and call.launcher.is_here:
             name_missing_files(workspace, call.ui)

@@ -1,0 +1,124 @@
+"""What one call does at a usage limit: it stops, waits, or lets other agents start tasks meanwhile."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from git_blackbird.agents.registry import load_agent
+from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.stops import NotAgreedError, agent_refused_stop, interrupted_stop
+from git_blackbird.controller.core.agents import model_of
+from git_blackbird.controller.core.limits import current_holds
+from git_blackbird.controller.core.ui import inform, warn
+from git_blackbird.controller.core.waiting import WATCH_SECONDS
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import AgentUnavailableError, RequestError
+from git_blackbird.messages.display.limits import limit_words
+from git_blackbird.model.base.next_steps import EXECUTE
+from git_blackbird.model.rules.limits import Hold
+from git_blackbird.model.rules.next_action import AwaitLimit
+from git_blackbird.model.rules.refusals import AgentModel
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.agent_io import agent_in_text
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.views.stop import Stop
+from git_blackbird.storage.files import changed_at
+
+# What changes between the last reading and the first look here is seen after this many.
+_LOOKS = 150
+
+
+def name_what_follows(call: Call) -> None:
+    """Say, where agents start, what the call does at a usage limit, unless it stops there."""
+    if call.on_limit == "stop":
+        return
+    names = " or ".join(agent.name for agent in call.stand_ins)
+    others = f"; other tasks start with {names}" if names else ""
+    inform(call.ui, f"at a usage limit: waits until it is over{others} (Ctrl+C ends the waiting)")
+
+
+async def agree_to_stand_ins(call: Call) -> None:
+    """Let a person agree, while one is here, to the agents that start tasks at a usage limit.
+
+    Those that cannot start or are not agreed to are named and left out.
+    """
+    if call.on_limit != "other-agent":
+        return
+    config = call.workspace.config
+    for name in config.execution.agents:
+        try:
+            agent = load_agent(name, config)
+            await call.require_consent(call.context_of(agent))
+        except (AgentUnavailableError, NotAgreedError, RequestError) as error:
+            warn(call.ui, f"{agent_in_text(name)} starts no task at a usage limit: {error.message}")
+        else:
+            call.stand_ins = (*call.stand_ins, agent)
+
+
+def holds_of(call: Call, state: PlanState) -> Mapping[AgentModel, Hold]:
+    """Return the agents that this call leaves alone, since they are at a usage limit."""
+    if call.on_limit == "stop":
+        return {}
+    return current_holds(call.workspace, state, *filter(None, [call.scope.review]))
+
+
+def with_stand_ins(call: Call, held: Collection[AgentModel]) -> Workspace:
+    """Return the workspace in which tasks of agents at a limit start with the first that is at none."""
+    free = next((agent.name for agent in call.stand_ins if model_of(agent) not in held), None)
+    stand_ins = {} if free is None else dict.fromkeys(held, free)
+    return (
+        call.workspace
+        if stand_ins == call.workspace.stand_ins
+        else replace(call.workspace, stand_ins=stand_ins)
+    )
+
+
+def in_time(call: Call, holds: Sequence[Hold]) -> Sequence[Hold]:
+    """Return the limits that are over before the call is to end."""
+    last = call.scope.until
+    return [hold for hold in holds if last is None or hold.until < last]
+
+
+async def await_limit(call: Call, action: AwaitLimit) -> Stop | None:
+    """Wait until the first limit is over or something has changed elsewhere; None to go on."""
+    holds = in_time(call, action.holds)
+    if not holds:
+        hold = action.holds[0]
+        stop = agent_refused_stop(call.workspace, hold.run)
+        return replace(stop, text=f"{limit_words(hold)}, after the end of this call; {stop.text}")
+    await call.interruptible(limit_over(call, holds))
+    return ended_waiting(call)
+
+
+def ended_waiting(call: Call) -> Stop | None:
+    """Return the stop of a call in which nothing ran, if a person ended its waiting."""
+    return interrupted_stop("while it waited for a usage limit", EXECUTE) if call.is_interrupted else None
+
+
+async def limit_over(call: Call, holds: Sequence[Hold]) -> None:
+    """Return once the first of these limits is over, or plan or records have changed, or after a while.
+
+    A machine that sleeps stops the clocks of timers: the one on the wall is looked at again and again.
+    """
+    environment, first = call.workspace.environment, min(hold.until for hold in holds)
+    seen = _marks(call.workspace)
+    call.show_limits(holds)
+    for _ in range(_LOOKS):
+        await asyncio.sleep(WATCH_SECONDS)
+        if environment.now() >= first or _marks(call.workspace) != seen:
+            return
+
+
+def _marks(workspace: Workspace) -> tuple[int, int]:
+    """Return when the plan and any record were last written."""
+    return changed_at(workspace.paths.plan), changed_at(workspace.paths.private_tmp)
+
+
+async def await_agent(call: Call, run: Run) -> Stop | None:
+    """Wait until the agent of a run that reached no limit's end may work again; None to go on."""
+    by = AgentModel(run.provider, run.own.agent.model)
+    while (hold := holds_of(call, call.workspace.plan_state()).get(by)) is not None:
+        stop = await await_limit(call, AwaitLimit((hold,)))
+        if stop is not None:
+            return stop
+    return None

@@ -1,0 +1,90 @@
+"""The end of a call with nothing left to do: what it did, what is due, and the commands for that."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.engine.stops import unreadable_stop
+from git_blackbird.messages.display.quantities import counted, format_moment
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import EXECUTE, task_command
+from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.attention import pending_decisions, pending_items, stuck_tasks
+from git_blackbird.model.rules.next_action import CallScope, Idle
+from git_blackbird.model.rules.state import PlanState, ready_tasks
+from git_blackbird.model.views.stop import Stop, StopReason
+
+
+def end_of_call(stop: Stop, scope: CallScope, state: PlanState) -> Stop:
+    """Return the stop of a call; one that was to go on until a time also says all that is due by then.
+
+    What unblocks most comes first: people come back to it.
+    """
+    if scope.until is None or stop.is_choice or stop.reason is StopReason.INTERRUPTED:
+        return stop
+    return replace(stop, next_steps=tuple(dict.fromkeys((*_next_steps(scope, state), *stop.next_steps))))
+
+
+def idle_stop(call: Call, action: Idle, state: PlanState) -> Stop:
+    """Return the stop of a call with nothing left to do, with what is blocked."""
+    tasks, stop = state.plan.tasks, unreadable_stop(state, call.scope)
+    if not call.scope.starts_agents:
+        return _decided_stop(state, call.scope)
+    touched = sorted(call.touched & tasks.keys())
+    failed = [task_id for task_id in touched if tasks[task_id].status == Status.FAILED]
+    if stop is None and call.not_set_up:
+        text = "; ".join(error.message for error in call.not_set_up.values())
+        stop = Stop(StopReason.FAILED, text, (EXECUTE,))
+    elif stop is None and failed:
+        text = f"failed: {', '.join(failed)}"
+        stop = Stop(StopReason.FAILED, text, tuple(_steps_after_failures(state, failed)))
+    elif stop is None:
+        next_steps = tuple(_next_steps(call.scope, state))
+        stop = Stop(StopReason.COMPLETED, f"{_time_text(call)}{_completed_text(state)}", next_steps)
+    return replace(stop, blocked=action.blocked)
+
+
+def _decided_stop(state: PlanState, scope: CallScope) -> Stop:
+    """Return the stop of a call that only decides and lands."""
+    due = sum(scope.covers(decision.task.id) for decision in pending_decisions(state))
+    text = f"{counted(due, 'decision')} left" if due else "no decision waits"
+    return Stop(StopReason.COMPLETED, text, tuple(_next_steps(scope, state)))
+
+
+def _steps_after_failures(state: PlanState, failed: Iterable[TaskId]) -> Iterable[str]:
+    for task_id in failed:
+        run = state.latest(task_id)
+        if run is not None and run.own.way_out is not None:
+            yield run.own.way_out
+        yield task_command("runs", task_id)
+
+
+def _time_text(call: Call) -> str:
+    """Say that nothing starts any more, where the time of the call is up."""
+    until = call.scope.until
+    if until is None or call.workspace.environment.now() < until:
+        return ""
+    return f"nothing starts after {format_moment(format_timestamp(until))}; "
+
+
+def _completed_text(state: PlanState) -> str:
+    tasks = state.plan.tasks
+    if all(task.status == Status.DONE for task in tasks.values()):
+        return "every task is done" if tasks else "the plan has no tasks"
+    left = len(ready_tasks(state))
+    if left:
+        return f"this call is done; {left} {'task is' if left == 1 else 'tasks are'} ready"
+    return "no ready tasks remaining"
+
+
+def _next_steps(scope: CallScope, state: PlanState) -> Iterable[str]:
+    """Return the commands that go on with the plan; failures of earlier calls are not this call's."""
+    commands = {item.task.id: item.command for item in pending_items(state)}
+    commands |= {stuck.task.id: stuck.command for stuck in stuck_tasks(state)}
+    yield from (command for task_id, command in commands.items() if scope.covers(task_id))
+    for task in state.plan.unfinished_leaves():
+        if task.status == Status.FAILED and scope.covers(task.id):
+            yield task_command("retry", task.id)
+    if ready_tasks(state):
+        yield EXECUTE

@@ -1,0 +1,29 @@
+"""Usage limits of agents in words: who is at one, until when, and for how long that is."""
+
+from collections.abc import Sequence
+
+from git_blackbird.messages.display.quantities import format_moment, render_duration
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.rules.limits import Hold
+
+_NANOSECONDS = 1_000_000_000
+
+
+def limit_words(hold: Hold) -> str:
+    """Say which agent is at its usage limit, and until when by local time."""
+    name = " ".join(map(clean_line, filter(None, hold.by)))
+    at = format_moment(format_timestamp(hold.until))
+    if hold.is_guess:
+        return f"{name} is at its usage limit, and nobody says until when: next try at {at}"
+    return f"{name} is at its usage limit until {at}"
+
+
+def countdown(hold: Hold, now: int) -> str:
+    """Say the same, and how long that is from ``now``, in nanoseconds since 1970."""
+    return f"{limit_words(hold)}, in {render_duration(max(0, hold.until - now) / _NANOSECONDS)}"
+
+
+def waiting_text(holds: Sequence[Hold], now: int) -> str:
+    """Say on one line what a call waits for, and how that is ended."""
+    return f"waiting: {'; '.join(countdown(hold, now) for hold in holds)} (Ctrl+C ends the waiting)"
