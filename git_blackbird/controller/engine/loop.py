@@ -75,9 +75,9 @@ from git_blackbird.model.rules.next_action import (
     ParentReviewRequired,
     ReviewChange,
     ReviewParent,
-    RunAction,
     SendFeedback,
     StartTask,
+    TaskAction,
     next_action,
 )
 from git_blackbird.model.rules.refusals import AgentModel
@@ -327,8 +327,7 @@ class Loop:
             elif (within := self._call.within_budget(scope, action)) is not scope:
                 scope = within
             elif left_out and left_out & models_of(self._workspace, action):
-                is_half_done = isinstance(action, RunAction) and action.run.is_in_place
-                left = 0 if is_half_done else scope.starts_left
+                left = 0 if self._is_half_done(action) else scope.starts_left
                 scope = replace(scope, busy=scope.busy | {task_id}, starts_left=left)
             elif state.history(task_id).is_whole:
                 break
@@ -337,6 +336,11 @@ class Loop:
                 state = replace(state, histories={**state.histories, task_id: whole})
             action = next_action(state, scope)
         return action, state
+
+    def _is_half_done(self, action: TaskAction) -> bool:
+        """Whether tasks that start now would start over what a run is to go on with."""
+        is_begun = isinstance(action, ApplyChangeRequest | ContinueRun) and action.run.is_in_place
+        return is_begun and not self._workspace.uses_worktrees
 
 
 async def perform(call: Call, action: CallAction, state: PlanState) -> Stop | None:  # noqa: PLR0911, PLR0912, C901  # a table
