@@ -142,7 +142,7 @@ def _running_text(live: LiveRun, overview: StatusReport, now: str) -> str:
 def _limits(overview: StatusReport, now: int) -> Iterator[str]:
     yield from (countdown(hold, now) for hold in overview.limits)
     if overview.limits and overview.locked_by is not None:
-        yield "    what runs here waits for it or has other work; Ctrl+C there ends that"
+        yield "the call that runs here goes on then by itself; Ctrl+C there ends the waiting"
 
 
 def _due(overview: StatusReport, columns: int | None) -> Iterator[str]:
