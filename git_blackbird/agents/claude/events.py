@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, TypeAdapter
 from pydantic.alias_generators import to_camel
 
+from git_blackbird.agents.claude.limits import LimitEvent
 from git_blackbird.agents.event_parser import Line
 from git_blackbird.model.base.lenient import (
     Amount,
@@ -22,8 +23,6 @@ from git_blackbird.model.base.lenient import (
 )
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.parts import Usage
-
-_REJECTED = "rejected"
 
 
 class TokenUsage(Lenient):
@@ -96,49 +95,6 @@ class MessageEvent(Lenient):
     def text(self) -> str:
         """The text of its blocks."""
         return "\n".join(block.text for block in self.message.content if block.type == "text" and block.text)
-
-
-class LimitWindow(Lenient, alias_generator=to_camel):
-    """A period for which there is a usage limit; ``resets_at`` in seconds since 1970."""
-
-    status: Text
-    resets_at: Amount
-
-
-class LimitInfo(LimitWindow):
-    """The usage limits: the window that decides, all of them, and what is paid for beyond them."""
-
-    rate_limit_type: Text
-    overage_status: Text
-    overage_resets_at: Amount
-    is_using_overage: Flag
-    unified_windows: Annotated[dict[str, Valid[LimitWindow]], Fallback({})]
-
-    @property
-    def is_rejected(self) -> bool:
-        """Whether a request was refused; any other status comes with requests that were answered."""
-        return self.status == _REJECTED or self._is_overage_rejected
-
-    @property
-    def _is_overage_rejected(self) -> bool:
-        return self.overage_status == _REJECTED and bool(self.is_using_overage)
-
-    @property
-    def over_at(self) -> float | None:
-        """When every window that rejected is over, in seconds since 1970; None if that is not said."""
-        windows = self.unified_windows
-        rejecting = [each.resets_at or 0.0 for each in windows.values() if each.status == _REJECTED]
-        if self._is_overage_rejected and self.overage_resets_at:
-            rejecting.append(self.overage_resets_at)
-        decisive = windows[self.rate_limit_type].resets_at if self.rate_limit_type in windows else None
-        return max(rejecting, default=0.0) or decisive or self.resets_at
-
-
-class LimitEvent(Lenient):
-    """How much is left of the usage limits; printed with each answer of the server."""
-
-    type: Literal["rate_limit_event"]
-    rate_limit_info: Part[LimitInfo]
 
 
 class StreamEvent(Lenient):
@@ -239,6 +195,23 @@ _MAX_TASKS = 100
 def is_woken(origin: Origin) -> bool | None:
     """Whether a turn was begun by something other than our message; None if the program does not say."""
     return origin.kind not in _OURS if origin.kind else None
+
+
+class LastMessage:
+    """The text of the model's last message, which comes in one event for each block."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._id = ""
+
+    def take(self, message: Message) -> None:
+        """Add an event; one without text is no message."""
+        text = "\n\n".join(block.text for block in message.content if block.type == "text" and block.text)
+        if text and message.id and message.id == self._id:
+            self.text = f"{self.text}\n\n{text}"
+        elif text:
+            self.text = text
+        self._id = message.id
 
 
 class BackgroundTasks:

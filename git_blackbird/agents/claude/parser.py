@@ -12,10 +12,8 @@ from git_blackbird.agents.claude.events import (
     Block,
     ErrorEvent,
     Event,
-    LimitEvent,
-    LimitInfo,
+    LastMessage,
     LiveUsage,
-    Message,
     MessageEvent,
     Result,
     StreamEvent,
@@ -23,6 +21,7 @@ from git_blackbird.agents.claude.events import (
     UsageTotals,
     is_woken,
 )
+from git_blackbird.agents.claude.limits import LimitEvent, LimitInfo
 from git_blackbird.agents.claude.remarks import Remarks
 from git_blackbird.agents.event_parser import (
     EventParser,
@@ -101,23 +100,6 @@ class ClaudeProgress:
             self._calls[block.id] = text
         if text:
             yield Progress(kind or ProgressKind.TOOL, text)
-
-
-class LastMessage:
-    """The text of the model's last message, which comes in one event for each block."""
-
-    def __init__(self) -> None:
-        self.text = ""
-        self._id = ""
-
-    def take(self, message: Message) -> None:
-        """Add an event; one without text is no message."""
-        text = "\n\n".join(block.text for block in message.content if block.type == "text" and block.text)
-        if text and message.id and message.id == self._id:
-            self.text = f"{self.text}\n\n{text}"
-        elif text:
-            self.text = text
-        self._id = message.id
 
 
 def _message_text(text: str, event: MessageEvent) -> Progress:
