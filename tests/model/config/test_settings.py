@@ -210,7 +210,7 @@ def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
         *("check.command", "check.slots"),
         *("claude.args", "claude.path", "claude.permissionMode", "cluster.address", "cluster.remote"),
         *("codex.args", "codex.path", "codex.sandbox", "command.run", "command.schema"),
-        *("notify.command", "tui.keymap"),
+        *("execution.agents", "execution.onLimit", "notify.command", "tui.keymap"),
         *("worktree.copy", "worktree.dir", "worktree.setup"),
     ] == UNSAFE
 
