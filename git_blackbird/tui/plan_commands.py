@@ -229,6 +229,13 @@ def _execution_lines(workspace: Workspace, foreseen: DryRun, due: Sequence[str])
         yield from (StyledLine(clean_line(text, 1000), Style.WARNING) for text in texts)
 
 
+_AT_LIMITS = {
+    "wait": "waits at a usage limit; ctrl+c ends that",
+    "stop": "stops at a usage limit",
+    "other-agent": "waits at a usage limit, and starts other tasks with another agent",
+}
+
+
 def _terms(
     workspace: Workspace, config: Config, steps: Sequence[tuple[str, Task]]
 ) -> Iterator[tuple[str, str]]:
@@ -242,5 +249,6 @@ def _terms(
     yield "Jobs", f"on the workers at {clean_line(address)}" if address else f"{jobs}, {where}"
     stops = "after each task" if config.execution.stop_after_each_task else "where someone must decide"
     yield "Stops", stops
+    yield "Limits", _AT_LIMITS[config.execution.on_limit or "wait"]
     yield "Reviews", config.reviews.mode
     yield "Check", clean_line(workspace.check_command) or "none"

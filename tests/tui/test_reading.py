@@ -1,3 +1,4 @@
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -6,10 +7,12 @@ from textual.pilot import Pilot
 
 from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.change.status_changes import set_status
+from git_blackbird.controller.engine.commands import execute_loop
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
+from tests.controller.limited import HOUR, Clock, Waiter, call_at, enlist
 from tests.controller.support import (
     configure,
     execute,
@@ -19,7 +22,7 @@ from tests.controller.support import (
     put_plan,
 )
 from tests.support import commit
-from tests.tui.driver import drive, screen_text, see, wait_for
+from tests.tui.driver import drive, environment_at, screen_text, see, wait_for
 
 
 @pytest.fixture
@@ -374,3 +377,25 @@ def test_q_leaves(planned: Path) -> None:
         await wait_for(pilot, lambda: not app.is_running)
 
     drive(planned, session)
+
+
+def test_the_line_at_the_top_counts_down_to_the_end_of_a_usage_limit_and_a_key_ends_the_waiting(
+    planned: Path,
+) -> None:
+    clock = Clock(environment_at(planned).now() - time.time_ns())
+    enlist(planned, alpha=[f"refused {clock.seconds() + 3 * HOUR}"])
+    configure(planned, agent="claude", execution__worktrees="true")
+    call_at(
+        planned,
+        Waiter(is_on_terminal=False, clock=clock),
+        lambda workspace, ui: execute_loop(workspace, ui, ("alpha",), None),
+    )
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await see(app, pilot, "claude at its limit: in 2h59m")
+        await pilot.press("x", "t")
+        await see(app, pilot, "waiting: claude is at its usage limit")
+        await pilot.press("ctrl+c")
+        await see(app, pilot, "interrupted while it waited for a usage limit")
+
+    drive(planned, session, (120, 30))

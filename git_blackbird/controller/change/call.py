@@ -142,7 +142,8 @@ class Call:
 
     def goes_on_after(self, run: Run) -> bool:
         """Whether a usage limit ended a run, and the call goes on once that is over."""
-        return run.own.limit is not None and self.on_limit != "stop"
+        is_refused = run.own.terminal_reason is TerminalReason.AGENT_UNAVAILABLE
+        return is_refused and run.own.limit is not None and self.on_limit != "stop"
 
     def show_limits(self, holds: Sequence[Hold] = ()) -> None:
         """Show for which usage limits the call waits, or that the first of them is over."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from git_blackbird import trace
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.stops import NotAgreedError, agent_refused_stop, interrupted_stop
@@ -103,6 +104,7 @@ async def limit_over(call: Call, holds: Sequence[Hold]) -> None:
     environment, first = call.workspace.environment, min(hold.until for hold in holds)
     seen = _marks(call.workspace)
     call.show_limits(holds)
+    trace.event("wait for usage limits", *(f"{hold.by.agent} {hold.until}" for hold in holds))
     for _ in range(_LOOKS):
         await asyncio.sleep(WATCH_SECONDS)
         if environment.now() >= first or _marks(call.workspace) != seen:
