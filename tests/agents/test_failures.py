@@ -138,7 +138,7 @@ def test_words_it_has_not_used_before_are_told_by_its_codes(
             [
                 {
                     "status": "rejected",
-                    "resetsAt": 1,
+                    "resetsAt": 2,
                     "rateLimitType": "seven_day",
                     "unifiedWindows": {"five_hour": {"resetsAt": 3}, "seven_day": {"resetsAt": 2}},
                 }

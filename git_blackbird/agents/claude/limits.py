@@ -17,32 +17,24 @@ class LimitWindow(Lenient, alias_generator=to_camel):
 
 
 class LimitInfo(LimitWindow):
-    """The usage limits: the window that decides, all of them, and what is paid for beyond them."""
+    """The usage limits: the window that decides, all of them, and whether what is paid for beyond is used."""
 
-    rate_limit_type: Text
     overage_status: Text
-    overage_resets_at: Amount
     is_using_overage: Flag
     unified_windows: Annotated[dict[str, Valid[LimitWindow]], Fallback({})]
 
     @property
     def is_rejected(self) -> bool:
         """Whether a request was refused; any other status comes with requests that were answered."""
-        return self.status == _REJECTED or self._is_overage_rejected
-
-    @property
-    def _is_overage_rejected(self) -> bool:
-        return self.overage_status == _REJECTED and bool(self.is_using_overage)
+        is_overage_rejected = self.overage_status == _REJECTED and self.is_using_overage
+        return self.status == _REJECTED or bool(is_overage_rejected)
 
     @property
     def over_at(self) -> float | None:
         """When every window that rejected is over, in seconds since 1970; None if that is not said."""
-        windows = self.unified_windows
-        rejecting = [each.resets_at or 0.0 for each in windows.values() if each.status == _REJECTED]
-        if self._is_overage_rejected and self.overage_resets_at:
-            rejecting.append(self.overage_resets_at)
-        decisive = windows[self.rate_limit_type].resets_at if self.rate_limit_type in windows else None
-        return max(rejecting, default=0.0) or decisive or self.resets_at
+        windows = self.unified_windows.values()
+        rejecting = [each.resets_at for each in windows if each.status == _REJECTED and each.resets_at]
+        return max(rejecting, default=self.resets_at)
 
 
 class LimitEvent(Lenient):

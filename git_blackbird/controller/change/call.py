@@ -147,9 +147,10 @@ class Call:
 
     def show_limits(self, holds: Sequence[Hold] = ()) -> None:
         """Show for which usage limits the call waits, or that the first of them is over."""
+        if self._limits == tuple(holds):
+            return
         now = self.workspace.environment.now()
-        is_over = any(hold.until <= now for hold in self._limits)
-        if self._limits != tuple(holds) and (holds or is_over):
+        if holds or any(hold.until <= now for hold in self._limits):
             self._limits = tuple(holds)
             self.ui.notify(LimitsHeld(self._limits, now))
 

@@ -66,12 +66,7 @@ def holds_of(call: Call, state: PlanState) -> Mapping[AgentModel, Hold]:
 def with_stand_ins(call: Call, held: Collection[AgentModel]) -> Workspace:
     """Return the workspace in which tasks of agents at a limit start with the first that is at none."""
     free = next((agent.name for agent in call.stand_ins if model_of(agent) not in held), None)
-    stand_ins = {} if free is None else dict.fromkeys(held, free)
-    return (
-        call.workspace
-        if stand_ins == call.workspace.stand_ins
-        else replace(call.workspace, stand_ins=stand_ins)
-    )
+    return replace(call.workspace, stand_ins={} if free is None else dict.fromkeys(held, free))
 
 
 def in_time(call: Call, holds: Sequence[Hold]) -> Sequence[Hold]:
@@ -117,7 +112,7 @@ def _marks(workspace: Workspace) -> tuple[int, int]:
 
 
 async def await_agent(call: Call, run: Run) -> Stop | None:
-    """Wait until the agent of a run that reached no limit's end may work again; None to go on."""
+    """Wait until the agent that refused a run for its limit may work again; None to go on."""
     by = AgentModel(run.provider, run.own.agent.model)
     while (hold := holds_of(call, call.workspace.plan_state()).get(by)) is not None:
         stop = await await_limit(call, AwaitLimit((hold,)))

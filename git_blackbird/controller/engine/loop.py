@@ -270,7 +270,8 @@ class Loop:
         """Return the next action with its state; it waits where all that is left is at a usage limit."""
         call = self._call
         held = holds_of(call, state)
-        self._workspace = call.workspace = with_stand_ins(call, held.keys())
+        if call.stand_ins:
+            self._workspace = call.workspace = with_stand_ins(call, held.keys())
         scope = replace(scope, busy=scope.busy | call.empty_starts.held)
         if self._is_time_up:
             scope = replace(scope, starts_left=0)

@@ -25,7 +25,6 @@ from git_blackbird.controller.change.work.guard import (
 )
 from git_blackbird.controller.change.work.instructions import recorded_assignment
 from git_blackbird.controller.change.work.manual_commits import record_deferred
-from git_blackbird.controller.config.settings import changed_at
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import HalfWrittenError, processes_at_work
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
@@ -49,7 +48,7 @@ from git_blackbird.model.run.parts import AgentFacts, LocalProcess, Logs
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import ReviewState, RunStatus, RunType, TerminalReason
 from git_blackbird.model.run.summary import Summary
-from git_blackbird.storage.files import sweep_temporaries
+from git_blackbird.storage.files import changed_at, sweep_temporaries
 
 _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 

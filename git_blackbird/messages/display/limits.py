@@ -15,7 +15,7 @@ def limit_words(hold: Hold) -> str:
     name = " ".join(map(clean_line, filter(None, hold.by)))
     at = format_moment(format_timestamp(hold.until))
     if hold.is_guess:
-        return f"{name} is at its usage limit, and nobody says until when: next try at {at}"
+        return f"{name} is at its usage limit and does not say until when: next try (a guess) at {at}"
     return f"{name} is at its usage limit until {at}"
 
 

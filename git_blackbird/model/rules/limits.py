@@ -1,7 +1,7 @@
 """Which agents are at a usage limit, and until when: it follows from the records and the time."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from git_blackbird.model.base.timestamps import Moment, format_timestamp, moment_of
@@ -41,7 +41,7 @@ def limit_reached(now: int, named: float | None) -> UsageLimit:
     return UsageLimit(at=format_timestamp(now), until=end)
 
 
-def held_agents(state: PlanState, reviews: Iterable[Run], now: int) -> Mapping[AgentModel, Hold]:
+def held_agents(state: PlanState, reviews: Sequence[Run], now: int) -> Mapping[AgentModel, Hold]:
     """Return the agents at a limit at this moment; ``reviews`` are those of changes under review.
 
     A limit is over at its time, or once a run that began after it has worked.
@@ -58,7 +58,7 @@ def held_agents(state: PlanState, reviews: Iterable[Run], now: int) -> Mapping[A
     return {hold.by: hold for hold in sorted(holds, key=lambda hold: hold.until) if hold.until > now}
 
 
-def _last_work(state: PlanState, reviews: Iterable[Run]) -> Mapping[AgentModel, int]:
+def _last_work(state: PlanState, reviews: Sequence[Run]) -> Mapping[AgentModel, int]:
     """Return when the last run of each agent began that worked."""
     began: dict[AgentModel, int] = {}
     for run in (*(run for history in state.histories.values() for run in history.recent), *reviews):
@@ -85,6 +85,7 @@ def _named_end(run: Run) -> Moment | None:
 def _hold(run: Run, tries: int) -> Hold:
     """Return the hold by a limit; without a known end it is twice as long after each try in vain."""
     named = _named_end(run)
-    guess = min(_FIRST_GUESS << min(max(tries - 1, 0), 8), _LAST_GUESS)
-    until = _reached(run) + guess if named is None else named.nanoseconds
-    return Hold(_agent_of(run), until, named is None, run)
+    if named is not None:
+        return Hold(_agent_of(run), named.nanoseconds, is_guess=False, run=run)
+    guess = min(_FIRST_GUESS * 2 ** min(tries - 1, 8), _LAST_GUESS)
+    return Hold(_agent_of(run), _reached(run) + guess, is_guess=True, run=run)
