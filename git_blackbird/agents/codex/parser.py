@@ -91,6 +91,7 @@ class CodexParser(EventParser[Event]):
             blocked=_blocked(stderr_tail),
             is_cut=self._lines.too_long > self._skipped_lines,
             worked=self._has_items,
+            last_error=self._last_error or None,
         )
 
     def _take(self, event: Event) -> Iterator[Progress]:

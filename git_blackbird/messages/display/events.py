@@ -143,7 +143,8 @@ def _render_work(run: Run, seconds: float) -> str:
         case RunStatus.PAUSED:
             why = _WHY_PAUSED.get(run.own.terminal_reason, "") if run.own.terminal_reason is not None else ""
             why = f": {clean_line(run.provider)} is at a usage limit" if run.own.limit is not None else why
-            return f"{run.task_id} is paused{why}"
+            words = f": {clean_line(run.error)}" if run.error else ""
+            return f"{run.task_id} is paused{why}{words}"
         case _:
             # The agent's refusal is not a failure of the task.
             word = "failed" if run.superseded_by is None else "could not run"

@@ -89,6 +89,8 @@ class AgentResult:
     ``resets_at`` is when the usage limit that refused it is over, in seconds since 1970, if an event says so.
     ``woken_texts`` are what the agent said later, when its own work in the background had ended. ``worked``:
     a model has said or done something. ``is_budget_spent``: it stopped by itself at the cost it was allowed.
+    ``last_error`` is what the program said last of an error that it has not got over, also while it tries
+    again.
     """
 
     succeeded: bool = False
@@ -108,6 +110,7 @@ class AgentResult:
     worked: bool = False
     woken_texts: tuple[str, ...] = ()
     is_budget_spent: bool = False
+    last_error: str | None = None
 
     @property
     def whole_text(self) -> str:

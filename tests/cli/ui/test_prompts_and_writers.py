@@ -271,6 +271,16 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
             "a is paused: it printed nothing for too long",
         ),
         (
+            RunEnded(
+                RUN.updated(RunFields(status=RunStatus.PAUSED, error="slow down")).with_own(
+                    Own(terminal_reason=TerminalReason.IDLE_LIMIT)
+                ),
+                "T",
+                1,
+            ),
+            "a is paused: it printed nothing for too long: slow down",
+        ),
+        (
             Decided(TaskId("a"), RUN.id, DecisionState.REJECTED, elsewhere=False),
             "Rejected a. Your files were left as they are.",
         ),

@@ -124,7 +124,8 @@ def classify_answer(
     # Stopped by a limit, a reviewer that had answered was only waiting for its own work.
     has_answered = ended.cause in _LIMITS and reading.succeeded
     if ended.cause is not ExitCause.EXITED and not has_answered:
-        cut_off = _CUT_OFF[ended.cause].format(role)
+        words = reading.last_error if ended.cause is ExitCause.IDLE_LIMIT else None
+        cut_off = ": ".join(filter(None, (_CUT_OFF[ended.cause].format(role), words)))
         return RunOutcome(RunStatus.FAILED, LIMIT_REASONS[ended.cause], error=cut_off), None
     if reading.refusal is not None and not reading.refusal.is_of_task:
         return RunOutcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, SUPERSEDED_BY_UNAVAILABLE), None

@@ -77,7 +77,8 @@ def _classify(ended: ProcessResult, *, changed: bool, worked: bool) -> RunOutcom
             RunStatus.FAILED, TerminalReason.NOT_STARTED, SUPERSEDED_BY_UNAVAILABLE, reading.error
         )
     if ended.cause in LIMIT_REASONS and not reading.questions:
-        return RunOutcome(RunStatus.PAUSED, LIMIT_REASONS[ended.cause])
+        words = reading.last_error if ended.cause is ExitCause.IDLE_LIMIT else None
+        return RunOutcome(RunStatus.PAUSED, LIMIT_REASONS[ended.cause], error=words)
     if reading.questions:
         # Also where its session was refused to go on then: its answers are due first.
         return RunOutcome(RunStatus.WAITING_USER)
