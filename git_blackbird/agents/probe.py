@@ -92,7 +92,8 @@ def inspect_program(
     program = obstacle = None
     try:
         program = find_program(name, environ, provider)
-        program = replace(program, help=run_query(program.path, *needs.help_words, environ=environ).stdout)
+        said = run_query(program.path, *needs.help_words, environ=environ)
+        program = replace(program, help=f"{said.stdout}\n{said.stderr}".strip())
         _require_flags(program, needs.flags, provider)
         needs.check(program)
     except AgentUnavailableError as error:
