@@ -21,6 +21,7 @@ class Capabilities:
 
     ``prints_events``: its standard output is an event stream for programs, and its standard error is noise.
     ``schema_command`` is the command that makes it support schemas, where a setting does.
+    ``reads_only_files``: where it is read-only it runs no commands, not even those that show a change.
     """
 
     resume: bool = False
@@ -29,6 +30,7 @@ class Capabilities:
     chooses_session: bool = False
     reports_cost: bool = False
     prints_events: bool = False
+    reads_only_files: bool = False
     schema_command: ShellLine | None = None
 
 

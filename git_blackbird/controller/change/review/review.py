@@ -1,10 +1,12 @@
 """The reviews of a change: spec and code side by side, merged by rule."""
 
 import asyncio
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.change.commit.checked import after_verdicts
 from git_blackbird.controller.change.decide.checkpoint import escalation_reasons, why_not_resumable
 from git_blackbird.controller.change.review.reviewer import (
@@ -92,16 +94,18 @@ class ChangeReviewRequest:
 
 
 def change_review_request(
-    workspace: Workspace, state: PlanState, task: Task, run: Run, *, names_worktree: bool
+    workspace: Workspace, state: PlanState, task: Task, run: Run, reviewers: Sequence[Agent]
 ) -> ChangeReviewRequest | None:
     """Build the request for the reviews of a run's change; None without its snapshots.
 
-    ``names_worktree``: a reviewer works elsewhere and needs the path of the worktree.
+    A reviewer that works elsewhere needs the path of the worktree; one that runs no git, the whole diff.
     """
     pair, summary = change_of(workspace, state, task.id)
     if pair is None:
         return None
-    threshold = workspace.config.reviews.diff_threshold_lines
+    can_ask_git = not any(agent.abilities.reads_only_files for agent in reviewers)
+    names_worktree = not all(agent.abilities.read_only for agent in reviewers)
+    threshold = workspace.config.reviews.diff_threshold_lines if can_ask_git else sys.maxsize
     diff = unfiltered_diff(workspace.repo, pair)
     package = replace(
         build_package(task, summary.diffstat, diff, pair, threshold), check=check_for_reviewers(run.own.check)

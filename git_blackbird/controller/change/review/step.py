@@ -43,10 +43,8 @@ async def review_change(call: Call, action: ReviewChange, state: PlanState) -> S
     for text in opened.notices:
         inform(call.ui, text, task.id)
     contexts = {source: replace(context, workspace=place) for source, context in contexts.items()}
-    names_worktree = not all(context.agent.abilities.read_only for context in contexts.values())
-    request = await run_in_thread(
-        lambda: change_review_request(place, state, task, run, names_worktree=names_worktree)
-    )
+    reviewers = [context.agent for context in contexts.values()]
+    request = await run_in_thread(lambda: change_review_request(place, state, task, run, reviewers))
     if request is None:
         return _save(call, action, None, MergedReview())
     work = run_reviewers(contexts, request, call.force_stop)
