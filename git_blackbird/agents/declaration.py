@@ -1,8 +1,9 @@
 """The properties of an agent that are known before it is loaded, declared in its folder."""
 
 from dataclasses import dataclass
+from typing import Literal
 
-from git_blackbird.model.config.keys import Section
+from git_blackbird.model.config.keys import ModelName, Section, key
 
 
 @dataclass(frozen=True)
@@ -24,3 +25,12 @@ class Declaration:
     session_variables: tuple[str, ...] = ()
     on_workers: str | None = None
     attach: tuple[str, ...] = ()
+
+
+class PermissionConfig(Section):
+    """The keys of an agent whose program is told by name which tools it may use."""
+
+    path: str
+    permissions: Literal["all", "edit"] = key("all", "what it may do", own="user")
+    model: ModelName | None = key(None, "the model for it; its own choice when unset")
+    args: tuple[str, ...] = key((), "more arguments for it", own="user")

@@ -53,9 +53,11 @@ def hold_session(program: Program, folder: Path) -> dict[str, Any]:
         session = first.reading.session
         second = stage.run_agent(agent, assign("Change", session=session, resume=True))
         model.tell(speech.answers({"passed": True}))
-        third = stage.run_agent(
-            agent, assign("Review", schema=SCHEMA, read_only=True, scratch=str(stage.work))
+        schema = SCHEMA if agent.abilities.schema else None
+        review = assign(
+            "Review", schema=schema, read_only=True, scratch=str(stage.work), folder=str(stage.tree)
         )
+        third = stage.run_agent(agent, review)
         written = sorted(path.name for path in stage.tree.glob("*.txt"))
     return {
         "version": agent.probe(os.environ),

@@ -10,6 +10,8 @@ from tests.support import config_with
 ARGV = {
     "claude": "claude --resume ID --permission-mode plan --model m --verbose",
     "codex": "codex resume -s read-only -m m --search ID",
+    "gemini": "gemini --resume ID --model m --debug",
+    "opencode": "opencode --session ID --model m --pure --agent blackbird-ID",
 }
 SETTINGS: dict[str, str | tuple[str, ...]] = {
     "claude__permission_mode": "plan",
@@ -18,6 +20,11 @@ SETTINGS: dict[str, str | tuple[str, ...]] = {
     "codex__sandbox": "read-only",
     "codex__model": "m",
     "codex__args": ("--search",),
+    "gemini__model": "m",
+    "gemini__args": ("--debug",),
+    "opencode__permissions": "edit",
+    "opencode__model": "m",
+    "opencode__args": ("--pure",),
 }
 
 

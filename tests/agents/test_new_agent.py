@@ -14,7 +14,7 @@ import pytest
 import git_blackbird
 from tests.support import commit, set_config, write
 
-NAMES = '["claude", "codex", "command", "demo"]'
+NAMES = '["claude", "codex", "command", "demo", "gemini", "opencode"]'
 PARROT = {
     "__init__.py": "",
     "declaration.py": '''
@@ -172,7 +172,7 @@ def copy(repo: Path, tmp_path: Path) -> Copy:
 
 
 def test_it_is_chosen_configured_and_shown(copy: Copy) -> None:
-    assert "[claude|codex|command|demo|parrot]" in copy.says("execute", "--help")
+    assert "[claude|codex|command|demo|gemini|opencode|parrot]" in copy.says("execute", "--help")
     copy.says("config", "agent", "parrot")
     copy.says("config", "parrot.model", "grey")
     assert copy.run("config", "parrot.voice", "odd") == (

@@ -4,14 +4,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.standin.alone import ENTER, obstacle
-from tests.standin.install import CODEX, Program
+from tests.standin.install import CODEX, PROGRAMS, Program
 from tests.standin.real import DIALECTS, path_of, real, real_by
 from tests.standin.server import serve
 
@@ -43,7 +43,7 @@ def run_session(program: Program, folder: Path, *more: str) -> dict[str, Any]:
     return run_alone(*session, environ=named)
 
 
-@pytest.mark.parametrize("program", real())
+@pytest.mark.parametrize("program", real(*PROGRAMS))
 def test_a_program_reaches_for_nothing_but_the_loopback(program: Program, tmp_path: Path) -> None:
     seen = run_session(program, tmp_path)
     assert (seen["status"], seen["stderr"]) == (0, "")
@@ -95,10 +95,15 @@ def test_what_a_program_is_told_lies_within_the_tests_own_folder(
 ) -> None:
     with serve(DIALECTS[agent]) as model:
         environ = {**os.environ, **model.environ(tmp_path / "config")}
-        told = " ".join([*environ.values(), *(path.read_text() for path in tmp_path.glob("config/*.toml"))])
+        told = " ".join([*environ.values(), *(path.read_text() for path in _settings_in(tmp_path))])
         assert model.url in told
         assert "https://" not in told
-    homes = {name: environ[name] for name in ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME") if name in environ}
+    own = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME")
+    homes = {name: environ[name] for name in ("HOME", *own) if name in environ}
     assert len(homes) == 2
     assert all(Path(home).is_relative_to(tmp_path) for home in homes.values())
     assert environ["HOME"] == str(sealed)
+
+
+def _settings_in(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.suffix in {".toml", ".json"})

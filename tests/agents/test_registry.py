@@ -10,7 +10,9 @@ from tests.support import config_with
 
 
 def test_agents_are_known_by_the_names_of_the_configuration() -> None:
-    assert AGENT_NAMES == tuple(declarations()) == ("claude", "codex", "command", "demo")
+    assert (
+        AGENT_NAMES == tuple(declarations()) == ("claude", "codex", "command", "demo", "gemini", "opencode")
+    )
     assert [load_agent(name, config_with()).name for name in AGENT_NAMES] == list(AGENT_NAMES)
 
 
@@ -19,7 +21,8 @@ def test_a_session_is_named_where_the_agent_lets_us(name: str) -> None:
     agent = load_agent(name, config_with())
     named = agent.new_session("0123456789abcdef0123456789ABCDEF")
     assert named == ("01234567-89ab-4def-8123-456789abcdef" if agent.abilities.chooses_session else None)
-    assert agent.accepts_session("01234567-89ab-4def-8123-456789abcdef")
+    own = {"opencode": "ses_dddef62c1ffeNK7gnVdzSs5Hk4"}
+    assert agent.accepts_session(own.get(name, "01234567-89ab-4def-8123-456789abcdef"))
     assert not agent.accepts_session("")
 
 
@@ -28,7 +31,7 @@ def test_an_unknown_agent_is_refused_with_the_names_there_are() -> None:
         load_agent("gpt", config_with())
     assert (caught.value.message, caught.value.hint) == (
         "there is no agent 'gpt'",
-        "agents: claude, codex, command, demo",
+        "agents: claude, codex, command, demo, gemini, opencode",
     )
 
 

@@ -53,7 +53,7 @@ def test_without_a_schema_nothing_is_said_of_one(name: str, read_only: bool) -> 
     agent = load_agent(name, HONOURS)
     assignment = assign("Work", scratch="/work folder", read_only=read_only)
     launch = agent.launch(assignment, os.environ)
-    assert launch.files == {}
+    assert not any("schema" in name for name in launch.files)
     assert "BLACKBIRD_RESPONSE_SCHEMA" not in launch.environ
     assert "schema" not in " ".join(launch.argv)
 

@@ -48,6 +48,24 @@ Options:
 *) echo "asked to $*" >&2; exit 3 ;;
 esac
 """
+GEMINI = """#!/bin/sh
+case "$*" in
+--version) echo "0.61.0" ;;
+--help) echo "  -m, --model  --output-format  --approval-mode  --skip-trust  --session-id  -r, --resume
+  --admin-policy  --include-directories" ;;
+*) echo "asked to $*" >&2; exit 3 ;;
+esac
+"""
+OPENCODE = """#!/bin/sh
+case "$*" in
+--version) echo "1.18.33" ;;
+"run --help") echo "  --format  -s, --session  --title  --dir  --auto
+  --agent  --print-logs  -m, --model" >&2 ;;
+"auth list") printf '|  1 credentials\\n|  2 environment variables\\n' ;;
+*) echo "asked to $*" >&2; exit 3 ;;
+esac
+"""
+OLD_OPENCODE = OPENCODE.replace("--auto", "").replace("1.18.33", "0.3.0")
 CODEX_LOGGED_OUT = CODEX.replace("Logged in using ChatGPT", "Not logged in").replace(
     ">&2 ;;\n*", ">&2; exit 1 ;;\n*"
 )
@@ -83,10 +101,10 @@ def test_nothing_is_installed(program: Program, folder: Path) -> None:
 
 
 def test_all_are_installed(program: Program, folder: Path, repo: Path) -> None:
-    write_programs(folder, claude=CLAUDE, codex=CODEX)
+    write_programs(folder, claude=CLAUDE, codex=CODEX, gemini=GEMINI, opencode=OPENCODE)
     git(repo, "config", "blackbird.command.run", "./my-agent.sh --fast")
     program.run("agent")
-    for name in ("claude", "codex", "command", "demo"):
+    for name in ("claude", "codex", "command", "demo", "gemini", "opencode"):
         program.run("agent", name)
     program.run("agent", "--json")
     program.remark("changes are reviewed")
@@ -112,6 +130,9 @@ def test_what_is_in_the_way(program: Program, folder: Path) -> None:
         program.run("agent")
         for name in scripts:
             program.run("agent", name)
+    program.remark("opencode is too old")
+    write_programs(folder, opencode=OLD_OPENCODE)
+    program.run("agent", "opencode")
     program.remark("codex is given its sandbox twice")
     write_programs(folder, codex=CODEX)
     program.run("config", "codex.args", "-s read-only")
@@ -145,7 +166,7 @@ def test_a_repository_is_needed_and_no_plan(program: Program, folder: Path, repo
     assert program.run("agent") == 128
 
 
-@pytest.mark.parametrize("real_program", real())
+@pytest.mark.parametrize("real_program", real(*install.PROGRAMS))
 def test_a_real_program_is_asked_and_no_model(
     program: Program, tmp_path: Path, real_program: install.Program
 ) -> None:

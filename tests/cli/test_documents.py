@@ -167,7 +167,8 @@ def test_the_manual_has_its_examples_first() -> None:
 
 
 OF_OTHER_PROGRAMS = {
-    *("--git", "--mirror", "--check", "--version", "--session-id", "--resume", "--end-of-options"),
+    *("--git", "--mirror", "--check", "--version", "--session-id", "--session", "--resume"),
+    "--end-of-options",
     *("--setting-sources", "--allowedTools", "--max-budget-usd", "--full-auto", "--ours", "--theirs"),
     *("--host", "--port"),
 }

@@ -71,11 +71,13 @@ class Anthropic:
     def writes(self, path: Path, text: str) -> ToolCall:
         return ToolCall("Write", {"file_path": str(path), "content": text})
 
+    def reads(self, path: Path) -> ToolCall:
+        return ToolCall("Read", {"file_path": str(path)})
+
     def edits(self, path: Path, old: str, new: str) -> tuple[Reply, ...]:
         # It edits nothing that it has not read since it was started.
-        read = ToolCall("Read", {"file_path": str(path)})
         edit = ToolCall("Edit", {"file_path": str(path), "old_string": old, "new_string": new})
-        return Reply(tools=(read,)), Reply(tools=(edit,))
+        return Reply(tools=(self.reads(path),)), Reply(tools=(edit,))
 
     def shell(self, command: str) -> ToolCall:
         return ToolCall("Bash", {"command": command, "description": "x"})

@@ -48,10 +48,14 @@ EARLIER_CLAUDE = Program("claude", "@anthropic-ai/claude-code", "2.1.329", "BLAC
 OLD_CLAUDE = Program("claude", "@anthropic-ai/claude-code", "2.1.197", "BLACKBIRD_TEST_OLD_CLAUDE")
 CODEX = Program("codex", "@openai/codex", "0.169.0", "BLACKBIRD_TEST_CODEX")
 OLD_CODEX = Program("codex", "@openai/codex", "0.167.2", "BLACKBIRD_TEST_OLD_CODEX")
+OPENCODE = Program("opencode", "opencode-ai", "1.18.33", "BLACKBIRD_TEST_OPENCODE")
+GEMINI = Program("gemini", "@google/gemini-cli", "0.61.0", "BLACKBIRD_TEST_GEMINI")
 EVERY_CLAUDE = (CLAUDE, EARLIER_CLAUDE, OLD_CLAUDE)
 EVERY_CODEX = (CODEX, OLD_CODEX)
-PROGRAMS = (*EVERY_CLAUDE, *EVERY_CODEX)
-NEWEST = (CLAUDE, CODEX)
+# Those that can be held to a schema, and so do everything that agents do here.
+FULL_PROGRAMS = (*EVERY_CLAUDE, *EVERY_CODEX)
+PROGRAMS = (*FULL_PROGRAMS, OPENCODE, GEMINI)
+NEWEST = (CLAUDE, CODEX, OPENCODE, GEMINI)
 # Read before the tests are sealed.
 EVERY_VERSION = bool(os.environ.get("BLACKBIRD_EVERY_VERSION"))
 

@@ -1,6 +1,7 @@
 """The OpenAI Responses API, and ``codex``, which speaks it."""
 
 import json
+import shlex
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -72,6 +73,9 @@ class OpenAi:
     def writes(self, path: Path, text: str) -> ToolCall:
         added = "".join(f"+{line}\n" for line in text.splitlines())
         return _patch(f"*** Add File: {path}\n{added}")
+
+    def reads(self, path: Path) -> ToolCall:
+        return self.shell(f"cat {shlex.quote(str(path))}")
 
     def edits(self, path: Path, old: str, new: str) -> tuple[Reply, ...]:
         return (Reply(tools=(_patch(f"*** Update File: {path}\n@@\n-{old}\n+{new}\n"),)),)

@@ -12,12 +12,16 @@ from git_blackbird.agents.protocol import Agent
 from git_blackbird.agents.registry import load_agent
 from tests.standin.alone import obstacle
 from tests.standin.anthropic import Anthropic
-from tests.standin.install import EVERY_VERSION, NEWEST, PROGRAMS, Program, find_binary, find_program
+from tests.standin.gemini import Gemini
+from tests.standin.install import EVERY_VERSION, FULL_PROGRAMS, NEWEST, Program, find_binary, find_program
 from tests.standin.openai import OpenAi
+from tests.standin.opencode import Opencode
 from tests.standin.server import Dialect, StandIn, serve
 from tests.support import config_with
 
-DIALECTS: dict[str, Dialect] = {dialect.agent: dialect for dialect in (Anthropic(), OpenAi())}
+DIALECTS: dict[str, Dialect] = {
+    dialect.agent: dialect for dialect in (Anthropic(), OpenAi(), Opencode(), Gemini())
+}
 
 
 # Codex's own sandbox, where it can be made; the tests that are about it are skipped elsewhere, aloud.
@@ -27,11 +31,12 @@ SANDBOXES = [pytest.param("workspace-write", marks=needs_sandbox), "danger-full-
 
 
 def real(*programs: Program) -> list[object]:
-    """Return the parameters of a test that runs with each of these programs; without any, with all.
+    """Return the parameters of a test that runs with each of these programs.
 
+    Without any, with all that can be held to a schema.
     Earlier versions take part when BLACKBIRD_EVERY_VERSION asks for them.
     """
-    wanted = [one for one in programs or PROGRAMS if EVERY_VERSION or one in NEWEST]
+    wanted = [one for one in programs or FULL_PROGRAMS if EVERY_VERSION or one in NEWEST]
     return [
         pytest.param(
             program,
@@ -50,7 +55,7 @@ def real_by(program: Program) -> list[object]:
 
     It runs with this one; with all others too when BLACKBIRD_EVERY_VERSION asks for them.
     """
-    return real(*(PROGRAMS if EVERY_VERSION else (program,)))
+    return real(*(FULL_PROGRAMS if EVERY_VERSION else (program,)))
 
 
 def path_of(program: Program) -> str:

@@ -54,7 +54,7 @@ class Dialect(Protocol):
     subscription: Mapping[str, str]
 
     def events(self, reply: Reply, model: str) -> Iterator[JsonObject]:
-        """Return the stream of a reply, each event with its ``type``."""
+        """Return the stream of a reply, each event with its ``type`` where the dialect has types."""
         ...
 
     def error_body(self, reply: Reply) -> JsonObject:
@@ -74,6 +74,10 @@ class Dialect(Protocol):
 
     def writes(self, path: Path, text: str) -> ToolCall:
         """Create a file."""
+        ...
+
+    def reads(self, path: Path) -> ToolCall:
+        """Read a file."""
         ...
 
     def edits(self, path: Path, old: str, new: str) -> tuple[Reply, ...]:
@@ -236,7 +240,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         for event in self.book.dialect.events(reply, model):
-            self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+            name = f"event: {event['type']}\n" if "type" in event else ""
+            self.wfile.write(f"{name}data: {json.dumps(event)}\n\n".encode())
             if reply.dropped:
                 break
         self.close_connection = True

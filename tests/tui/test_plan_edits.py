@@ -165,7 +165,7 @@ def test_the_form_has_dependencies_agent_and_model(planned: Path) -> None:
         for name, text in (("deps", "oth, la"), ("agent", "codecs"), ("model", "gpt-5.9")):
             app.screen.query_one(f"#{name}", Input).value = text
         await pilot.press("ctrl+s")
-        await see(app, pilot, "'codecs' is none of claude, codex, command, demo")
+        await see(app, pilot, "'codecs' is none of claude, codex, command, demo, gemini, opencode")
         app.screen.query_one("#agent", Input).value = "codex"
         await pilot.press("ctrl+s")
         await closed(app, pilot)

@@ -136,6 +136,15 @@ REVIEWER_SYSTEM = (
     "no questions: decide by what you see.\n\n" + DATA_RULE
 )
 
+
+def located(prompt: str, top: str) -> str:
+    """Return a reviewer's prompt for a program that is not started in the worktree ``top``."""
+    return (
+        f"The git repository is {top}. It is not your working directory, whatever is said of that below: "
+        f"name its files by their full paths.\n\n{prompt}"
+    )
+
+
 _ROLES: Mapping[Source, str] = {
     Source.SPEC: (
         "You are the spec reviewer. Judge whether the change does what the task and its acceptance criteria "

@@ -7,7 +7,16 @@ pydantic's parser: no Python runs for them, and unknown fields are not built.
 import re
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, TypeAdapter
+from pydantic import (
+    AliasChoices,
+    AliasPath,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    TypeAdapter,
+)
 from pydantic_core import CoreSchema, core_schema
 
 # More than any counter of a real program; anything larger is invalid.
@@ -62,6 +71,12 @@ def _message_of(error: Any) -> Any:
 
 ErrorText = Annotated[str, BeforeValidator(_message_of), Fallback("")]
 """The message of an error, which is that text alone or an object that has it."""
+
+
+def at(*paths: str) -> Any:
+    """Read a field from inside of the object: from the first of these dotted paths that there is."""
+    return Field(validation_alias=AliasChoices(*(AliasPath(*path.split(".")) for path in paths)))
+
 
 STRICT = ConfigDict(strict=True, frozen=True)
 _COUNTERS: TypeAdapter[dict[str, float]] = TypeAdapter(dict[str, Valid[_Finite]], config=STRICT)

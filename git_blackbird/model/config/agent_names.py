@@ -6,6 +6,6 @@ without one of them being loaded.
 
 from typing import Literal, get_args
 
-AgentName = Literal["claude", "codex", "command", "demo"]
+AgentName = Literal["claude", "codex", "command", "demo", "gemini", "opencode"]
 AGENT_NAMES: tuple[str, ...] = get_args(AgentName)
 DEFAULT_AGENT: AgentName = "claude"

@@ -39,4 +39,5 @@ def test_they_are_named_where_tasks_are_worked_on_one_after_the_other(trial: Tri
 def test_validate_names_an_agent_that_is_not_known(repo: Path) -> None:
     put_plan(repo, replace(leaf("a"), agent="clod"))
     said = Trial(repo).expect(0, "validate")
-    assert said == "warning: a: there is no agent clod\nhint: agents: claude, codex, command, demo\nOK\n"
+    names = "claude, codex, command, demo, gemini, opencode"
+    assert said == f"warning: a: there is no agent clod\nhint: agents: {names}\nOK\n"

@@ -133,7 +133,10 @@ def test_names_are_ids_titles_or_beginnings_and_ids_are_made_of_titles(planned: 
         ("## x\nid: ../x\n", "line 2: the id '../x' starts with '.'"),
         ("## x\nafter: zz\n", "line 2: 'zz' is no task of the page or the plan"),
         ("## One\n## On top\n## y\nafter: on\n", "line 4: 'on' begins several ids: one, on-top"),
-        ("## x\nagent: clod\n", "line 2: agent: 'clod' is none of claude, codex, command, demo"),
+        (
+            "## x\nagent: clod\n",
+            "line 2: agent: 'clod' is none of claude, codex, command, demo, gemini, opencode",
+        ),
         ("## x\nmodel: -x\n", "line 2: model: '-x' is no name of a model"),
         ("## x\nstatus: doing\n", "line 2: status: 'doing' is none"),
         ('## x\n- [ ] "  "\n', "line 1: a criterion is empty"),

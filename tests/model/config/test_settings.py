@@ -210,7 +210,9 @@ def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
         *("check.command", "check.slots"),
         *("claude.args", "claude.path", "claude.permissionMode", "cluster.address", "cluster.remote"),
         *("codex.args", "codex.path", "codex.sandbox", "command.run", "command.schema"),
-        *("execution.agents", "execution.onLimit", "notify.command", "tui.keymap"),
+        *("execution.agents", "execution.onLimit"),
+        *("gemini.args", "gemini.path", "gemini.permissions"),
+        *("notify.command", "opencode.args", "opencode.path", "opencode.permissions", "tui.keymap"),
         *("worktree.copy", "worktree.dir", "worktree.setup"),
     ] == UNSAFE
 
@@ -238,7 +240,7 @@ def test_the_command_that_trusts_a_value_keeps_it_as_it_is() -> None:
 def test_an_unknown_choice_is_named_with_the_choices() -> None:
     problem = the_problem(settings_with("agent", "gpt"))
     assert problem.what == "unknown value 'gpt'"
-    assert problem.hint == "use one of: claude, codex, command, demo"
+    assert problem.hint == "use one of: claude, codex, command, demo, gemini, opencode"
     assert str(problem) == "somewhere: agent: unknown value 'gpt'"
 
 

@@ -89,9 +89,10 @@ def test_every_key_is_listed_with_its_layers_and_what_becomes_of_them(
             "overruled  command  .blackbird/config.json",
             "overruled  claude   git config (global)",
             "overruled  codex    ~/.blackbird/config.json",
-            "default    claude",
         ):
             assert line in shown
+        await pilot.press("pagedown")
+        await see(app, pilot, "default    claude")
         await go_to(app, pilot, "claude.path")
         await see(
             app,

@@ -1,0 +1,102 @@
+"""Parse the streams of programs that give one answer a run, and whose log has what the stream leaves out."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from pydantic import TypeAdapter
+
+from git_blackbird.agents.event_parser import EventParser, bounded, relative_to_top, top_folders
+from git_blackbird.agents.failures import FailureMatch, ProviderHelp, exit_text
+from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.messages.incoming.questions import parse_questions
+from git_blackbird.model.base.lenient import Lenient
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.run.agent_io import AgentResult, Progress, ProgressKind
+from git_blackbird.model.run.parts import Usage
+
+E = TypeVar("E", bound=Lenient)
+
+
+class AnswerParser(EventParser[E]):
+    """Collect session, answer, error and usage; a subclass fills them in as it takes the events.
+
+    ``tools`` are the program's names for tools that read, edit and run.
+    """
+
+    tools: Mapping[str, ProgressKind]
+
+    def __init__(
+        self, events: TypeAdapter[E | tuple[E, ...]], request: RunRequest, provider: ProviderHelp
+    ) -> None:
+        super().__init__(events, request, provider)
+        self._requested = request.session if request.resume else None
+        self._tops = top_folders(request.folder)
+        self._session = self._text = self._failure = ""
+        # Whether the last thing that happened was the end of an answer.
+        self._completed = self._worked = False
+        self._denied: list[str] = []
+        self._skipped_lines = 0
+        self._usage: Usage | None = None
+        self._cost: float | None = None
+
+    @property
+    def remaining_work(self) -> Sequence[str] | None:
+        """Nothing, once it has answered."""
+        return () if self._completed else None
+
+    @abstractmethod
+    def _words(self, stderr_tail: str) -> str:
+        """Return the program's last words of an error in its log; "" if there are none."""
+
+    def _says(self, text: str) -> Iterator[Progress]:
+        if text.strip():
+            self._worked, self._skipped_lines = True, self._lines.too_long
+            yield Progress(ProgressKind.SAYS, bounded(text))
+
+    def _uses(self, tool: str, path: str, subject: str) -> Progress:
+        self._worked = True
+        line = clean_line(relative_to_top(path, self._tops) if path else subject)
+        kind = self.tools.get(tool) if line else None
+        return Progress(kind or ProgressKind.TOOL, line if kind else clean_line(f"{tool} {line}"))
+
+    def _notes(self, text: str) -> Progress:
+        return Progress(ProgressKind.NOTE, clean_line(text) or "an error without words")
+
+    def _fails(self, text: str, code: str = "") -> Progress:
+        self._failure = f"{clean_line(text, 1000) or 'no reason was given'}{code}"
+        return self._notes(self._failure)
+
+    def _spends(self) -> Progress:
+        return Progress(ProgressKind.SPENDS, "", usage=self._usage, cost_usd=self._cost)
+
+    def _last_error(self, stderr_tail: str) -> str:
+        """Return the last words of an error that it has not got over; "" if there are none."""
+        return "" if self._completed else self._failure or clean_line(self._words(stderr_tail), 1000)
+
+    def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
+        denied = ", ".join(sorted(set(self._denied)))
+        return AgentResult(
+            session=self._session or None,
+            final_text=self._text,
+            questions=parse_questions(self._text) if self._completed else (),
+            usage=self._usage,
+            cost_usd=self._cost,
+            blocked=f"its permissions denied it: {denied}" if denied else None,
+            is_cut=self._lines.too_long > self._skipped_lines,
+            worked=self._worked,
+            last_error=self._last_error(stderr_tail) or None,
+        )
+
+    def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
+        if self._failure:
+            return self._failure
+        if not self._completed or exit_code != 0:
+            when = "after its answer" if self._completed else "before its answer"
+            return ": ".join(filter(None, (f"{exit_text(exit_code)} {when}", self._last_error(stderr_tail))))
+        if self._requested is not None and self._session != self._requested:
+            return f"worked in the session {self._session}, not in {self._requested} as asked"
+        return None
+
+    def _refusal(self, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
+        return self._find_refusal(self._last_error(stderr_tail), exit_code, stderr_tail)

@@ -1,0 +1,103 @@
+"""The ``gemini`` agent: Gemini CLI, headless, with its event stream."""
+
+from collections.abc import Mapping, Sequence
+
+from git_blackbird.agents.gemini.parser import GEMINI_HELP, GeminiParser
+from git_blackbird.agents.permissions import PermittedAgent
+from git_blackbird.agents.probe import Requirements
+from git_blackbird.agents.protocol import (
+    Capabilities,
+    LaunchSpec,
+    RunRequest,
+    build_session_uuid,
+    is_uuid,
+)
+
+_KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA")
+_POLICY = "policy.toml"
+_READS = ("read_file", "read_many_files", "list_directory", "glob", "grep_search")
+_EDITS = (*_READS, "write_file", "replace", "write_todos", "update_topic")
+
+
+class GeminiAgent(PermittedAgent):
+    """Start and resume Gemini CLI, with the prompt on standard input."""
+
+    name = "gemini"
+    abilities = Capabilities(
+        resume=True, read_only=True, reads_only_files=True, chooses_session=True, prints_events=True
+    )
+    provider = GEMINI_HELP
+    needs = Requirements(
+        ("--help",),
+        (
+            *("--output-format", "--approval-mode", "--skip-trust", "--session-id", "--resume"),
+            *("--admin-policy", "--model"),
+        ),
+        ("--include-directories",),
+        lambda _, environ: _login(environ),
+    )
+    # It leaves a file in its folder of settings whenever it starts outside of a project.
+    query_environ: Mapping[str, str] = {"GEMINI_CLI_HOME": "/dev/null"}
+    reviews = (
+        "read the files of the worktree, run nothing and write nothing; gemini.args and the repository's"
+        " settings are ignored, not its GEMINI.md"
+    )
+    remarks = (
+        "it follows the GEMINI.md of the repository that it works in, and its settings where you trust it",
+        "it reports tokens, and no cost",
+        "git in its commands runs no hooks and does not see your own configuration",
+    )
+
+    def new_session(self, random_hex: str) -> str:
+        """Return a session name, as the UUID that the program requires."""
+        return build_session_uuid(random_hex)
+
+    def accepts_session(self, session: str) -> bool:
+        """Accept only UUIDs: a number would be another session."""
+        return is_uuid(session)
+
+    def launch(self, request: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
+        """Return the launch with all options: a resume remembers only the session."""
+        settings = self._settings
+        if request.read_only:
+            beside, prompt = self._review(request)
+            argv = (*beside, *self._terms(request, _READS), "--include-directories", request.folder)
+            return LaunchSpec(argv, prompt, files=_policy(_READS))
+        tools = _EDITS if settings.permissions == "edit" else ()
+        session = ("--resume" if request.resume else "--session-id", request.session or "")
+        argv = (*self._terms(request, tools), *session, *settings.args)
+        return LaunchSpec(argv, request.prompt.encode(errors="replace"), files=_policy(tools))
+
+    def _terms(self, request: RunRequest, tools: Sequence[str]) -> tuple[str, ...]:
+        """Return the program with the options that it always gets, and those for ``tools`` alone."""
+        # The model may leave every approval mode by itself: only a policy of this rank holds.
+        policy = ("auto_edit", "--admin-policy", f"{request.scratch}/{_POLICY}") if tools else ("yolo",)
+        return (
+            *(self._settings.path, "--output-format", "stream-json", "--skip-trust"),
+            *("--approval-mode", *policy, *self._model_args),
+        )
+
+    def launch_by_hand(self, session: str) -> LaunchSpec:
+        """Return the launch of its own interface, which asks a person for what it needs."""
+        argv = (self._settings.path, "--resume", session, *self._model_args, *self._settings.args)
+        return LaunchSpec(argv, b"")
+
+    def parser(self, request: RunRequest) -> GeminiParser:
+        """Read its event stream."""
+        return GeminiParser(request, () if request.read_only else self._settings.args)
+
+
+def _policy(tools: Sequence[str]) -> dict[str, bytes]:
+    """Return the file with the policy that allows these tools alone; none for all tools."""
+    names = ", ".join(f'"{tool}"' for tool in tools)
+    policy = (
+        '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 900\n\n'
+        f'[[rule]]\ntoolName = [{names}]\ndecision = "allow"\npriority = 999\n'
+    )
+    return {_POLICY: policy.encode()} if tools else {}
+
+
+def _login(environ: Mapping[str, str]) -> str:
+    """Return which keys are set: the program says of itself only that it has no login, when it starts."""
+    keys = [f"{name} is set" for name in _KEYS if environ.get(name)]
+    return "; ".join(keys) or "unknown until it is started"

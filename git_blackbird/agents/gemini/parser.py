@@ -1,0 +1,123 @@
+"""Gemini CLI's stream, parsed to progress and an outcome."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated
+
+from pydantic import TypeAdapter
+
+from git_blackbird.agents.answer_parser import AnswerParser
+from git_blackbird.agents.event_parser import Line
+from git_blackbird.agents.failures import FailureMatch, ProviderHelp, failure_hint
+from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.model.base.lenient import Count, Lenient, Text, at
+from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind
+from git_blackbird.model.run.parts import Usage
+
+GEMINI_HELP = ProviderHelp(
+    name="gemini",
+    package="@google/gemini-cli",
+    update="npm install -g @google/gemini-cli@latest",
+    login="start `gemini` once and log in, or set a valid GEMINI_API_KEY",
+    phrases={
+        AgentFailure.SESSION_UNKNOWN: ("error resuming session",),
+        AgentFailure.UNKNOWN_MODEL: (r"models/\S+ is not found",),
+        AgentFailure.USAGE_LIMIT: ("exhausted", "failed with status 429"),
+        AgentFailure.NOT_LOGGED_IN: ("api key not valid",),
+        AgentFailure.OUTAGE: (r"failed with status 5\d\d",),
+    },
+)
+_NO_LOGIN_STATUS = 41
+_NOISE = re.compile(
+    r"\s+at |\s*(?:[})]|\w+: )|YOLO mode|.*256-color|Ripgrep is not|\[STARTUP\]|Error executing tool|\(node:"
+)
+_ATTEMPT = re.compile(r"^Attempt \d+ (failed with status \d+).*", re.MULTILINE)
+# The words of a provider, in its JSON or in the program's own brackets.
+_SAID = re.compile(r'"message":"((?:[^"\\]|\\.)*)"|^\[API Error: ([^{]*?)\]')
+
+
+class Event(Lenient):
+    """An event; the fields belong to several types of events."""
+
+    type: Text
+    session: Annotated[Text, at("session_id")]
+    role: Text
+    content: Text
+    message: Text
+    tool: Annotated[Text, at("tool_name")]
+    path: Annotated[Text, at("parameters.file_path", "parameters.dir_path")]
+    subject: Annotated[
+        Text, at(*(f"parameters.{name}" for name in ("command", "pattern", "query", "prompt")))
+    ]
+    status: Text
+    error: Annotated[Text, at("error.message", "output")]
+    input: Annotated[Count, at("stats.input_tokens")]
+    output: Annotated[Count, at("stats.output_tokens")]
+    total: Annotated[Count, at("stats.total_tokens")]
+    cached: Annotated[Count, at("stats.cached")]
+
+
+EVENTS: TypeAdapter[Event | tuple[Event, ...]] = TypeAdapter(Line[Event])
+
+
+class GeminiParser(AnswerParser[Event]):
+    """Put the model's messages together from their pieces, and read the result."""
+
+    tools: Mapping[str, ProgressKind] = {
+        **dict.fromkeys(("read_file", "list_directory", "glob", "grep_search"), ProgressKind.READS),
+        **dict.fromkeys(("web_fetch", "google_web_search"), ProgressKind.READS),
+        **dict.fromkeys(("write_file", "replace"), ProgressKind.EDITS),
+        "run_shell_command": ProgressKind.RUNS,
+    }
+
+    def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
+        super().__init__(EVENTS, request, replace(GEMINI_HELP, args=args))
+        self._is_open = False
+
+    def _take(self, event: Event) -> Iterator[Progress]:
+        self._session = event.session or self._session
+        if event.type in {"tool_use", "result"} and self._is_open:
+            self._is_open = False
+            yield from self._says(self._text)
+        match event.type:
+            case "message" if event.role == "assistant":
+                self._text = f"{self._text}{event.content}" if self._is_open else event.content
+                self._is_open = True
+            case "tool_use":
+                yield self._uses(event.tool, event.path, event.subject)
+            case "tool_result" if event.status == "error":
+                yield self._notes(event.error)
+            case "error":
+                yield self._notes(event.message)
+            case "result":
+                yield self._end(event)
+            case _:
+                pass
+
+    def _end(self, event: Event) -> Progress:
+        self._completed = event.status == "success"
+        if not self._completed:
+            self._fails(_said(event.error) or event.error)
+        # The model's thoughts, which are in the total alone, are paid for as well.
+        output = max(event.output, event.total - event.input)
+        self._usage = Usage(input_tokens=event.input, output_tokens=output, cached_tokens=event.cached)
+        return self._spends()
+
+    def _refusal(self, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
+        if exit_code == _NO_LOGIN_STATUS and not self._session:
+            return failure_hint(AgentFailure.NOT_LOGGED_IN, "", self._provider)
+        return super()._refusal(exit_code, stderr_tail)
+
+    def _words(self, stderr_tail: str) -> str:
+        for attempt in reversed([*_ATTEMPT.finditer(stderr_tail)]):
+            return " ".join(filter(None, (_said(attempt[0]), f"({attempt[1]})")))
+        # Advice follows the words.
+        lines = (line for line in stderr_tail.splitlines() if not _NOISE.match(line))
+        return next(filter(str.strip, lines), "")
+
+
+def _said(text: str) -> str:
+    """Return a provider's own words, without the JSON and the advice around them; "" if there are none."""
+    said = _SAID.search(text)
+    return (said[1] or said[2]) if said else ""

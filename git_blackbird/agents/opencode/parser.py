@@ -1,0 +1,118 @@
+"""Opencode's stream, parsed to progress and an outcome."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated
+
+from pydantic import TypeAdapter
+
+from git_blackbird.agents.answer_parser import AnswerParser
+from git_blackbird.agents.event_parser import Line
+from git_blackbird.agents.failures import ProviderHelp, error_line
+from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.model.base.lenient import Amount, Count, Lenient, Text, at
+from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind
+from git_blackbird.model.run.parts import Usage
+
+OPENCODE_HELP = ProviderHelp(
+    name="opencode",
+    package="opencode-ai",
+    update="npm install -g opencode-ai@latest",
+    login="log in with `opencode auth login`",
+    phrases={
+        AgentFailure.SESSION_UNKNOWN: ("session not found",),
+        AgentFailure.UNKNOWN_MODEL: ("model not found:",),
+        AgentFailure.USAGE_LIMIT: (r"\(HTTP 429\)", "usage exceeded"),
+        AgentFailure.NOT_LOGGED_IN: (r"\(HTTP 40[13]\)",),
+        AgentFailure.OUTAGE: (r"\(HTTP 5\d\d\)", "cannot connect to api"),
+    },
+)
+# In a line of its log: the error of a step, or of a request that is tried again.
+_LOGGED = re.compile(r' error(?:\.error)?="(?:\w+: )?((?:[^"\\]|\\.)*)"')
+# The whole of some errors in the stream: the log has their words.
+_SEE_LOG = "check server logs"
+_DENIED = ("The user rejected permission", "The user has specified a rule which prevents you")
+
+
+class Event(Lenient):
+    """An event; the fields belong to several types of events."""
+
+    type: Text
+    session: Annotated[Text, at("sessionID")]
+    text: Annotated[Text, at("part.text")]
+    tool: Annotated[Text, at("part.tool")]
+    path: Annotated[Text, at("part.state.input.filePath", "part.state.input.path")]
+    subject: Annotated[
+        Text, at(*(f"part.state.input.{name}" for name in ("command", "pattern", "url", "description")))
+    ]
+    tool_error: Annotated[Text, at("part.state.error")]
+    reason: Annotated[Text, at("part.reason")]
+    cost: Annotated[Amount, at("part.cost")]
+    # Without those of the provider's cache.
+    input: Annotated[Count, at("part.tokens.input")]
+    output: Annotated[Count, at("part.tokens.output")]
+    thoughts: Annotated[Count, at("part.tokens.reasoning")]
+    cached: Annotated[Count, at("part.tokens.cache.read")]
+    newly_cached: Annotated[Count, at("part.tokens.cache.write")]
+    error: Annotated[Text, at("error.data.message", "error.name")]
+    status: Annotated[Count, at("error.data.statusCode")]
+
+
+EVENTS: TypeAdapter[Event | tuple[Event, ...]] = TypeAdapter(Line[Event])
+
+
+class OpencodeParser(AnswerParser[Event]):
+    """Sum up the steps; the last one ends the run, for there is no event for that."""
+
+    tools: Mapping[str, ProgressKind] = {
+        **dict.fromkeys(("read", "grep", "glob", "list", "webfetch"), ProgressKind.READS),
+        **dict.fromkeys(("edit", "write", "patch"), ProgressKind.EDITS),
+        "bash": ProgressKind.RUNS,
+    }
+
+    def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
+        super().__init__(EVENTS, request, replace(OPENCODE_HELP, args=args))
+
+    def _take(self, event: Event) -> Iterator[Progress]:
+        self._session = event.session or self._session
+        if event.type in {"step_start", "text", "tool_use", "step_finish", "error"}:
+            self._failure, self._completed = "", False
+        match event.type:
+            case "step_start":
+                self._text = ""
+            case "text":
+                self._text = "\n\n".join(filter(None, (self._text, event.text)))
+                yield from self._says(event.text)
+            case "tool_use":
+                yield self._uses(event.tool, event.path, event.subject)
+                if event.tool_error:
+                    self._denied += [event.tool] if event.tool_error.startswith(_DENIED) else []
+                    yield self._notes(f"{event.tool_error}: {event.tool}")
+            case "step_finish":
+                yield self._finish_step(event)
+            case "error":
+                yield self._fails(event.error, f" (HTTP {event.status})" if event.status else "")
+            case _:
+                pass
+
+    def _finish_step(self, event: Event) -> Progress:
+        self._completed = event.reason == "stop"
+        if not self._completed and event.reason != "tool-calls":
+            self._fails(f"it ended without an answer: {event.reason or 'no reason was given'}")
+        before = self._usage or Usage()
+        self._usage = Usage(
+            input_tokens=before.input_tokens + event.input + event.cached + event.newly_cached,
+            output_tokens=before.output_tokens + event.output + event.thoughts,
+            cached_tokens=before.cached_tokens + event.cached,
+        )
+        self._cost = (self._cost or 0.0) + (event.cost or 0.0)
+        return self._spends()
+
+    def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
+        if _SEE_LOG in self._failure.lower():
+            self._failure = self._words(stderr_tail) or self._failure
+        return super()._error(exit_code, stderr_tail)
+
+    def _words(self, stderr_tail: str) -> str:
+        return next(reversed(_LOGGED.findall(stderr_tail)), "") or error_line(stderr_tail)
