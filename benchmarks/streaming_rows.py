@@ -27,6 +27,7 @@ from git_blackbird.agents.protocol import LaunchSpec, RunRequest
 from git_blackbird.cli.ui.agent_printer import AgentPrinter
 from git_blackbird.cli.ui.display import LiveDisplay
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.redaction import Redactor, secret_values
 from git_blackbird.model.views.events import RunOutput
 
 _BYTES = 100_000_000
@@ -126,7 +127,7 @@ def _printing(source: Path) -> tuple[str, ...]:
 
 def _follow(folder: Path, source: Path, display: LiveDisplay) -> None:
     """Run the program as an agent is run: the log whole, its output read, cleaned and shown."""
-    logs = LogFiles(folder / "stdout", folder / "stderr", 2 * _BYTES)
+    logs = LogFiles(folder / "stdout", folder / "stderr", 2 * _BYTES, Redactor(secret_values(os.environ)))
     environ = child_environ(os.environ, task_id=_TASK_ID, run_id=_RUN_ID, tmp_dir=folder / "tmp", extra={})
     printer = AgentPrinter(display, colored=True)
 

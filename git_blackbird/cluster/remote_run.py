@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from git_blackbird.agents.environment import child_environ
 from git_blackbird.agents.process.launch import ChildRequest, ExitCause, ProcessResult, spawn_gated
-from git_blackbird.agents.process.logs import LogFiles, cut_saved, read_saved
+from git_blackbird.agents.process.logs import LogFiles, cut_saved, mask_saved, read_saved
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.cluster.fence import FencedError, claim
@@ -30,6 +30,7 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.controller.launch.logs import log_files
 from git_blackbird.controller.launch.scratch import scratch_dir
 from git_blackbird.controller.place.slots import Slots
 from git_blackbird.controller.place.snapshots import snapshot
@@ -272,7 +273,7 @@ def _folder(workspace: Workspace, order: RunOrder) -> Path:
 def _logs(workspace: Workspace, order: RunOrder) -> LogFiles:
     task_id, run_id = TaskId(order.request.task_id), RunId(order.request.run_id)
     stdout, stderr = (workspace.paths.stream(task_id, run_id, name) for name in ("stdout", "stderr"))
-    return LogFiles(stdout, stderr, order.log_bytes)
+    return replace(log_files(workspace, stdout, stderr), max_bytes=order.log_bytes)
 
 
 def _prepare(workspace: Workspace, order: RunOrder) -> Repository:
@@ -329,8 +330,6 @@ async def _run_agent(place: RunPlace, workspace: Workspace, state: RunState) -> 
             raise RequestError("it was stopped before its agent started")
         with scratch_dir(paths, RunId(f"{request.run_id}-there")) as scratch:
             result = await _agent(place, workspace, state, slot.variables, scratch, logs)
-    for log in (logs.stdout, logs.stderr):
-        cut_saved(log, order.log_bytes)
     return RunEnd(place.worker, result)
 
 
@@ -386,6 +385,9 @@ def _end_commit(workspace: Workspace, order: RunOrder, end: RunEnd) -> str:
         made = () if at is None else (at,)
     entries = {FILES: TreeEntry(DIRECTORY, files), END: _blob(trees, write_end(end))}
     logs, setup = _logs(workspace, order), workspace.paths.setup_log(TaskId(order.request.task_id))
+    for log in (logs.stdout, logs.stderr):
+        cut_saved(log, order.log_bytes)
+        mask_saved(log, logs.redactor)
     for name, log in ((STDOUT, logs.stdout), (STDERR, logs.stderr), (SETUP, setup)):
         if log.exists() and (log != setup or not end.is_set_up):
             entries[name] = _blob(trees, log.read_bytes())

@@ -18,6 +18,7 @@ from git_blackbird.agents.protocol import (
     OutputParser,
     RunRequest,
 )
+from git_blackbird.model.base.redaction import Redactor
 from git_blackbird.model.run.agent_io import AgentResult, Progress
 
 # Processes are found by this id: tests that run side by side must not stop each other's.
@@ -58,6 +59,7 @@ class Stage:
     limits: Limits = PATIENT
     max_bytes: int = 10 * MEGABYTE
     run_id: str = RUN_ID
+    redactor: Redactor | None = None
     progress: list[Progress] = field(default_factory=list)
     output: list[bytes] = field(default_factory=list)
     skipped: int = 0
@@ -76,7 +78,9 @@ class Stage:
 
     @property
     def logs(self) -> LogFiles:
-        return LogFiles(self.root / "logs/run.stdout", self.root / "logs/run.stderr", self.max_bytes)
+        return LogFiles(
+            self.root / "logs/run.stdout", self.root / "logs/run.stderr", self.max_bytes, self.redactor
+        )
 
     def hold(self, launch: LaunchSpec, **variables: str) -> GatedProcess:
         work = self.work

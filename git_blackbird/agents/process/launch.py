@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from signal import Signals
@@ -35,7 +35,7 @@ RESULT_GRACE_SECONDS = 60.0
 _PROMPT_FILE = "prompt"
 _SHORTEST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.05
-_PIECES_PER_TURN = 8
+_PIECES_PER_TURN = 4
 
 OnOutput = Callable[[bytes, str, int], None]
 """A callback for a piece of output, its stream, ``stdout`` or ``stderr``, and the bytes skipped before it."""
@@ -89,7 +89,7 @@ class ProcessResult:
 
     ``exit_code`` is negative for the signal that killed it and None if unknown. ``_bytes`` counts the output,
     ``_dropped`` the part of it that the log does not keep. ``leftovers_stopped`` counts the processes that
-    outlived the agent.
+    outlived the agent, ``redacted`` the secrets that were masked in its output, by their kinds.
     """
 
     exit_code: int | None
@@ -103,6 +103,7 @@ class ProcessResult:
     stderr_dropped: int
     leftovers_stopped: int
     duration_seconds: float
+    redacted: Mapping[str, int] = field(default_factory=dict)
 
 
 def spawn_gated(
@@ -147,7 +148,7 @@ def _open_stream(
     """Open a log for the child to write and for us to read."""
     output = open_log(path)
     outputs.callback(os.close, output)
-    log = TailedLog(path, logs.max_bytes)
+    log = TailedLog(path, logs.max_bytes, logs.redactor)
     on_failure.callback(log.close)
     return output, log
 
@@ -246,6 +247,7 @@ class _Supervisor:
             stderr_dropped=stderr.dropped,
             leftovers_stopped=leftovers,
             duration_seconds=time.monotonic() - self._started,
+            redacted=stdout.redacted,
         )
 
     def _await_exit(self) -> None:
@@ -337,18 +339,24 @@ class _Supervisor:
         ends = self._child.stdout.size(), self._child.stderr.size()
         while self._read_piece(*ends):  # noqa: ASYNC110  # yields to other tasks; there is nothing to wait for
             await asyncio.sleep(0)
+        self._take(self._child.stdout.release(), self._child.stderr.release())
 
     def _read_piece(self, stdout_end: int | None = None, stderr_end: int | None = None) -> bool:
-        stdout = self._child.stdout.read(stdout_end, whole=self._reader.needs_all)
+        logs = self._child.stdout, self._child.stderr
+        before = [log.seen for log in logs]
+        stdout = logs[0].read(stdout_end, whole=self._reader.needs_all)
+        self._take(stdout, logs[1].read(stderr_end, whole=False))
+        is_more = before != [log.seen for log in logs]
+        if is_more:
+            self._last_output = time.monotonic()
+        return is_more
+
+    def _take(self, stdout: bytes, stderr: bytes) -> None:
         if stdout:
             for progress in self._reader.feed(stdout):
                 self._on_progress(progress)
-        stderr = self._child.stderr.read(stderr_end, whole=False)
         self._show(stdout, "stdout", self._child.stdout)
         self._show(stderr, "stderr", self._child.stderr)
-        if stdout or stderr:
-            self._last_output = time.monotonic()
-        return bool(stdout or stderr)
 
     def _show(self, data: bytes, stream: str, log: TailedLog) -> None:
         if data and self._on_output is not None:

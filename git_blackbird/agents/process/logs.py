@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from git_blackbird.model.base.redaction import Redactor, Span
 from git_blackbird.model.base.system import is_exhausted
 
 if TYPE_CHECKING:
@@ -28,17 +29,18 @@ TAIL_BYTES = 16 * 1024
 CHUNK_BYTES = 256 * 1024
 _MAX_SLACK_BYTES = 16 * 1024 * 1024
 _MIN_SLACK_BYTES = 64 * 1024
-_MAX_BACKLOG_BYTES = 4 * 1024 * 1024
+_MAX_BACKLOG_BYTES = 1024 * 1024
 _FREED_AT_ONCE = 1024 * 1024
 
 
 @dataclass(frozen=True)
 class LogFiles:
-    """The log files of a run, and how many bytes of each are kept."""
+    """The log files of a run, how many bytes of each are kept, and what masks secrets in them."""
 
     stdout: Path
     stderr: Path
     max_bytes: int
+    redactor: Redactor | None
 
 
 def open_log(path: Path) -> int:
@@ -49,8 +51,47 @@ def open_log(path: Path) -> int:
     return os.open(path, flags, 0o600)
 
 
+class _Mask:
+    """Masks the secrets in what is read of a log piece by piece, also in the file.
+
+    What may be the beginning of a secret is held back until more is read.
+    """
+
+    def __init__(self, descriptor: int, redactor: Redactor | None) -> None:
+        self._fd = descriptor
+        self._redactor = redactor
+        self._held = b""
+        self._end = 0
+
+    def take(self, data: bytes, start: int) -> bytes:
+        """Return what is decided of the output up to the end of a piece, which begins at ``start``."""
+        if self._redactor is None:
+            return data
+        before = b"" if start == self._end else self.release()
+        window = self._held + data
+        masked, spans = self._redactor.mask_decided(window)
+        self._write(start - len(self._held), masked, spans)
+        self._held, self._end = window[len(masked) :], start + len(data)
+        return before + masked
+
+    def release(self) -> bytes:
+        """Return what was held back: nothing follows it."""
+        if self._redactor is None or not self._held:
+            return b""
+        masked, spans = self._redactor.mask(self._held)
+        self._write(self._end - len(self._held), masked, spans)
+        self._held = b""
+        return masked
+
+    def _write(self, start: int, masked: bytes, spans: Sequence[Span]) -> None:
+        for begin, end, _ in spans:
+            # The child may have truncated the file meanwhile.
+            if start + end <= os.fstat(self._fd).st_size:
+                os.pwrite(self._fd, masked[begin:end], start + begin)
+
+
 class TailedLog:
-    """A log file that a child writes, read from its end at creation of this object.
+    """A log file that a child writes, read from its end at creation of this object, without secrets.
 
     Beyond ``max_bytes``, the space of what was read is freed, except for the last part. The file's size still
     counts all output, even if this process is killed.
@@ -59,8 +100,10 @@ class TailedLog:
     size and truncating is then neither kept nor counted.
     """
 
-    def __init__(self, path: Path, max_bytes: int) -> None:
+    def __init__(self, path: Path, max_bytes: int, redactor: Redactor | None = None) -> None:
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        self._redactor = redactor
+        self._mask = _Mask(self._fd, redactor)
         self._max_bytes = max_bytes
         self._slack = min(_MAX_SLACK_BYTES, max(_MIN_SLACK_BYTES, max_bytes // 4))
         self._limit = max_bytes + self._slack
@@ -77,6 +120,11 @@ class TailedLog:
         self._passed_over = 0
 
     @property
+    def redacted(self) -> dict[str, int]:
+        """How many secrets of each kind were masked in this log, and in others with the same redactor."""
+        return {} if self._redactor is None else dict(self._redactor.counts)
+
+    @property
     def tail(self) -> str:
         """The last part of the output, with U+FFFD for invalid UTF-8."""
         return self._tail.decode(errors="replace")
@@ -86,10 +134,10 @@ class TailedLog:
         return os.fstat(self._fd).st_size
 
     def read(self, end: int | None = None, *, whole: bool = True) -> bytes:
-        """Return the next piece, up to ``end``; b"" if all is read.
+        """Return the next piece, up to ``end``; b"" if all is read, or the rest may begin a secret.
 
-        What is far behind is passed over beyond the limit, and unless ``whole`` before it; the last part is
-        always read.
+        ``seen`` grows with everything that is read. What is far behind is passed over beyond the limit, and
+        unless ``whole`` before it; the last part is always read.
         """
         size = self.size()
         if size < self._offset:
@@ -104,15 +152,22 @@ class TailedLog:
             self._torn = True
         room = CHUNK_BYTES if end is None else max(0, min(CHUNK_BYTES, end - self._offset))
         data = os.pread(self._fd, room, self._offset)
+        torn, self._torn = self._torn and bool(data), self._torn and not data
+        before = self.release() + b"\n" if torn else b""
+        masked = before + self._keep(self._mask.take(data, self._offset)) if data else b""
         self._offset += len(data)
         self.seen += len(data)
-        self._tail = (self._tail + data[-TAIL_BYTES:])[-TAIL_BYTES:]
         if size > self._limit:
             self._shorten(is_all_read=not data)
-        if data and self._torn:
-            self._torn = False
-            return b"\n" + data
-        return data
+        return masked
+
+    def release(self) -> bytes:
+        """Return what was held back: nothing follows it."""
+        return self._keep(self._mask.release())
+
+    def _keep(self, masked: bytes) -> bytes:
+        self._tail = (self._tail + masked[-TAIL_BYTES:])[-TAIL_BYTES:]
+        return masked
 
     def take_passed_over(self) -> int:
         """Return how many bytes were passed over before the last piece; each is reported once."""
@@ -151,26 +206,38 @@ class TailedLog:
 def read_saved(reader: "OutputParser", files: LogFiles, exit_code: int | None) -> "AgentResult":
     """Read a run's saved streams as if they had just been printed, after a crash of this program.
 
-    Missing files, and whatever an agent put in their place, read as empty.
+    Their secrets are masked in the files, too. Missing files, and whatever an agent put in their place, read
+    as empty.
     """
-    with _opened(files.stdout, os.O_RDONLY) as descriptor:
-        for data in _pieces(descriptor) if descriptor is not None else ():
-            reader.feed(data)
+    for data in _masked_pieces(files.stdout, files.redactor):
+        reader.feed(data)
+    mask_saved(files.stderr, files.redactor)
     return reader.finish(exit_code, read_tail(files.stderr))
 
 
-def _pieces(descriptor: int) -> Iterator[bytes]:
-    """Read a file with a line end in place of each freed part."""
-    offset = 0
-    while True:
-        place = _next_data(descriptor, offset)
-        if place > offset:
-            yield b"\n"
-        data = os.pread(descriptor, CHUNK_BYTES, place)
-        if not data:
+def mask_saved(path: Path, redactor: Redactor | None) -> None:
+    """Mask the secrets in a log; count those that were masked before, too."""
+    if redactor is not None:
+        for data in _masked_pieces(path, redactor):
+            redactor.count_marks(data)
+
+
+def _masked_pieces(path: Path, redactor: Redactor | None) -> Iterator[bytes]:
+    """Read a log with a line end in place of each freed part; its secrets are masked in the file, too."""
+    with _opened(path, os.O_RDWR) as descriptor:
+        if descriptor is None:
             return
-        yield data
-        offset = place + len(data)
+        mask, offset = _Mask(descriptor, redactor), 0
+        while True:
+            place = _next_data(descriptor, offset)
+            if place > offset:
+                yield mask.release() + b"\n"
+            data = os.pread(descriptor, CHUNK_BYTES, place)
+            if not data:
+                yield mask.release()
+                return
+            yield mask.take(data, place)
+            offset = place + len(data)
 
 
 def count_beyond(path: Path, max_bytes: int) -> int:

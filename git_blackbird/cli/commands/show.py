@@ -24,6 +24,7 @@ from git_blackbird.messages.display.format import (
     dependency_title,
     landing_text,
     message_lines,
+    redacted_text,
     undo_lines,
 )
 from git_blackbird.messages.display.quantities import format_moment
@@ -138,6 +139,8 @@ def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
         yield "worktree", clean_line(place, 1000)
     if run is not None and run.own.landing is not None:
         yield "landing", landing_text(run)
+    if run is not None and (redacted := redacted_text(run)) is not None:
+        yield "redacted", redacted
     if view.skipped:
         yield "skipped", ", ".join(view.skipped)
     yield "created", format_moment(task.created_at)

@@ -19,6 +19,7 @@ from git_blackbird.messages.display.format import (
     landing_text,
     notes_on_head,
     question_line,
+    redacted_text,
     render_path,
     render_totals,
     run_seconds,
@@ -237,6 +238,8 @@ def _files(run: Run, logs: Mapping[str, str]) -> Iterator[str]:
         ):
             if missing:
                 yield f"{missing} bytes of {name} were not kept (execution.logMegabytes)"
+    if (redacted := redacted_text(run)) is not None:
+        yield f"redacted: {redacted}"
     for name, path in logs.items():
         yield f"{name}: {clean_line(path, 1000)}"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from git_blackbird import trace
 from git_blackbird.agents.process import signals
-from git_blackbird.agents.process.logs import LogFiles, count_beyond, read_saved, read_tail
+from git_blackbird.agents.process.logs import count_beyond, mask_saved, read_saved, read_tail
 from git_blackbird.controller.change.commit.approval import recover_approval
 from git_blackbird.controller.change.work.finish import (
     not_kept,
@@ -30,7 +30,13 @@ from git_blackbird.controller.core.guards import HalfWrittenError, processes_at_
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.logs import log_bytes, log_paths, publish_leftover_logs
+from git_blackbird.controller.launch.logs import (
+    log_bytes,
+    log_files,
+    log_paths,
+    publish_leftover_logs,
+    redactor_of,
+)
 from git_blackbird.controller.launch.scratch import remove_litter
 from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import RequestError, UnusableError
@@ -205,13 +211,15 @@ def read_log(workspace: Workspace, run: Run) -> AgentResult:
     if not all(map(_is_log, paths)):
         # An agent put something else in its place, which might never end.
         return AgentResult(succeeded=False)
-    return read_saved(agent.parser(recorded_assignment(workspace, run)), LogFiles(*paths, 0), None)
+    return read_saved(agent.parser(recorded_assignment(workspace, run)), log_files(workspace, *paths), None)
 
 
 def _lost_ending(workspace: Workspace, run: Run, reading: AgentResult) -> Ending:
     """Return the end of a run whose controller is gone."""
     stdout, stderr = log_paths(workspace.paths, run)
-    bound = log_bytes(workspace)
+    bound, redactor = log_bytes(workspace), redactor_of(workspace)
+    for path in (stdout, stderr):
+        mask_saved(path, redactor)
     return Ending(
         at=_last_seen(workspace, run, stdout, stderr),
         status=RunStatus.FAILED,
@@ -223,6 +231,7 @@ def _lost_ending(workspace: Workspace, run: Run, reading: AgentResult) -> Ending
         logs=Logs(
             not_kept=not_kept(count_beyond(stdout, bound), count_beyond(stderr, bound)),
             tail_of=tail_of(_size(stdout), _size(stderr)),
+            redacted=None if redactor is None else redactor.counts or None,
         ),
     )
 

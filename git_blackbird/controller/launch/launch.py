@@ -16,14 +16,13 @@ from git_blackbird.agents.process.launch import (
     ProcessResult,
     spawn_gated,
 )
-from git_blackbird.agents.process.logs import LogFiles
 from git_blackbird.agents.protocol import TMP_FOLDER, Agent, OpensByHand, RunRequest
 from git_blackbird.controller.core.agents import probe
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.ledger import Ledger
-from git_blackbird.controller.launch.logs import log_bytes, log_paths
+from git_blackbird.controller.launch.logs import log_files, log_paths
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.snapshot_values import Snapshot
@@ -183,7 +182,7 @@ class ThisMachine:
             context.agent.launch(start.request, environ),
             cwd=Path(start.request.folder),
             environ=environ,
-            logs=LogFiles(stdout, stderr, log_bytes(workspace)),
+            logs=log_files(workspace, stdout, stderr),
             work_dir=Path(start.request.scratch),
         )
 

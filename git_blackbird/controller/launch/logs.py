@@ -3,9 +3,10 @@
 import os
 from pathlib import Path
 
-from git_blackbird.agents.process.logs import cut_saved
+from git_blackbird.agents.process.logs import LogFiles, cut_saved, mask_saved
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.redaction import Redactor, secret_values
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.storage.copies import move_log
@@ -20,14 +21,30 @@ def log_bytes(workspace: Workspace) -> int:
     return workspace.config.execution.log_megabytes * _MEGABYTE
 
 
+def log_files(workspace: Workspace, stdout: Path, stderr: Path) -> LogFiles:
+    """Return the logs of what is about to start, with the configured bound and redaction."""
+    return LogFiles(stdout, stderr, log_bytes(workspace), redactor_of(workspace))
+
+
+def redactor_of(workspace: Workspace) -> Redactor | None:
+    """Return what masks the secrets of one run; None if none are to be masked."""
+    return Redactor(secret_values(workspace.repo.environ)) if workspace.config.records.redact else None
+
+
+def finish_log(workspace: Workspace, path: Path) -> None:
+    """Cut a log to its bound, and mask the secrets that were passed over when it was read."""
+    cut_saved(path, log_bytes(workspace))
+    mask_saved(path, redactor_of(workspace))
+
+
 def publish_logs(workspace: Workspace, run: Run) -> None:
-    """Cut the logs of a run to their bound, and move them to where people find them.
+    """Finish the logs of a run, and move them to where people find them.
 
     Not before its record is saved: until that says how much was printed beyond it, the files alone do.
     """
     for name in _STREAMS:
         stream, log = workspace.paths.logs(run.task_id, run.id, name)
-        cut_saved(stream, log_bytes(workspace))
+        finish_log(workspace, stream)
         move_log(workspace.paths, stream, log)
 
 

@@ -12,6 +12,7 @@ from git_blackbird.messages.display.format import (
     check_word,
     notes_on_head,
     place_words,
+    redacted_text,
     render_path,
     render_totals,
     run_seconds,
@@ -389,6 +390,8 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[Section]:
             Style.WARNING,
         )
     yield from _bulleted("Notes:", map(clean_line, run.own.notes), Style.WARNING)
+    if (redacted := redacted_text(run)) is not None:
+        yield _line(f"Redacted: {redacted}", Style.FAINT)
     if checkpoint.other_branch is not None:
         yield _line(f"Another branch: {checkpoint.other_branch.text}", Style.WARNING)
     if checkpoint.commit is not None:

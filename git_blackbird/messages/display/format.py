@@ -55,6 +55,15 @@ def unblocks_text(count: int) -> str:
     return f", unblocks {counted(count, 'task')}" if count else ""
 
 
+def redacted_text(run: Run) -> str | None:
+    """Count the secrets that were masked in a run's output; None if none were."""
+    counts = run.own.logs.redacted
+    if not counts:
+        return None
+    kinds = (kind if count == 1 else f"{kind} ({count})" for kind, count in sorted(counts.items()))
+    return f"{counted(sum(counts.values()), 'secret')} in its output: {clean_line(', '.join(kinds))}"
+
+
 def render_totals(summary: Summary) -> str:
     """Count the files and lines of a change."""
     totals = summary.totals

@@ -6,6 +6,7 @@ from typing import Any
 
 from git_blackbird.messages.display.merged_review import render_fix_request
 from git_blackbird.messages.incoming.questions import QUESTION_FORM
+from git_blackbird.model.base.redaction import MARK
 from git_blackbird.model.base.sanitize import clean_line, quoted, strip_controls
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.plan.plan import Plan, Task
@@ -288,9 +289,18 @@ def render_review_feedback(feedback: Feedback, *, is_repeated: bool = False) -> 
 
 def render_answers(questions: Sequence[Question], answers: Sequence[Answer]) -> str:
     """Format the answers to an agent's questions."""
-    prompts = {question.id: question.prompt for question in questions}
-    lines = [f"- {prompts.get(answer.id, answer.id)}\n  {answer.value}" for answer in answers]
+    asked = {question.id: question for question in questions}
+    lines = [_answer_line(asked.get(answer.id), answer) for answer in answers]
     return "Answers to your questions:\n\n" + "\n".join(lines) + "\n\nContinue with the task.\n"
+
+
+def _answer_line(question: Question | None, answer: Answer) -> str:
+    if question is None:
+        return f"- {answer.id}\n  {answer.value}"
+    # The agent knows it by its place: here it has a mark that stands for a secret.
+    is_marked = answer.value in question.options and MARK in answer.value
+    place = f" (your option {question.options.index(answer.value) + 1})" if is_marked else ""
+    return f"- {question.prompt}\n  {answer.value}{place}"
 
 
 def join_messages(*parts: str) -> str:

@@ -209,6 +209,12 @@ class SnapshotConfig(Section):
     )
 
 
+class RecordsConfig(Section):
+    """What is kept of runs."""
+
+    redact: bool = key(True, "mask secrets in what agents and checks print", own="user", stricter="higher")
+
+
 class TuiConfig(Section):
     """The screen."""
 
@@ -260,6 +266,7 @@ class Config(AgentChoice):
     notify: NotifyConfig = Field(default_factory=NotifyConfig.model_construct)
     reviews: ReviewsConfig = Field(default_factory=ReviewsConfig.model_construct)
     snapshot: SnapshotConfig = Field(default_factory=SnapshotConfig.model_construct)
+    records: RecordsConfig = Field(default_factory=RecordsConfig.model_construct)
     tui: TuiConfig = Field(default_factory=TuiConfig.model_construct)
     plan: PlanConfig = Field(default_factory=PlanConfig.model_construct)
     planning: PlanningConfig = Field(default_factory=PlanningConfig.model_construct)

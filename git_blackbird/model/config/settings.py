@@ -226,7 +226,8 @@ def _unknown_hint(keys: Keys, setting: RawSetting) -> str:
 def _validated(key: Key, given: RawSetting) -> Setting:
     value, problem = read_value(key, given)
     if given.layer is Layer.PROJECT and not key.rules.clone_safe:
-        what = "ignored: a repository's own file must not choose what runs on this machine"
+        does = "choose what runs on this machine" if key.rules.stricter is None else "take protection away"
+        what = f"ignored: a repository's own file must not {does}"
         hint = hint_for_this_clone(key, given.raw)
         value, problem = None, ConfigProblem(given.origin, key.name, what, hint, fatal=False)
     effect = ValueEffect.IGNORED if value is None else ValueEffect.OVERRULED

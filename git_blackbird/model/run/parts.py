@@ -118,11 +118,12 @@ class Logs(Part):
     """What the logs and the record lack of the output.
 
     In ``not_kept`` the bytes that the log does not contain; in ``tail_of`` all that were printed, if the
-    record has only their end.
+    record has only their end; in ``redacted`` how many secrets were masked, by their kinds.
     """
 
     not_kept: TruncatedBytes | None = None
     tail_of: TruncatedBytes | None = None
+    redacted: dict[str, int] | None = None
 
 
 class Heads(Part):

@@ -1,5 +1,6 @@
 from git_blackbird.messages.outgoing.prompts import (
     others_part,
+    render_answers,
     render_others,
     render_prompt,
     render_review_feedback,
@@ -10,6 +11,7 @@ from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.plan.plan import new_task
 from git_blackbird.model.rules.other_tasks import OtherTask, OtherTasks
 from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.parts import Answer, Question
 
 
 def test_a_fresh_session_is_told_what_was_answered_before() -> None:
@@ -104,3 +106,11 @@ def test_titles_and_names_of_other_tasks_forge_nothing_and_are_cut() -> None:
         f'Landed meanwhile; your worktree may not have it yet:\n- o: "{shown}"'
     )
     assert render_others(others_part(OtherTasks())) == ""
+
+
+def test_an_option_that_is_masked_is_told_by_its_place() -> None:
+    options = ("[redacted:npm-token***]", "[redacted:npm-token:2*]", "none")
+    question = Question(id="q", prompt="Which token?", options=options)
+    told = [render_answers([question], [Answer(id="q", value=value)]) for value in (options[1], "none", "x")]
+    assert "- Which token?\n  [redacted:npm-token:2*] (your option 2)\n" in told[0]
+    assert all("your option" not in text for text in told[1:])

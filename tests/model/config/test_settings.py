@@ -202,6 +202,7 @@ def test_keys_are_compared_as_git_compares_them() -> None:
     assert KEYS.find("claude") is None
 
 
+REDACT = "records.redact"
 UNSAFE = sorted(name for name, key in KEYS.items() if not key.rules.clone_safe)
 
 
@@ -212,7 +213,7 @@ def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
         *("codex.args", "codex.path", "codex.sandbox", "command.run", "command.schema"),
         *("execution.agents", "execution.onLimit"),
         *("gemini.args", "gemini.path", "gemini.permissions"),
-        *("notify.command", "opencode.args", "opencode.path", "opencode.permissions", "tui.keymap"),
+        *("notify.command", "opencode.args", "opencode.path", "opencode.permissions", "records.redact", "tui.keymap"),
         *("worktree.copy", "worktree.dir", "worktree.setup"),
     ] == UNSAFE
 
@@ -225,7 +226,8 @@ def test_the_project_file_cannot_choose_what_runs_here(name: str) -> None:
     problem = the_problem(found)
     assert found.applied[name].layer == Layer.DEFAULT
     assert (problem.key, problem.fatal) == (name, False)
-    assert problem.what == "ignored: a repository's own file must not choose what runs on this machine"
+    refused = "take protection away" if name == REDACT else "choose what runs on this machine"
+    assert problem.what == f"ignored: a repository's own file must not {refused}"
     assert problem.hint.startswith(f"to use it in this clone: git config blackbird.{name} '")
 
 
@@ -315,7 +317,9 @@ PROTECTING = {
 
 
 def test_every_key_that_protects_is_known_to() -> None:
-    assert {name for name, key in KEYS.items() if key.rules.stricter is not None} == PROTECTING.keys()
+    protecting = {name for name, key in KEYS.items() if key.rules.stricter is not None}
+    assert protecting == {*PROTECTING, REDACT}
+    assert KEYS[REDACT].is_stricter(True, False)
     assert all(KEYS[name].rules.clone_safe for name in PROTECTING)
 
 

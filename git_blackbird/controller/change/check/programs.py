@@ -8,11 +8,10 @@ from pathlib import Path
 from git_blackbird.agents.environment import without_outer_session
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.launch import ChildRequest, ExitCause, Limits, ProcessResult, spawn_gated
-from git_blackbird.agents.process.logs import LogFiles, cut_saved
 from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE, TMP_FOLDER, LaunchSpec
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.logs import log_bytes
+from git_blackbird.controller.launch.logs import finish_log, log_files
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.run.agent_io import AgentResult, Progress
 
@@ -48,14 +47,14 @@ class UserCommand:
             LaunchSpec(("/bin/sh", "-c", _JOINED, "command", self.text), b""),
             cwd=self.cwd,
             environ=self._environ(workspace),
-            logs=LogFiles(self.log, self.scratch / "errors.log", log_bytes(workspace)),
+            logs=log_files(workspace, self.log, self.scratch / "errors.log"),
             work_dir=self.scratch,
         )
         child.run_id = self.mark
         child.open_gate()
         limits = Limits(self.seconds, self.seconds, workspace.config.execution.stop_grace_seconds)
         ended = await child.follow(ChildRequest(_AnyOutput(), limits, lambda _: None, None, hurry))
-        cut_saved(self.log, log_bytes(workspace))
+        await run_in_thread(lambda: finish_log(workspace, self.log))
         return ended
 
     def _environ(self, workspace: Workspace) -> Mapping[str, str]:

@@ -204,6 +204,7 @@ def ending_of(ended: ProcessResult, outcome: RunOutcome, now: str) -> Ending:
         logs=Logs(
             not_kept=not_kept(ended.stdout_dropped, ended.stderr_dropped),
             tail_of=tail_of(ended.stdout_bytes, ended.stderr_bytes),
+            redacted=dict(ended.redacted) or None,
         ),
         notes=notes,
         superseded_by=outcome.overtaken_by,

@@ -1,0 +1,74 @@
+import json
+
+import pytest
+
+from git_blackbird.model.base.redaction import Redactor, secret_values
+from git_blackbird.model.base.secret_kinds import MOST_BYTES
+from tests.planted_secrets import hidden_part, make_secrets
+
+AROUND = {
+    "alone": "{}",
+    "in a line": "the key is {}, as you asked",
+    "in a text of JSON": json.dumps({"type": "text", "text": "the key:\n{}\nis it"}),
+    "in a text in a text of JSON": json.dumps({"output": json.dumps({"text": "see:\n{}\n"})}),
+    "in a command": "export X='{}'",
+    "in colour": "\x1b[1;32m{}\x1b[0m",
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("seed", range(3))
+def test_each_form_is_masked_wherever_it_is(around: str, seed: int) -> None:
+    for name, secret in make_secrets(seed).items():
+        text = AROUND[around].replace("{}", secret if "JSON" not in around else json.dumps(secret)[1:-1])
+        masked, spans = Redactor({}).mask(text.encode())
+        assert spans, (name, text)
+        assert len(masked) == len(text)
+        assert hidden_part(secret) not in masked.decode(), (name, masked)
+        assert Redactor({}).mask(masked) == (masked, []), name
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a line of text with the/path/of/a/file.py, a sha 9fceb02d0ae598e95dc970b74767f19372d61af8 and a",
+        '{"usage": {"input_tokens": 1234567890123456}, "session_id": "0199f3a0-c000-4001-8000-00005e551011"}',
+        "token = request.headers.get_token_of_user  # task-management-of-2024-and-2025 disk-0123456789",
+        "https://example.com:8080/path@v1 git@github.com:owner/name.git user@example.com ${U}:${PASS}@host",
+        "The form begins with -----BEGIN RSA PRIVATE KEY----- and ends with -----END RSA PRIVATE KEY-----.",
+        "postgres postgresql development /home/user/.config 2026-11-28T12:00:00Z sha256-47DEQpj8HBSa+/TImW",
+    ],
+)
+def test_ordinary_lines_are_left_alone(line: str) -> None:
+    assert Redactor(secret_values(ORDINARY)).mask(line.encode()) == (line.encode(), [])
+
+
+ORDINARY = {
+    "DB_PASSWORD": "postgres",
+    "GIT_AUTHOR_NAME": "A. N. Other",
+    "MAX_OUTPUT_TOKENS": "1234567890123456",
+    "PWD": "/home/user/.config",
+    "SECRETS_DIR": "/path/of/a/file.py",
+    "SSH_AUTH_SOCK": "/home/user/.config",
+    "TOKEN_URL": "https://example.com:8080/path@v1",
+    "USER": "a line of text",
+}
+
+
+def test_values_of_credentials_are_masked_as_they_are_and_as_json_has_them() -> None:
+    values = secret_values(
+        {"API_KEY": 'a "secret"\tkey', "X_AUTH": "  0123456789 ", "\udce9_TOKEN": "of no name"}
+    )
+    redactor = Redactor(values)
+    once = json.dumps('the a "secret"\tkey')
+    for text in ('the a "secret"\tkey', once, json.dumps(once), "0123456789,", "of no name"):
+        masked, spans = redactor.mask(text.encode())
+        assert (len(spans), len(masked)) == (1, len(text))
+    assert redactor.counts == {"$API_KEY": 1, "$X_AUTH": 1, "variable": 1}
+
+
+@pytest.mark.parametrize("unit", ["eyJ", " eyJ", "token=", "-----BEGIN RSA PRIVATE KEY----- "])
+def test_much_that_looks_like_a_beginning_is_released(unit: str) -> None:
+    data = (unit * MOST_BYTES).encode()
+    masked, _ = Redactor({}).mask_decided(data)
+    assert len(masked) >= len(data) - 2 * MOST_BYTES

@@ -1,0 +1,96 @@
+"""What an agent prints of secrets is in no file of ours and in no object of git."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.planted_secrets import hidden_part, make_secrets
+from tests.records import fact
+from tests.support import commit, git, wait_until
+from tests.trial.program import Trial
+
+OF_ENVIRONMENT = {"DEPLOY_PASSWORD": 'tr0ub4dor&3 "quoted"', "SIGNING_KEY": "first line 1\nsecond line 2"}
+SECRETS = make_secrets(7)
+PARTS = [*map(hidden_part, SECRETS.values()), "tr0ub4dor", "second line 2"]
+PRINTED = [*SECRETS.values(), *OF_ENVIRONMENT.values()]
+
+
+@pytest.fixture
+def trial(repo: Path) -> Trial:
+    commit(repo, {".gitignore": ".blackbird\nblackbird.plan.json\n"}, "start")
+    trial = Trial(repo, {**OF_ENVIRONMENT, "BLACKBIRD_TRACE": str(repo.parent / "trace")})
+    (repo.parent / "all").write_text("".join(f"{secret}\n" for secret in PRINTED))
+    keys = [SECRETS["github"], make_secrets(8)["github"]]
+    question = {"id": "q", "prompt": f"Which of {keys[0]} and {keys[1]}?", "options": keys}
+    (repo.parent / "question").write_text(json.dumps({"questions": [question]}))
+    events = [{"type": "text", "text": f"see {secret}"} for secret in PRINTED]
+    (repo.parent / "events").write_text("".join(f"{json.dumps(event)}\n" for event in events))
+    return trial
+
+
+def leaks(trial: Trial) -> list[tuple[str, str]]:
+    """Find what is left of a secret below .git and .blackbird, in objects and in the trace."""
+    folders = trial.repo / ".git", trial.repo / ".blackbird"
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    contents = {str(path): path.read_bytes() for path in (*files, trial.repo.parent / "trace")}
+    contents["objects"] = git(trial.repo, "cat-file", "--batch-all-objects", "--batch").encode(
+        errors="surrogateescape"
+    )
+    return [(name, part) for name, data in contents.items() for part in PARTS if part.encode() in data]
+
+
+def test_no_secret_that_is_printed_is_kept(trial: Trial) -> None:
+    trial.plan({"a": ()})
+    trial.configure({"execution.stopAfterEachTask": "true", "execution.commit": "approved"})
+    printed = trial.repo.parent / "all"
+    trial.configure({"check.command": f"cat {printed}; cat {printed} >&2; exit 1", "check.mode": "gate"})
+    trial.command(
+        "cat >../told; cat ../all ../events; cat ../all ../events >&2; echo x >>x.txt;"
+        ' test -n "$BLACKBIRD_RESUME" && cat ../all || cat ../question'
+    )
+    said = trial.expect(4, "execute", "--no-input")
+    (asked,) = trial.records("a")
+    (question,) = fact(asked, "questions")
+    assert [option.rstrip("*]") for option in question["options"]] == [
+        "[redacted:github-token",
+        "[redacted:github-token:3",
+    ]
+    assert not any(part in said for part in PARTS)
+    trial.expect(3, "resume", "a", "--no-input", "-m", "2")
+    answer = json.loads((trial.repo.parent / "told").read_text())
+    assert question["options"][1] in json.dumps(answer)
+    shown = trial.expect(0, "show", "a")
+    assert " secrets in its output: $DEPLOY_PASSWORD, $SIGNING_KEY, age-key, " in shown
+    trial.expect(0, "decide", "a", "--approve")
+    assert "x.txt" in git(trial.repo, "show", "--stat", "HEAD")
+    assert leaks(trial) == []
+
+
+def test_no_secret_is_kept_of_a_run_that_was_killed(trial: Trial) -> None:
+    trial.plan({"a": ()})
+    trial.command("cat >/dev/null; cat ../all; cat ../all ../all >&2; printf '%s' 'no end'; sleep 600")
+    process = trial.start("execute")
+    folder = trial.repo / ".git" / "blackbird" / "streams"
+    wait_until(lambda: any(path.read_bytes().endswith(b"no end") for path in folder.glob("*.stdout")))
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    trial.command("exit 1")
+    trial.run("execute", "--no-input")
+    assert leaks(trial) == []
+
+
+def test_a_project_cannot_switch_it_off_and_its_user_can(trial: Trial) -> None:
+    trial.plan({"a": ()})
+    trial.command("cat >/dev/null; cat ../all")
+    (trial.repo / ".blackbird").mkdir(exist_ok=True)
+    (trial.repo / ".blackbird/config.json").write_text('{"records": {"redact": false}}')
+    said = trial.expect(0, "execute", "--no-input")
+    assert "records.redact: ignored: a repository's own file must not take protection away" in said
+    assert leaks(trial) == []
+    trial.configure({"records.redact": "false"})
+    trial.expect(0, "set-status", "a", "todo")
+    trial.expect(0, "execute", "--no-input")
+    assert {part for _, part in leaks(trial)} == set(PARTS)
