@@ -16,6 +16,7 @@ class Declaration:
     ``session_variables`` are those that it sets for the tools of its session, which no other session gets;
     its user's settings are not among them. A ``*`` at the end stands for any. ``on_workers`` is what a worker
     of a cluster says of it instead of inspecting it, where whoever orders a run sends its program along.
+    ``sessions`` is where it keeps sessions: a variable with the folder, and its name in HOME without that.
     ``attach`` is the command with which a person opens a session, whose name comes last.
     """
 
@@ -24,6 +25,7 @@ class Declaration:
     chosen_by: str | None = None
     session_variables: tuple[str, ...] = ()
     on_workers: str | None = None
+    sessions: tuple[str, str] | None = None
     attach: tuple[str, ...] = ()
 
 

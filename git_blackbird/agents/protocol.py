@@ -85,13 +85,15 @@ class ProbeResult:
 class LaunchSpec:
     """A process to start: arguments, standard input, and additional environment variables.
 
-    ``files`` are created before it starts, by plain names in the run's private work folder.
+    ``files`` are created before it starts, by plain names in the run's private work folder. ``stop`` is a
+    command that ends what it started and is not its descendant, such as a container; empty if there is none.
     """
 
     argv: tuple[str, ...]
     stdin: bytes
     environ: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
+    stop: tuple[str, ...] = ()
 
 
 class OutputParser(Protocol):

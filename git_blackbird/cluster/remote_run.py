@@ -32,6 +32,7 @@ from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.launch.logs import log_files
 from git_blackbird.controller.launch.scratch import scratch_dir
+from git_blackbird.controller.launch.wrapper import Wrapping, wrapped
 from git_blackbird.controller.place.slots import Slots
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.errors import BlackbirdError, RequestError
@@ -351,9 +352,9 @@ async def _agent(
         tmp_dir=scratch / "tmp",
         extra={**order.variables, **variables},
     )
-    launch = agent.launch(request, environ)
+    launch = wrapped(workspace, agent.launch(request, environ), Wrapping(request, order.agent, environ))
     child = spawn_gated(launch, cwd=workspace.repo.top, environ=environ, logs=logs, work_dir=scratch)
-    with place.reaper.guarding(child.pid, child.identity, request.run_id):
+    with place.reaper.guarding(child.pid, child.identity, request.run_id, launch.stop):
         child.open_gate()
         followed = ChildRequest(
             agent.parser(request),

@@ -170,7 +170,19 @@ OF_OTHER_PROGRAMS = {
     *("--git", "--mirror", "--check", "--version", "--session-id", "--session", "--resume"),
     "--end-of-options",
     *("--setting-sources", "--allowedTools", "--max-budget-usd", "--full-auto", "--ours", "--theirs"),
-    *("--host", "--port"),
+    *(
+        "--host",
+        "--port",
+        "--bind",
+        "--chdir",
+        "--dev",
+        "--die-with-parent",
+        "--env",
+        "--interactive",
+        "--name",
+    ),
+    *("--proc", "--rm", "--ro-bind", "--tmpfs", "--tty", "--unshare-pid", "--user", "--userns", "--volume"),
+    *("--workdir",),
 }
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for path in (*ROOT.glob("*.md"), *DOCS.glob("*.md")))
 

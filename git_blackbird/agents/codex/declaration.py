@@ -21,6 +21,7 @@ DECLARATION = Declaration(
     "CodexAgent",
     CodexConfig,
     attach=("codex", "resume"),
+    sessions=("CODEX_HOME", ".codex"),
     # Not those of its user, such as CODEX_HOME.
     session_variables=(
         "CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS",

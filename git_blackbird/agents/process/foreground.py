@@ -51,6 +51,7 @@ class ForegroundProcess(StartedProcess):
         await self.lend(self._work)
         grace = min(request.limits.grace_seconds, signals.LEFTOVER_GRACE_SECONDS)
         leftovers = await asyncio.to_thread(signals.kill_orphans, {}, self.run_id, grace_seconds=grace)
+        await asyncio.to_thread(signals.run_stop_command, self.stop)
         code = self.popen.returncode
         return ProcessResult(
             exit_code=code,
@@ -125,4 +126,4 @@ def spawn_in_foreground(
             env={**environ, **launch.environ},
         )
     identity = signals.identity(popen.pid) or ""
-    return ForegroundProcess(popen, identity, request.run_id, agent, request, lend)
+    return ForegroundProcess(popen, identity, request.run_id, agent, request, lend, stop=launch.stop)

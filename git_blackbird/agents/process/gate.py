@@ -46,12 +46,14 @@ class StartedProcess:
     """A started process that does nothing before ``open_gate``.
 
     ``identity`` distinguishes it from a later process with the same id. Call either ``open_gate`` and then
-    ``follow``, or ``abandon``. ``opened`` is the time of the gate's opening by the monotonic clock.
+    ``follow``, or ``abandon``. ``stop`` ends what it started and is not its descendant. ``opened`` is the
+    time of the gate's opening by the monotonic clock.
     """
 
     popen: subprocess.Popen[bytes]
     identity: str
     run_id: str
+    stop: tuple[str, ...] = field(default=(), kw_only=True)
     opened: float = field(default_factory=time.monotonic, init=False)
 
     @property
@@ -91,6 +93,7 @@ class StartedProcess:
         signals.signal_group(self.pid, self.identity, signals.STOP_SIGNALS[-1])
         known |= self.related_processes()
         signals.kill_orphans(known, self.run_id, grace_seconds=0)
+        signals.run_stop_command(self.stop)
         with suppress(subprocess.TimeoutExpired):
             self.popen.wait(UNKILLABLE_SECONDS)
 

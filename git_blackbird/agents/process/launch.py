@@ -139,7 +139,8 @@ def spawn_gated(
             )
         on_failure.pop_all()
     identity = signals.identity(popen.pid) or ""
-    return GatedProcess(popen, identity, environ.get(RUN_ID_VARIABLE, ""), stdout_log, stderr_log)
+    run_id = environ.get(RUN_ID_VARIABLE, "")
+    return GatedProcess(popen, identity, run_id, stdout_log, stderr_log, stop=launch.stop)
 
 
 def _open_stream(
@@ -225,6 +226,7 @@ class _Supervisor:
         try:
             await self._follow_until_exit()
             leftovers = await self._stop_leftovers()
+            fault = await self._stop_wrapped()
             await self._read_rest()
         except BaseException:
             self._child.kill()
@@ -235,10 +237,11 @@ class _Supervisor:
                 self._child.popen.wait()
             self._child.close_logs()
         stdout, stderr = self._child.stdout, self._child.stderr
+        reading = self._reading or self._reader.finish(self._exit_code, stderr.tail)
         return ProcessResult(
             exit_code=self._exit_code,
             cause=self._cause,
-            reading=self._reading or self._reader.finish(self._exit_code, stderr.tail),
+            reading=reading if fault is None else replace(reading, notes=(*reading.notes, fault)),
             stdout_tail=stdout.tail,
             stderr_tail=stderr.tail,
             stdout_bytes=stdout.seen,
@@ -361,6 +364,12 @@ class _Supervisor:
     def _show(self, data: bytes, stream: str, log: TailedLog) -> None:
         if data and self._on_output is not None:
             self._on_output(data, stream, log.take_passed_over())
+
+    async def _stop_wrapped(self) -> str | None:
+        """End what the last signal does not reach; return why that could not be, if it could not."""
+        if self._signals is None:
+            return None
+        return await asyncio.to_thread(signals.run_stop_command, self._child.stop)
 
     async def _stop_leftovers(self) -> int:
         known = self._child.related_processes() | {

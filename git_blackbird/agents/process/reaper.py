@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from git_blackbird.agents.process import signals
@@ -29,9 +29,12 @@ class Reaper:
         )
 
     @contextmanager
-    def guarding(self, pid: int, identity: str, run_id: str) -> Iterator[None]:
-        """Keep a process group, and all else that belongs to its run, from outliving this program."""
-        self._send({"pid": pid, "identity": identity, "run": run_id})
+    def guarding(self, pid: int, identity: str, run_id: str, stop: Sequence[str] = ()) -> Iterator[None]:
+        """Keep a process group, and all else that belongs to its run, from outliving this program.
+
+        ``stop`` is the command that ends what is no process.
+        """
+        self._send({"pid": pid, "identity": identity, "run": run_id, "stop": stop})
         try:
             yield
         finally:
@@ -51,14 +54,15 @@ class Reaper:
 
 def main() -> None:
     """Guard until the end of standard input."""
-    guarded: dict[str, tuple[int, str]] = {}
+    guarded: dict[str, tuple[int, str, list[str]]] = {}
     for line in sys.stdin:
         told = json.loads(line)
         guarded.pop(told["run"], None)
         if "pid" in told:
-            guarded[told["run"]] = told["pid"], told["identity"]
-    for run_id, (pid, identity) in guarded.items():
+            guarded[told["run"]] = told["pid"], told["identity"], told["stop"]
+    for run_id, (pid, identity, stop) in guarded.items():
         signals.stop_tree(pid, run_id, identity=identity, grace_seconds=0)
+        signals.run_stop_command(stop)
 
 
 if __name__ == "__main__":

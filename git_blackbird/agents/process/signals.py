@@ -5,12 +5,15 @@ Process ids are reused: every query and every signal here uses the identity reco
 
 import os
 import signal
+import subprocess
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 LEFTOVER_GRACE_SECONDS = 1.0
 _POLL_SECONDS = 0.02
+_STOP_COMMAND_SECONDS = 30.0
 _KILL_ROUNDS = 10
 _SURVEYS = 3
 
@@ -105,6 +108,27 @@ def kill_orphans(known: dict[int, str], run_id: str, *, grace_seconds: float) ->
             break
         number = signal.SIGKILL
     return len(targets)
+
+
+def run_stop_command(command: Sequence[str]) -> str | None:
+    """Run the command that ends what is no process of ours; return why that could not be, if it could not.
+
+    Its exit code says nothing: what it would end may have ended.
+    """
+    if not command:
+        return None
+    try:
+        subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=_STOP_COMMAND_SECONDS,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        return f"execution.wrapperStop did not run, and what it is to end may be at work: {error}"
+    return None
 
 
 def _any_alive(processes: dict[int, str]) -> bool:

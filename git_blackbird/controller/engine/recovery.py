@@ -2,7 +2,7 @@
 
 import gc
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from git_blackbird.controller.change.work.guard import (
 from git_blackbird.controller.change.work.instructions import recorded_assignment
 from git_blackbird.controller.change.work.manual_commits import record_deferred
 from git_blackbird.controller.core.agents import find_agent_for_run
-from git_blackbird.controller.core.guards import HalfWrittenError, processes_at_work
+from git_blackbird.controller.core.guards import HalfWrittenError, is_foreign_copy, processes_at_work
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
@@ -38,6 +38,7 @@ from git_blackbird.controller.launch.logs import (
     redactor_of,
 )
 from git_blackbird.controller.launch.scratch import remove_litter
+from git_blackbird.controller.launch.wrapper import stop_command
 from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import PLANNING, TaskId
@@ -187,8 +188,17 @@ def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> Non
 
 def _stop_orphans(workspace: Workspace, ui: UserInterface, run: Run) -> None:
     pids = processes_at_work(workspace.paths, run)
-    if not pids:
+    if pids:
+        _stop_processes(workspace, ui, run, pids)
+    if is_foreign_copy(workspace.paths, run):
         return
+    # A container that a daemon runs is at work also where no process of ours is left.
+    fault = signals.run_stop_command(stop_command(workspace, run))
+    if fault is not None:
+        warn(ui, f"{run.task_id}: {fault}", run.task_id)
+
+
+def _stop_processes(workspace: Workspace, ui: UserInterface, run: Run, pids: Sequence[int]) -> None:
     listed = ", ".join(map(str, pids))
     text = f"{run.task_id}: the agent of run {run.id} is still running (process {listed}); stopping it"
     warn(ui, text, run.task_id)

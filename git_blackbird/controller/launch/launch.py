@@ -23,6 +23,7 @@ from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.launch.logs import log_files, log_paths
+from git_blackbird.controller.launch.wrapper import Wrapping, wrapped
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.snapshot_values import Snapshot
@@ -178,8 +179,9 @@ class ThisMachine:
         """Start an agent's process at its gate; nothing of it is recorded yet, so nothing of it may work."""
         workspace, environ = context.workspace, _environ_of(context, start)
         stdout, stderr = log_paths(workspace.paths, start.run)
+        launch = context.agent.launch(start.request, environ)
         return spawn_gated(
-            context.agent.launch(start.request, environ),
+            wrapped(workspace, launch, Wrapping(start.request, context.agent.name, environ)),
             cwd=Path(start.request.folder),
             environ=environ,
             logs=log_files(workspace, stdout, stderr),
@@ -203,11 +205,12 @@ class AtTerminal(ThisMachine):
         agent, request = context.agent, start.request
         if not isinstance(agent, OpensByHand):
             raise AgentUnavailableError(f"{agent_in_text(agent.name)} opens no session by hand")
+        environ, launch = _environ_of(context, start), agent.launch_by_hand(request.session or "")
         return spawn_in_foreground(
-            agent.launch_by_hand(request.session or ""),
+            wrapped(context.workspace, launch, Wrapping(request, agent.name, environ, ("--tty",))),
             request,
             agent=agent.name,
-            environ=_environ_of(context, start),
+            environ=environ,
             lend=self._lend,
         )
 

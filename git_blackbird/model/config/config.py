@@ -54,6 +54,12 @@ class ExecutionConfig(Section):
     stop_grace_seconds: int = key(
         5, "how long an agent may take to stop when asked to", limits=(0, 120), stricter="lower"
     )
+    wrapper: tuple[str, ...] = key(
+        (), "a command in front of that of an agent, such as one that makes a container", own="machine"
+    )
+    wrapper_stop: tuple[str, ...] = key(
+        (), "a command that ends what the wrapper has started, when an agent is stopped", own="machine"
+    )
 
 
 class Amounts(Section):

@@ -211,9 +211,10 @@ def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
         *("check.command", "check.slots"),
         *("claude.args", "claude.path", "claude.permissionMode", "cluster.address", "cluster.remote"),
         *("codex.args", "codex.path", "codex.sandbox", "command.run", "command.schema"),
-        *("execution.agents", "execution.onLimit"),
+        *("execution.agents", "execution.onLimit", "execution.wrapper", "execution.wrapperStop"),
         *("gemini.args", "gemini.path", "gemini.permissions"),
-        *("notify.command", "opencode.args", "opencode.path", "opencode.permissions", "records.redact", "tui.keymap"),
+        *("notify.command", "opencode.args", "opencode.path", "opencode.permissions"),
+        *("records.redact", "tui.keymap"),
         *("worktree.copy", "worktree.dir", "worktree.setup"),
     ] == UNSAFE
 
