@@ -24,6 +24,8 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
     "end_branch": ("heads", "end_branch"),
     "prompt": ("said", "prompt"),
     "message": ("said", "message"),
+    "told": ("said", "told"),
+    "rulings": ("said", "rulings"),
     "questions": ("said", "questions"),
     "answers": ("said", "answers"),
     "plan_changes": ("edits", "plan"),

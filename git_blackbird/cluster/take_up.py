@@ -109,7 +109,7 @@ def _end_time(run: Run, ended: ProcessResult) -> str | None:
 
 
 def _is_at_work_there(ended: ProcessResult, child: RemoteRun) -> bool:
-    return ended.cause is ExitCause.INTERRUPTED and child.run.id in child.connection.runs
+    return ended.cause in {ExitCause.INTERRUPTED, ExitCause.TOLD} and child.run.id in child.connection.runs
 
 
 def clear_remote(cluster: Cluster, workspace: Workspace) -> None:

@@ -119,7 +119,7 @@ def _help_line(key: ScreenKey) -> StyledLine:
 _FOR_A_TASK = ("decide", "execute_task", "resume", "tell", "restart", "retry")
 _ANYWHERE = {When.ASKED: "nothing waits for you", When.AT_WORK: "nothing runs"}
 _ON_A_TASK = {When.NOT_AT_WORK: "an agent works on it", When.HAS_RUN: "it has not run"}
-_NEEDS_LOCK = frozenset({When.ACCEPTED, When.HAS_RUN})
+_NEEDS_LOCK = frozenset({When.ACCEPTED, When.HAS_RUN, When.LISTENS})
 
 
 def why_impossible(context: AppContext, action: KeyAction) -> str:

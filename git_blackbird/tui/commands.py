@@ -8,6 +8,7 @@ from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
 from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.change.status_changes import reset_task, set_status
 from git_blackbird.controller.change.undo.undo import begin_undo, redo_task, undo_task
+from git_blackbird.controller.change.work.tell import require_tellable, tell
 from git_blackbird.controller.core.waiting import race_external_change
 from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
 from git_blackbird.controller.engine.commands import (
@@ -26,7 +27,7 @@ from git_blackbird.controller.engine.review_commands import (
 )
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.messages.display.dialogue import Confirm
-from git_blackbird.messages.display.events import render_decided
+from git_blackbird.messages.display.events import render_decided, render_told
 from git_blackbird.messages.display.format import moved_lines, render_reset
 from git_blackbird.messages.display.reviews import dismissal_lines
 from git_blackbird.messages.display.undo import confirm_undo, undo_result_lines
@@ -230,9 +231,13 @@ class Commands:
         self._app.log_and_notify("\n".join(lines), is_good=is_good)
 
     async def send_message(self, task: Task) -> None:
-        """Ask for a message and resume a task's session with it; it stays a draft until a run records it."""
-        workspace = await self._open()
-        run = await asyncio.to_thread(require_messageable, workspace, task.id)
+        """Ask for a message, and resume a task's session with it; one at work is paused for that.
+
+        It stays a draft until a run records it.
+        """
+        workspace, is_at_work = await self._open(), self._app.accepts_current("tell")
+        require = require_tellable if is_at_work else require_messageable
+        run = await asyncio.to_thread(require, workspace, task.id)
         title = (
             f"What should change in {task.id}?"
             if run.is_pending
@@ -241,7 +246,11 @@ class Commands:
         draft = self._app.drafts.message(task.id)
         folders = (workspace.paths.state_root, workspace.worktree_of(run))
         text = await self._app.ask(RequestScreen(title, self._app.path_lister, draft, folders=folders))
-        if text is not None:
+        if text is not None and is_at_work:
+            told = await asyncio.to_thread(tell, workspace, task.id, text)
+            draft.drop()
+            self._app.log_and_notify(render_told(told.run, is_watched=told.is_watched), is_good=True)
+        elif text is not None:
             self._resume(task.id, text)
 
     async def show_review(self, task_id: TaskId) -> None:

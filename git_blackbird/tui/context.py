@@ -137,7 +137,7 @@ class AppContext(ThemedApp, InputGuard):
             and self.view_state.inputs(command, self.current.id)
         )
 
-    def is_possible(self, name: str) -> bool:  # noqa: PLR0911  # a table
+    def is_possible(self, name: str) -> bool:  # noqa: PLR0911, C901  # a table
         """Whether an action can be done now, by the last state that was read; others can always."""
         action, task = self.keys.by_name.get(name), self.current
         match When.ALWAYS if action is None else action.when:
@@ -159,6 +159,8 @@ class AppContext(ThemedApp, InputGuard):
                 return self.can_execute and self._is_taken(name)
             case When.ACCEPTED_AT_WORK:
                 return self._is_taken(name)
+            case When.LISTENS:
+                return self.accepts_current("tell") or (self.can_execute and self._is_taken(name))
 
     def _is_taken(self, name: str) -> bool:
         return any(map(self.accepts_current, self.keys.by_name[name].takes))

@@ -41,6 +41,8 @@ class When(Enum):
     """On a task that one of the action's commands takes, while no command runs agents here."""
     ACCEPTED_AT_WORK = auto()
     """On a task that one of the action's commands takes, also while agents work."""
+    LISTENS = auto()
+    """On a task at work, or, while no command runs agents here, on one that the action's command takes."""
 
 
 class KeyAction(NamedTuple):
@@ -134,8 +136,8 @@ ACTIONS = (
         "m",
         "tell",
         "Tell",
-        "send the task's agent a message, in its session",
-        When.ACCEPTED,
+        "send the task's agent a message, in its session; at work, it is paused for that",
+        When.LISTENS,
         "resume TASK -m TEXT",
         takes=("resume -m",),
         steps=("resume -m",),

@@ -97,6 +97,21 @@ def test_a_run_on_a_worker_is_paused_at_its_budget(trial: Trial, tmp_path: Path)
     assert trial.records("one")[1]["status"] == "success"
 
 
+def test_an_agent_on_a_worker_is_told_something(trial: Trial, tmp_path: Path) -> None:
+    trial.plan({"one": ()})
+    trial.command(f'[ -n "$BLACKBIRD_RESUME" ] && touch {tmp_path}/go; {agent(tmp_path)}')
+    process = trial.start("execute", "--no-input", "--cluster", "local:2")
+    eventually(lambda: len(starts(tmp_path)) == 1)
+    trial.expect(0, "tell", "one", "-m", "Use tabs.")
+    said, _ = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 0, said
+    first, second = trial.records("one")
+    assert (first["status"], fact(first, "terminal_reason")) == ("paused", "told")
+    assert (second["status"], fact(second, "message")) == ("success", "Use tabs.")
+    assert fact(second, "worker") == fact(first, "worker")
+    assert (trial.repo / "one.txt").read_text() == "one\n"
+
+
 def test_the_task_of_a_lost_worker_starts_again_on_another_one(trial: Trial, tmp_path: Path) -> None:
     trial.plan({"one": ()})
     trial.command(agent(tmp_path))

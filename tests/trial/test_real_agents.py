@@ -135,6 +135,21 @@ def test_an_agent_that_was_killed_fails_and_its_session_goes_on(
     assert litter(trial) == []
 
 
+@pytest.mark.parametrize("program", real_by(CLAUDE), indirect=True)
+def test_an_agent_at_work_is_told_something_in_its_session(trial: Trial, model: StandIn) -> None:
+    def tell(_: int) -> None:
+        trial.expect(0, "tell", "greet", "-m", "Say goodbye.")
+        model.tell("Done.")
+
+    code, said = stop(trial, model, "execute", tell)
+    assert code == 3, said
+    records = trial.records("greet")
+    assert ends(records) == [("paused", "told"), ("success", None)]
+    assert_one_session(records)
+    assert any("Write greet.py." in prompt for prompt in model.prompts())
+    assert "Say goodbye." in model.prompts()[-1]
+
+
 @needs_proc
 @pytest.mark.parametrize("program", real(*EVERY_CLAUDE))
 def test_an_agent_interrupted_by_another_is_no_success(trial: Trial, model: StandIn) -> None:

@@ -15,6 +15,7 @@ from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.request import RequestScreen
 from tests.controller.support import (
     APPROVE,
+    agree_to_agent,
     configure,
     execute,
     leaf,
@@ -56,6 +57,28 @@ def test_a_done_task_is_told_more_in_its_session(planned: Path) -> None:
     first, second = runs_of(planned, "alpha")
     assert (second.own.resumes, second.own.said.message) == (first.id, "Say two.")
     assert (planned / "a.txt").read_text() == "two\n"
+
+
+def test_an_agent_at_work_is_told_something(planned: Path) -> None:
+    script = 'cat >/dev/null; [ -n "$BLACKBIRD_RESUME" ] || exec sleep 600; echo told >a.txt'
+    configure(planned, agent="command", command__run=script, execution__stopGraceSeconds="0")
+    put_plan(planned, leaf("alpha"))
+    agree_to_agent(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: app.check_action("tell", ()) is True)
+        await pilot.press("m")
+        await wait_for(pilot, lambda: is_writing(app))
+        await pilot.press(*"Say two.", "ctrl+s")
+        await wait_for(pilot, lambda: len(runs_of(planned, "alpha")) == 2 and is_over(app))
+        assert app.drafts.message(leaf("alpha").id).text == ""
+
+    drive(planned, session)
+    first, second = runs_of(planned, "alpha")
+    assert first.own.said.told == ("Say two.",)
+    assert (second.own.resumes, second.own.said.message) == (first.id, "Say two.")
+    assert (planned / "a.txt").read_text() == "told\n"
 
 
 def test_a_path_that_is_not_there_is_asked_about_once(planned: Path) -> None:

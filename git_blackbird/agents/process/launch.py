@@ -71,7 +71,8 @@ class ChildRequest:
 class ExitCause(StrEnum):
     """Why a run ended: it exited, reached a limit or its budget, was stopped on request, or lost its machine.
 
-    With ``NOT_STARTED`` its agent never began to work.
+    With ``TOLD`` it was stopped since a person has something to say to it, with ``NOT_STARTED`` its agent
+    never began to work.
     """
 
     EXITED = "exited"
@@ -79,6 +80,7 @@ class ExitCause(StrEnum):
     IDLE_LIMIT = "idle_limit"
     BUDGET = "budget"
     INTERRUPTED = "interrupted"
+    TOLD = "told"
     WORKER_LOST = "worker_lost"
     NOT_STARTED = "not_started"
 

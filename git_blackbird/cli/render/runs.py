@@ -93,6 +93,7 @@ def run_lines(
     yield f"{name}  {status.styled(status.text)}  {clean_line(run.task_id)}"
     yield from render_facts(_facts(run, now))
     yield from render_section("sent", _bounded(prompt))
+    yield from render_section("told while it worked", _bounded(run.own.said.told_text or ""))
     yield from render_section("asked", map(question_line, run.own.said.questions))
     yield from render_section("verdict", verdict_lines(run, paint), are_styled=True)
     yield from render_section("found", result_lines(run))
@@ -166,6 +167,7 @@ def _cost_text(run: Run) -> str:
 
 _ENDS = {
     TerminalReason.INTERRUPTED: "interrupted",
+    TerminalReason.TOLD: "it was stopped for what it was told",
     TerminalReason.WALL_LIMIT: "it reached its time limit",
     TerminalReason.IDLE_LIMIT: "it printed nothing for too long",
     TerminalReason.BUDGET: "its budget was spent",

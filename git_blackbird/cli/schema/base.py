@@ -323,6 +323,7 @@ class RunView(View):
     )
     cost_usd: float | None = field("What it cost, as the agent reports.", "own.agent.cost_usd")
     resumes: RunId | None = field("The run whose session it continues.", "own.resumes")
+    told: tuple[str, ...] = field("What a person said to it while it worked.", "own.said.told")
     superseded_by: str | None = field("The run or the command since which it no longer counts.")
     commits: tuple[str, ...] = field(
         "Full ids, oldest first; `show` and `runs TASK RUN` include those that an agent at work "

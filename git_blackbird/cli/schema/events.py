@@ -273,6 +273,7 @@ class CheckpointReached(EventOutput, event="checkpoint"):
     error: str | None = field("What went wrong.", "run.error")
     result: str | None = field("What the agent said at the end.", "run.own.agent.result")
     summary: Summary = field("The change, bounded.")
+    told: tuple[str, ...] = field("What the agent was told while it worked.", each="text")
     trees: TreesView | None = field("The change as two trees; null where a snapshot is missing.", "pair")
     moved: tuple[str, ...] = field("Paths of the change that look different in the worktree by now.")
     plan_changes: tuple[str, ...] = field("What the run changed in the plan.", "run.own.edits.plan")
@@ -396,6 +397,15 @@ class DecideOutput(DataOutput, schema_name="decide"):
     undo: tuple[str, ...] = field("Commands that take a rejected change back, each one line.")
     commit: str | None = field("The id of what an approval committed.", "commit.oid")
     stage: Stage = field("Where the change is once it has landed, if that was possible.")
+
+
+class TellOutput(DataOutput, schema_name="tell"):
+    """What a task's agent was told while it worked."""
+
+    task: TaskId = field("The task.", "run.task_id")
+    run: RunId = field("The run that is paused for it.", "run.id")
+    told: tuple[str, ...] = field("All that the run was told and is to go on with.", "run.own.said.told")
+    is_watched: bool = field("Whether a call is at work; without one the next `execute` goes on with it.")
 
 
 _OUTPUTS: Mapping[type[events.Event], type[EventOutput]] = {

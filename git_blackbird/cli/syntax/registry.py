@@ -131,6 +131,7 @@ COMMANDS = {
     "set-status": ("plan:set_status", "Set a task's status by hand."),
     "show": ("plan:show", "Show one task and why it is or is not ready."),
     "status": ("plan:status", "Show where the plan stands and what is due."),
+    "tell": ("run:tell", "Tell a task's agent something while it works."),
     "tui": ("plan:tui", "Open the plan in a full-screen application."),
     "undo": ("run:undo", "Take the change of a task back out."),
     "validate": ("plan:validate", "Check the plan file and report every error."),
@@ -142,7 +143,7 @@ COMMANDS = {
 _GROUPS = {
     "Every day": "add edit execute status decide resume show runs undo",
     "Plan": "init plan validate deps move rename delete set-status",
-    "Run": "restart retry worktrees",
+    "Run": "tell restart retry worktrees",
     "Decide": "review redo",
     "Look": "list pick report graph estimate tui",
     "Set up": "agent config hooks doctor prune demo completion schema deinit",

@@ -103,6 +103,17 @@ resume = CommandSpec(
     _STREAM,
     _TIMINGS,
 )
+tell = CommandSpec(
+    "tell",
+    "tell:tell_task",
+    """Tell a task's agent something while it works.
+
+    Its run is paused, and goes on with the text in the same session. If it ends first, the text is a change
+    request on it; if no call is at work any more, the next execute goes on with it.
+    """,
+    _TASK,
+    *_MESSAGE,
+)
 restart = CommandSpec(
     "restart",
     "run:restart",

@@ -324,7 +324,7 @@ def _answer_prefix(run: Run | None) -> str:
 def _is_recorded(workspace: Workspace, task_id: TaskId, message: str) -> bool:
     """Whether the records keep a message to a task: then it is heard, now or by the next start."""
     runs = workspace.store.records.history(task_id).own
-    return any(message in {run.own.said.message, run.decision_feedback} for run in runs)
+    return any(message in {run.own.said.message, run.decision_feedback, *run.own.said.told} for run in runs)
 
 
 def _is_obsolete(workspace: Workspace, task_id: TaskId, path: Path) -> bool:

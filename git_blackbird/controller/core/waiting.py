@@ -68,6 +68,15 @@ async def race_external_change(workspace: Workspace, ask: Callable[[], Awaitable
         await asyncio.gather(asked, watched, return_exceptions=True)
 
 
+async def until_told(workspace: Workspace, run: Run) -> None:
+    """Wait until a person has something to say to the agent of a run."""
+    while True:
+        await asyncio.sleep(_WATCH_SECONDS)
+        stored = workspace.store.records.recorded(run.task_id).find(run.id)
+        if stored is not None and stored.own.said.told:
+            return
+
+
 async def external_change(workspace: Workspace, run: Run) -> Run:
     """Wait until another process has decided on a run, overtaken it or changed its result; return it."""
     while True:

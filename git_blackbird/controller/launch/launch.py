@@ -1,7 +1,7 @@
 """Running an agent's process: it waits until its record is saved, then works and is followed to its end."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -20,6 +20,7 @@ from git_blackbird.agents.protocol import TMP_FOLDER, Agent, OpensByHand, RunReq
 from git_blackbird.controller.core.agents import probe
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.waiting import until_told
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.launch.logs import log_files, log_paths
@@ -237,13 +238,21 @@ def started_event(start: AgentStart, child: Child) -> RunStarted:
 async def follow_agent(
     context: RunContext, start: AgentStart, child: Child, force_stop: asyncio.Event
 ) -> ProcessResult:
-    """Follow an agent to its end, or to that of its budget, and show its progress."""
+    """Follow an agent to its end or that of its budget, or until a person has something to say to it.
+
+    Its progress is shown.
+    """
     run, ui, ledger = start.run, context.ui, context.ledger
     is_plain = not context.agent.abilities.prints_events
+    works = asyncio.Event()
+    if is_plain:
+        # It may be at work and print nothing.
+        works.set()
 
     def show_step(step: Progress) -> None:
         meter.update(step.usage, step.cost_usd)
         if step.shows_work:
+            works.set()
             context.on_work()
         ui.notify(RunProgress(run.task_id, run.id, step))
 
@@ -259,12 +268,38 @@ async def follow_agent(
         is_budget_spent=lambda: bool(ledger.spent_lines(run.task_id)),
     )
     with ledger.run(run) as meter:
-        ended = await child.follow(request)
+        following = child.follow(request)
+        ended = await (following if run.is_review else _until_told(context.workspace, run, works, following))
         meter.update(ended.reading.usage, ended.reading.cost_usd)
         if ended.cause is not ExitCause.BUDGET and not ended.reading.is_budget_spent:
             return ended
         notes = (*ended.reading.notes, spent_text(ledger.spent_lines(run.task_id)))
         return replace(ended, cause=ExitCause.BUDGET, reading=replace(ended.reading, notes=notes))
+
+
+async def _until_told(
+    workspace: Workspace, run: Run, works: asyncio.Event, following: Awaitable[ProcessResult]
+) -> ProcessResult:
+    """Await the end of a run, which is stopped for what a person says to it.
+
+    Not before it ``works``: some agents have no session to go on in until then.
+    """
+    following_task, told = asyncio.current_task(), asyncio.Event()
+
+    async def watch() -> None:
+        await works.wait()
+        await until_told(workspace, run)
+        told.set()
+        if following_task is not None:
+            following_task.cancel()
+
+    watching = asyncio.ensure_future(watch())
+    try:
+        result = await following
+    finally:
+        watching.cancel()
+    is_stopped = told.is_set() and result.cause is ExitCause.INTERRUPTED
+    return replace(result, cause=ExitCause.TOLD) if is_stopped else result
 
 
 def limits_of(workspace: Workspace, wall_seconds: float | None) -> Limits:

@@ -110,6 +110,9 @@ class Glance:
     def _has_run(self, task: TaskGlance) -> bool:
         return not task.children and bool(_names_in(os.path.join(self._top, _RUNS, task.id)))
 
+    def _is_at_work(self, task: TaskGlance) -> bool:
+        return not task.children and self._may_be(task, {"in_progress"})
+
     def _has_flagged_leaves(self, task: TaskGlance) -> bool:
         return task.id in self._flagged
 
@@ -137,6 +140,7 @@ class Glance:
         "resume": _is_resumable,
         "resume -m": _has_run,
         "resume --all": _has_flagged_leaves,
+        "tell": _is_at_work,
         "review show": _is_reviewed,
         "review run": _is_reviewable,
         "review dismiss": _is_dismissable,

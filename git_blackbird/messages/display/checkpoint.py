@@ -98,6 +98,7 @@ def _sections(checkpoint: Checkpoint) -> Iterator[Section]:
     yield from _outcome(checkpoint)
     yield from _findings(checkpoint)
     yield from _account(checkpoint)
+    yield from _told(checkpoint)
     yield from _asked(checkpoint)
     yield from _since_request(checkpoint.since_request)
     yield from _both_added(checkpoint.both_added)
@@ -143,6 +144,7 @@ def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()
         [Section(tuple(_texts_of(checkpoint.task)))],
         _findings(checkpoint),
         _account(checkpoint),
+        _told(checkpoint),
         _asked(checkpoint),
         _since_request(checkpoint.since_request),
         _both_added(checkpoint.both_added),
@@ -283,15 +285,26 @@ def _kept_indent(line: str) -> str:
     return shown if len(shown) <= _LONGEST_QUOTED else f"{shown[: _LONGEST_QUOTED - 3]}..."
 
 
+def _told(checkpoint: Checkpoint) -> Iterator[Section]:
+    """Quote what the agent was told while it worked."""
+    for told in checkpoint.told:
+        when = "when it had just ended" if told.is_late else "while it worked"
+        later = "" if told.is_sent else ", and not sent yet: it goes with what its session is sent next"
+        yield _quoted(checkpoint, f"Told {when}{later}:", told.text)
+
+
 def _asked(checkpoint: Checkpoint) -> Iterator[Section]:
     """Quote what was asked for last, and say who asked, if it was not a person here."""
     asked = checkpoint.asked
-    if asked is None:
-        return
-    lines = strip_controls(asked.text).strip().splitlines()
+    if asked is not None:
+        yield _quoted(checkpoint, f"Changes requested{_asker(asked)}:", asked.text)
+
+
+def _quoted(checkpoint: Checkpoint, heading: str, text: str) -> Section:
+    lines = strip_controls(text).strip().splitlines()
     quoted = _first((f"> {_kept_indent(line)}".rstrip() for line in lines), _MAX_REQUEST_LINES)
-    heading = StyledLine(f"Changes requested{_asker(asked)}:", Style.HEADING)
-    yield Section((heading, *quoted), _Rank.REQUEST, _run_command(checkpoint.run), least=2)
+    title = StyledLine(heading, Style.HEADING)
+    return Section((title, *quoted), _Rank.REQUEST, _run_command(checkpoint.run), least=2)
 
 
 def _asker(asked: Asked) -> str:

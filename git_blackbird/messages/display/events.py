@@ -7,6 +7,7 @@ from git_blackbird.messages.display.limits import waiting_text
 from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.quantities import counted, render_cost, render_duration
 from git_blackbird.messages.display.reviews import render_review_end
+from git_blackbird.model.base.next_steps import EXECUTE
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
 from git_blackbird.model.run.run import Run
@@ -50,6 +51,7 @@ _DECIDED = {
     ),
 }
 _WHY_PAUSED = {
+    TerminalReason.TOLD: " for what it was told",
     TerminalReason.WALL_LIMIT: ": it reached its time limit",
     TerminalReason.IDLE_LIMIT: ": it printed nothing for too long",
     TerminalReason.BUDGET: ": its budget is spent",
@@ -99,6 +101,13 @@ def render_decided(event: Decided) -> str:
     if commit.oid is None or not commit.paths:
         return f"{text.format(event.task_id)}; nothing was left to commit"
     return f"{text.format(event.task_id)}; committed {commit.oid[:12]} ({counted(commit.paths, 'path')})"
+
+
+def render_told(run: Run, *, is_watched: bool) -> str:
+    """Say what becomes of what a run was told; ``is_watched``: a call is at work, which stops it for that."""
+    if is_watched:
+        return f"told {run.task_id}: run {run.id} is paused for it, and goes on with it in its session"
+    return f"told {run.task_id}: no call is at work, so the next `{EXECUTE}` goes on with it in its session"
 
 
 def _verb(event: RunStarted) -> str:

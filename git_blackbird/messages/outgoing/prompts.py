@@ -19,6 +19,8 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Summary
 
 CONTINUE_TEXT = "You were interrupted. Continue the task where you stopped, and finish it."
+_TOLD = "A person has stopped you to say this:"
+_GO_ON = "Take it into account, and go on with the task until it is finished."
 _REPEATED = "repeated, since an earlier run was sent this and the task is not done yet"
 _FIX = "Fix this in the existing work, and check that it is fixed."
 SNAPSHOT_BYTES = 32_768
@@ -285,6 +287,11 @@ def render_review_feedback(feedback: Feedback, *, is_repeated: bool = False) -> 
         f"The work on {feedback.parent_task_id}, which your task is part of, was reviewed, and changes to "
         f"your part were requested{again}:\n\n{feedback.feedback.rstrip()}\n\n{_FIX}\n"
     )
+
+
+def render_told(text: str) -> str:
+    """Format what a person said to an agent at work, unchanged, for the session that was stopped for it."""
+    return "\n\n".join((_TOLD, text.rstrip("\n"), f"{_GO_ON}\n"))
 
 
 def render_answers(questions: Sequence[Question], answers: Sequence[Answer]) -> str:

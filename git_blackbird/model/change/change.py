@@ -67,6 +67,17 @@ class Asked(NamedTuple):
     by: Requester | TaskId | None = None
 
 
+class Told(NamedTuple):
+    """What a person said to a run at work; ``is_late``: it had ended by then, and was sent back with it.
+
+    Unless it ``is_sent``, no agent has read it yet.
+    """
+
+    text: str
+    is_late: bool
+    is_sent: bool
+
+
 @dataclass(frozen=True)
 class Change:
     """The change of one task; a view of its history, of which no more is read than is asked for."""
@@ -145,17 +156,34 @@ class Change:
     def last_asked(self, review: Feedback | None) -> Asked | None:
         """Return what the runs were asked for last, by whomever; None where they had the task alone.
 
-        A parent's review, whose feedback for the task is ``review``, came before all of them.
+        What they were told while they worked is not among it. A parent's review, whose feedback for the task
+        is ``review``, came before all of them.
         """
         last, befores = self.last_request, (None, *self.runs[:-1])
         for before, run in reversed(tuple(zip(befores, self.runs, strict=True))):
-            if last is not None and (run is last.runs[0] or run.own.said.message):
+            message = run.own.said.message
+            if before is not None and (before.own.said.told_text or "") in {
+                message,
+                before.decision_feedback,
+            }:
+                continue
+            if last is not None and (run is last.runs[0] or message):
                 return Asked(last.text)
-            if run.own.said.message:
-                return Asked(run.own.said.message)
+            if message:
+                return Asked(message)
             if before is not None and _is_sent_back(before):
                 return Asked(before.decision_feedback or "", before.own.decision.by)
         return None if review is None else Asked(review.feedback, review.parent_task_id)
+
+    @property
+    def told(self) -> tuple[Told, ...]:
+        """What a person said to the runs while they worked, oldest first."""
+        sent = messages_of(self.runs).sent_texts
+        return tuple(
+            Told(text, is_late=_is_request(run), is_sent=text in sent)
+            for run in self.runs
+            if (text := run.own.said.told_text) is not None
+        )
 
     def messages(self, review: Feedback | None = None) -> PendingMessages:
         """Return what the task's agent has yet to be told; ``review`` is the feedback of its parent's review.
@@ -286,7 +314,9 @@ def _is_sent_back(run: Run) -> bool:
 
 def _requested(requested: Run, later: Sequence[Run]) -> RequestedChange:
     # The text of ``resume -m`` beside a request is part of it.
-    texts = (requested.decision_feedback, *(run.own.said.message for run in later))
+    told = {run.own.said.told_text for run in later}
+    messages = (run.own.said.message for run in later if run.own.said.message not in told)
+    texts = (requested.decision_feedback, *messages)
     text = "\n\n".join(text for text in texts if text)
     return RequestedChange(text, tuple(later), requested.own.decision.comments)
 

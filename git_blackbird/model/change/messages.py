@@ -60,6 +60,9 @@ def messages_of(runs: Sequence[Run]) -> PendingMessages:
         if is_request and run.decision_feedback:
             texts.append(run.decision_feedback)
             sent.discard(run.decision_feedback)
+        if (told := run.own.said.told_text) is not None:
+            texts.append(told)
+            sent.discard(told)
     questions, answers = _answered(runs)
     # An answer is recorded with the run that it was sent to.
     lost = {answer.value for run in runs if not _reached_agent(run) for answer in run.own.said.answers}

@@ -180,6 +180,13 @@ def _messageable(state: PlanState) -> Iterable[Task]:
     return (task for task in state.plan.leaves() if state.latest(task.id) is not None)
 
 
+def _at_work(state: PlanState) -> Iterable[Task]:
+    """Leaves that an agent works on, which can be told something meanwhile."""
+    latest = (run for history in state.open_histories.values() if (run := history.live) is not None)
+    running = {run.task_id for run in latest if not run.own.said.by_hand}
+    return (task for task_id, task in state.plan.tasks.items() if task_id in running)
+
+
 def _undecided(state: PlanState) -> Iterable[Task]:
     return (due.task for due in pending_decisions(state))
 
@@ -240,6 +247,7 @@ BY_STATE: Mapping[str, Callable[[PlanState], Iterable[Task]]] = {
     "resume": _waiting,
     "resume -m": _messageable,
     "resume --all": _owing_parents,
+    "tell": _at_work,
     "review show": _with_reviews,
     "review run": _reviewable,
     "review dismiss": _dismissable,

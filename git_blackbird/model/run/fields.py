@@ -243,8 +243,8 @@ class WrittenRun(RunFields):
         """Return a copy of which nothing is asked, now or later."""
         return self.unasked().updated(RunFields(decision_required=None))
 
-    def requesting_changes(self, at: str, feedback: str, by: Requester) -> Self:
-        """Return a copy with a change request that no person made."""
+    def requesting_changes(self, at: str, feedback: str, by: Requester | None) -> Self:
+        """Return a copy with a change request that no decision made; ``by`` is None for a person's."""
         return self.updated(
             RunFields(
                 decision_state=DecisionState.CHANGES_REQUESTED,
@@ -253,6 +253,29 @@ class WrittenRun(RunFields):
                 decision_feedback=feedback,
             )
         ).deciding(DecisionFacts(by=by))
+
+    def told(self, text: str) -> Self:
+        """Return a copy to whose agent a person said this too, while it worked or before it goes on."""
+        said = self.own.said.updated(Said(told=(*self.own.said.told, text)))
+        told = self.with_own(Own(said=said))
+        if self.decision_state is not DecisionState.CHANGES_REQUESTED:
+            return told
+        return told.updated(RunFields(decision_feedback=said.told_text))
+
+    def told_meanwhile(self, told: tuple[str, ...]) -> Self:
+        """Return a copy of an ended run with what a person said to it while it worked.
+
+        What came too late to pause it is a change request, before any check or review; without a session a
+        person has to decide.
+        """
+        run = self.with_own(Own(said=self.own.said.updated(Said(told=told))))
+        text, is_over = run.own.said.told_text, self.status in {RunStatus.SUCCESS, RunStatus.FAILED}
+        if text is None or not is_over or self.own.superseded:
+            return run
+        unchecked, at = run.with_own(Own(check=None, review=None)), self.completed_at or self.started_at
+        if self.provider_session_ref is None:
+            return unchecked.awaiting_decision(at)
+        return unchecked.requesting_changes(at, text, None)
 
     def without_request(self) -> Self:
         """Return a copy whose change request does not count."""

@@ -63,15 +63,22 @@ class Superseded(Part):
 class Said(Part):
     """What went to the agent, and what it asked.
 
-    ``prompt`` is that of a resume, ``message`` a person's text with it. ``by_hand``: a person spoke with it
-    at a terminal, and nothing was sent.
+    ``prompt`` is that of a resume, ``message`` a person's text with it. ``told`` is what a person said while
+    it worked, which the next run is sent. ``by_hand``: a person spoke with it at a terminal, and nothing was
+    sent.
     """
 
     prompt: str | None = None
     message: str | None = None
+    told: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     answers: tuple[Answer, ...] = ()
     by_hand: bool = False
+
+    @property
+    def told_text(self) -> str | None:
+        """What was said while it worked, as one text; None for nothing."""
+        return "\n\n".join(text.strip("\n") for text in self.told) or None
 
 
 class AgentFacts(Part):

@@ -75,6 +75,7 @@ class TerminalReason(StrEnum):
 
     REJECTED = "rejected"
     INTERRUPTED = "interrupted"
+    TOLD = "told"
     WALL_LIMIT = "wall_limit"
     IDLE_LIMIT = "idle_limit"
     BUDGET = "budget"

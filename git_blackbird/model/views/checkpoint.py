@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeVar
 
 from git_blackbird.model.base.next_steps import NO_OPTIONS, CallOptions, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.change import Asked
+from git_blackbird.model.change.change import Asked, Told
 from git_blackbird.model.change.choices import choices_for
 from git_blackbird.model.change.decision import VIEWS, Choice, ChoiceSpec, Decision
 from git_blackbird.model.plan.plan import Task
@@ -101,14 +101,14 @@ class Checkpoint:
     and ``suggested_request`` a change request for them; None without reviews. ``reasons``: why a person must
     decide in any case: nothing was changed, or the change was reviewed. ``since_request``: None before a
     person's change request was carried out. ``other_branch``: set if HEAD has left the branch of the run.
-    ``asked``: what was asked for last, beside the task. ``options``: those of the command. ``behind``: how
-    many other decisions wait, ``unblocks``: how many tasks for this one alone. ``edited``: paths that a
-    person edited in the task's worktree after the run, which is part of the change. ``conflict``: which
-    conflicts are not resolved. ``both_added``: where both sides added lines, and what the change then adds to
-    the user's worktree. ``worktree``: where the task's own worktree is now. ``is_in_worktree``: whether the
-    user's worktree has something of what the task did. ``is_cut``: whether the terminal has no room for all
-    that is known of the change. ``max_rounds``: up to so many rounds of reviews, the agent
-    fixes what they find.
+    ``asked``: what was asked for last, beside the task, ``told``: what was said to its agents at work.
+    ``options``: those of the command. ``behind``: how many other decisions wait, ``unblocks``: how many tasks
+    for this one alone. ``edited``: paths that a person edited in the task's worktree after the run, which is
+    part of the change. ``conflict``: which conflicts are not resolved. ``both_added``: where both sides added
+    lines, and what the change then adds to the user's worktree. ``worktree``: where the task's own worktree
+    is now. ``is_in_worktree``: whether the user's worktree has something of what the task did. ``is_cut``:
+    whether the terminal has no room for all that is known of the change. ``max_rounds``: up to so many rounds
+    of reviews, the agent fixes what they find.
     """
 
     task: Task
@@ -135,6 +135,7 @@ class Checkpoint:
     worktree: str | None = None
     is_in_worktree: bool = False
     asked: Asked | None = None
+    told: tuple[Told, ...] = ()
     is_cut: bool = False
     max_rounds: int = 1
 

@@ -46,6 +46,7 @@ TAKEN = {
     "resume": ["asks", "paused", "pending"],
     "resume -m": ["asks", "done", "failed", "live", "paused", "pending"],
     "retry": ["asks", "blocked", "failed", "lost", "paused", "pending", "waits-failed"],
+    "tell": ["live"],
 }
 
 

@@ -89,6 +89,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         options=workspace.call_options,
         since_request=_since_request(workspace, state, run),
         asked=Change.of(state.history(task.id)).last_asked(state.feedback.get(task.id)),
+        told=Change.of(state.history(task.id)).told,
         other_branch=place.other_branch(),
         behind=sum(due.run.id != run.id for due in pending_decisions(state)),
         unblocks=state.unblocked.get(task.id, 0),

@@ -49,6 +49,7 @@ LIMIT_REASONS = {
     ExitCause.IDLE_LIMIT: TerminalReason.IDLE_LIMIT,
     ExitCause.BUDGET: TerminalReason.BUDGET,
     ExitCause.INTERRUPTED: TerminalReason.INTERRUPTED,
+    ExitCause.TOLD: TerminalReason.TOLD,
     ExitCause.WORKER_LOST: TerminalReason.WORKER_LOST,
 }
 # How often a snapshot is taken once more since HEAD was moved meanwhile.
@@ -306,6 +307,7 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
             closed = _due_in_any_case(run)
         stored = workspace.store.records.recorded(run.task_id).find(run.id) or run
         closed = check.add_notes_to(closed).with_own(Own(commits=commits))
+        closed = closed.told_meanwhile(stored.own.said.told)
         if stored.own.superseded is not None:
             # A person set the task's status while the agent worked: nothing is asked of this run.
             closed = closed.undecided().with_own(Own(superseded=stored.own.superseded))

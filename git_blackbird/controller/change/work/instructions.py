@@ -22,6 +22,7 @@ from git_blackbird.messages.outgoing.prompts import (
     render_others,
     render_prompt,
     render_review_feedback,
+    render_told,
     with_changed_files,
     with_feedback,
     with_messages,
@@ -109,8 +110,13 @@ def start_instruction(workspace: Workspace, state: PlanState, task: Task, messag
 
 
 def continue_instruction(run: Run, task: Task, owed: PendingMessages, message: str | None) -> Instruction:
-    """Resume a session with a person's message, with review feedback, or with the fixed text."""
-    text = message or ("" if owed.review else CONTINUE_TEXT)
+    """Resume a session with a person's message, with review feedback, or with the fixed text.
+
+    Without a message it is what a person said while the run worked.
+    """
+    text, told = message or ("" if owed.review else CONTINUE_TEXT), run.own.said.told_text
+    if message is None and told is not None:
+        text, message = render_told(told), told
     prompt = join_messages(text, _earlier_messages(owed, message))
     return _resuming_instruction(run, task, _with_message(owed, message), prompt, message)
 

@@ -13,7 +13,7 @@ from git_blackbird.controller.change.limits import await_agent, name_what_follow
 from git_blackbird.controller.change.stops import interrupted_stop, undelivered_stop
 from git_blackbird.controller.change.work.finish import count_as_failure
 from git_blackbird.controller.change.work.instructions import Instruction
-from git_blackbird.controller.change.work.task_run import run_task, warn_left_out
+from git_blackbird.controller.change.work.task_run import StaleTaskError, run_task, warn_left_out
 from git_blackbird.controller.change.work.worktree_setup import set_up_worktree
 from git_blackbird.controller.core.agents import (
     adding_way_out,
@@ -169,8 +169,13 @@ def _count_as_failure(call: Call, run: Run, *, gated: bool) -> None:
 async def go_on(
     call: Call, action: ApplyChangeRequest | ContinueRun, instruction: Instruction
 ) -> Stop | None:
-    """Run an agent in the session of an action; stop where that agent cannot start."""
+    """Run an agent in the session of an action; stop where that agent cannot start.
+
+    What was said to the task meanwhile goes with the next turn.
+    """
     try:
         return await work_on(call, instruction)
+    except StaleTaskError:
+        return None
     except AgentUnavailableError as error:
         return undelivered_stop(action, error.message, error.ways_out)

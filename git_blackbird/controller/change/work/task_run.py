@@ -209,6 +209,7 @@ def _record(context: RunContext, instruction: Instruction, run: Run) -> None:
         if task is None:
             raise StaleTaskError(f"{run.task_id} was removed from the plan meanwhile")
         require_usable(task.id, state.history(task.id))
+        _require_all_told(instruction, state.history(task.id))
         if is_new:
             if reasons := readiness(plan, task).reasons:
                 raise StaleTaskError(f"{task.id} is no longer ready: {'; '.join(reasons)}")
@@ -220,6 +221,15 @@ def _record(context: RunContext, instruction: Instruction, run: Run) -> None:
         save_plan(transaction, state, started.plan)
         watch_agent(workspace, transaction, run)
     start_tracking(workspace, context.ui, run)
+
+
+def _require_all_told(instruction: Instruction, history: History) -> None:
+    """Refuse to resume a run to which more was said than its instruction has. Raises StaleTaskError."""
+    resumed = instruction.resumes
+    stored = None if resumed is None else history.find(resumed.id)
+    if resumed is not None and stored is not None and stored.own.said.told != resumed.own.said.told:
+        way = task_command("resume", instruction.task.id)
+        raise StaleTaskError(f"{instruction.task.id} was told more before it went on", hint=way)
 
 
 _COMMANDS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
