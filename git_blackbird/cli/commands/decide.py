@@ -14,6 +14,7 @@ from git_blackbird.cli.render.stops import show_recorded, show_stop
 from git_blackbird.cli.ui.base import SilentUI
 from git_blackbird.controller.change.decide.checkpoint import find_pending
 from git_blackbird.controller.change.decide.edited_request import edit_request
+from git_blackbird.controller.change.decide.overrule import overruling_request
 from git_blackbird.controller.change.decide.record import DecisionResult, record_decision
 from git_blackbird.controller.change.undo.selection import has_anything_to_undo
 from git_blackbird.controller.change.undo.undo import undo_task
@@ -22,6 +23,7 @@ from git_blackbird.controller.core.workspace import Workspace, find_task, runnin
 from git_blackbird.controller.engine.commands import decide_beside, decide_loop, require_messageable
 from git_blackbird.errors import ExitCode, LockedError, UsageError
 from git_blackbird.messages.forms.review_form import ReviewForm
+from git_blackbird.messages.incoming.questions import parse_texts
 from git_blackbird.messages.patch.comments import request_with
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.decision import Decision
@@ -50,6 +52,7 @@ def decide(
     undo: bool,
     no_commit: bool,
     only: tuple[str, ...],
+    overruled: tuple[str, ...],
     run_id: str | None,
     message: str | None,
     message_file: str | None,
@@ -65,6 +68,7 @@ def decide(
         (in_editor, "-e", DecisionState.CHANGES_REQUESTED),
     )
     given = {option: state for is_given, option, state in goes_with if is_given}
+    decisions["request_changes"] |= bool(overruled)
     state = _chosen([_DECISIONS[name] for name, is_chosen in decisions.items() if is_chosen])
     if state is None:
         is_given = bool(given) or options.is_given or run_id is not None
@@ -74,13 +78,15 @@ def decide(
         raise UsageError(
             "name the tasks to decide on", hint="git blackbird decide    # asks for each that waits"
         )
-    if len(task_ids) > 1 and (run_id is not None or only or undo or call.as_json):
-        raise UsageError("--run, --files, --undo and --json go with one task")
-    workspace = call.workspace
+    if len(task_ids) > 1 and (run_id is not None or only or overruled or undo or call.as_json):
+        raise UsageError("--run, --files, --overrule, --undo and --json go with one task")
+    workspace, words = call.workspace, options.words
     workspace.require_settings()
+    if overruled:
+        words = overruling_request(workspace, task_ids[0], parse_texts("--overrule", overruled), words)
     chosen = Decision(
         state,
-        options.words,
+        words,
         branch_confirmed=any_branch,
         only=tuple(_below_top(workspace, path) for path in only),
         undoes=undo,
@@ -88,7 +94,7 @@ def decide(
     )
     run = None if run_id is None else RunId(run_id)
     writes = in_editor or (not call.no_input and sys.stdin.isatty())
-    is_open = writes and state is DecisionState.CHANGES_REQUESTED and options.words is None
+    is_open = writes and state is DecisionState.CHANGES_REQUESTED and words is None
     return _record(call, task_ids, chosen, run, in_editor=is_open)
 
 

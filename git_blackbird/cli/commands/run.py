@@ -41,7 +41,7 @@ from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.launch.launch import AtTerminal
 from git_blackbird.controller.queries.estimate import build_estimate
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.incoming.questions import parse_answer_options
+from git_blackbird.messages.incoming.questions import parse_texts
 from git_blackbird.model.base.next_steps import MESSAGE, task_command
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.system import Debouncer
@@ -208,7 +208,7 @@ def resume(
         _require_terminal(call, task_id, is_more=bool(is_more))
     if below and (options.is_given or answers):
         raise UsageError("--all tells each task what its review found; -m and --answer go with one task")
-    parsed = parse_answer_options(answers)
+    parsed = parse_texts("--answer", answers)
     flags: dict[str, str | int | None] = {"execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     flags |= {"cluster.address": cluster}
     workspace = open_with_flags(call, flags | budget_flags(budget))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 import click
 
@@ -25,12 +26,14 @@ from git_blackbird.messages.display.format import (
     landing_text,
     message_lines,
     redacted_text,
+    ruling_lines,
     undo_lines,
 )
-from git_blackbird.messages.display.quantities import format_moment
+from git_blackbird.messages.display.quantities import counted, format_moment
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import label_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
@@ -102,6 +105,10 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     new, repeated = view.words.select(sent=False), view.words.select(sent=True)
     yield from render_section("sent with the next start", message_lines(new))
     yield from render_section("sent before, repeated until the task is done", message_lines(repeated))
+    rulings = Change.of(view.history).rulings
+    yield from render_section(
+        counted(len(rulings), "ruling"), chain.from_iterable(map(ruling_lines, rulings))
+    )
     yield from render_section("runs", _runs(view, call), are_styled=True)
     run = view.history.latest
     opens = () if run is None else by_hand_lines(run, attach_command(call.workspace, run))

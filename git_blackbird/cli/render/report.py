@@ -31,6 +31,7 @@ TASK_HEADINGS = (
     "Check",
     "Reviews",
     "Decision",
+    "Rulings",
     "Both added",
     "Title",
 )
@@ -141,6 +142,7 @@ def task_fields(task: ReportedTask) -> tuple[str, ...]:
         "-" if task.check is None else CHECK_WORDS[task.check],
         clean_line(task.reviews or "-"),
         clean_line(task.decision or "-"),
+        str(task.rulings or "-"),
         ", ".join(map(clean_line, task.both_added)) or "-",
         clean_line(task.title) if task.status else GONE,
     )

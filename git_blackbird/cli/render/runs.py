@@ -1,6 +1,7 @@
 """Runs as a table, one run in full, commits of runs, and the colours of a verdict."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import click
 
@@ -22,6 +23,7 @@ from git_blackbird.messages.display.format import (
     redacted_text,
     render_path,
     render_totals,
+    ruling_lines,
     run_seconds,
     submodule_lines,
     verdict_word,
@@ -93,6 +95,7 @@ def run_lines(
     yield f"{name}  {status.styled(status.text)}  {clean_line(run.task_id)}"
     yield from render_facts(_facts(run, now))
     yield from render_section("sent", _bounded(prompt))
+    yield from render_section("decided itself", chain.from_iterable(map(ruling_lines, run.own.said.rulings)))
     yield from render_section("told while it worked", _bounded(run.own.said.told_text or ""))
     yield from render_section("asked", map(question_line, run.own.said.questions))
     yield from render_section("verdict", verdict_lines(run, paint), are_styled=True)

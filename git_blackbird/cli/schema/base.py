@@ -19,6 +19,7 @@ from git_blackbird.model.rules.spending import BudgetScope, BudgetUnit
 from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
 from git_blackbird.model.run.parent_verdict import ChildStatus, Dismissal
+from git_blackbird.model.run.parts import Ruling
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     DecisionState,
@@ -324,6 +325,9 @@ class RunView(View):
     cost_usd: float | None = field("What it cost, as the agent reports.", "own.agent.cost_usd")
     resumes: RunId | None = field("The run whose session it continues.", "own.resumes")
     told: tuple[str, ...] = field("What a person said to it while it worked.", "own.said.told")
+    rulings: tuple[Ruling, ...] = field(
+        "What it was told to decide itself, and what it decided.", "own.said.rulings"
+    )
     superseded_by: str | None = field("The run or the command since which it no longer counts.")
     commits: tuple[str, ...] = field(
         "Full ids, oldest first; `show` and `runs TASK RUN` include those that an agent at work "

@@ -27,7 +27,7 @@ from git_blackbird.model.run.agent_io import ProgressKind
 from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
-from git_blackbird.model.run.parts import Question, Usage
+from git_blackbird.model.run.parts import Question, Ruling, Usage
 from git_blackbird.model.run.states import DecisionState, LandingState, RunStatus, RunType, TerminalReason
 from git_blackbird.model.run.summary import Summary, Totals
 from git_blackbird.model.views import events
@@ -274,6 +274,7 @@ class CheckpointReached(EventOutput, event="checkpoint"):
     result: str | None = field("What the agent said at the end.", "run.own.agent.result")
     summary: Summary = field("The change, bounded.")
     told: tuple[str, ...] = field("What the agent was told while it worked.", each="text")
+    rulings: tuple[Ruling, ...] = field("What the agent decided itself instead of a person.")
     trees: TreesView | None = field("The change as two trees; null where a snapshot is missing.", "pair")
     moved: tuple[str, ...] = field("Paths of the change that look different in the worktree by now.")
     plan_changes: tuple[str, ...] = field("What the run changed in the plan.", "run.own.edits.plan")

@@ -32,6 +32,7 @@ class ReportedTaskView(View):
     check: CheckOutcome | None = field("What the user's check says of its change.")
     reviews: str | None = field("What its reviewers say of its change.")
     both_added: tuple[str, ...] = field("The paths in which it landed beside what others had added there.")
+    rulings: int = field("How many questions its agents decided themselves.")
     decision: str | None = field("What was decided on it; of a parent, what its review says.")
 
 

@@ -162,6 +162,13 @@ decide = CommandSpec(
         help="Approve the change at this file or folder alone; repeatable.",
     ),
     Option(
+        ["--overrule", "overruled"],
+        type=text,
+        multiple=True,
+        metavar="ID=TEXT",
+        help="Request TEXT instead of what the agent decided itself on its question ID; repeatable.",
+    ),
+    Option(
         ["--run", "run_id"],
         metavar="RUN",
         help="Decide only if this is still the task's run.",

@@ -300,14 +300,14 @@ class PlainUI(AskingUI):
         """
         for _ in range(_MAX_MISTAKES):
             self._print(f"Change request (end with a blank line, {CANCEL} to go back):")
-            if step.suggestion is not None:
+            if step.source and step.suggestion is not None:
                 self._print(f"A blank first line asks for {step.source}.")
             lines = await self._lines(draft)
             if lines is None:
                 return None
             if lines:
                 return "\n".join(lines)
-            if step.suggestion is not None:
+            if step.source and step.suggestion is not None:
                 self._print(f"asked for {step.source}")
                 return step.suggestion
             self._print("change request cannot be empty")

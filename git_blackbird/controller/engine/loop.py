@@ -124,7 +124,8 @@ class Loop:
         self, workspace: Workspace, ui: UserInterface, scope: CallScope, first: FirstStep | None = None
     ) -> None:
         self._workspace = workspace
-        self._call = Call(workspace, ui, scope)
+        rules = workspace.config.execution.questions == "rule"
+        self._call = Call(workspace, ui, replace(scope, rules=rules))
         self._first = first
 
     def interrupt(self) -> None:

@@ -35,7 +35,8 @@ _MAX_AGE = "--max-age="
 class ReportedRun(NamedTuple):
     """One run of the time that is reported; ``began`` is in nanoseconds since 1970, 0 if unknown.
 
-    ``check`` and ``reviews`` are what is proven of its change, ``decision`` is what became of it, in a word.
+    ``check`` and ``reviews`` are what is proven of its change, ``decision`` is what became of it, in a word,
+    ``rulings`` are the questions that its agent was to decide itself.
     ``both_added`` are the paths in which it landed beside what others had added there.
     """
 
@@ -49,6 +50,7 @@ class ReportedRun(NamedTuple):
     check: CheckOutcome | None
     reviews: str | None
     decision: str
+    rulings: tuple[str, ...]
     both_added: tuple[str, ...]
 
     @property
@@ -92,6 +94,11 @@ class ReportedTask:
     def decision(self) -> str | None:
         """The decision, or the verdict of a parent's review; None without either."""
         return None if self.last is None or self.last.decision == "-" else self.last.decision
+
+    @property
+    def rulings(self) -> int:
+        """How many questions its agents were to decide themselves."""
+        return len({prompt for run in self.runs for prompt in run.rulings})
 
     @property
     def both_added(self) -> tuple[str, ...]:
@@ -268,6 +275,7 @@ def _reported(run: Run, now: str) -> ReportedRun:
         None if run.own.check is None else run.own.check.outcome,
         None if run.own.reviewed is None else overall_word(merged_or_none(run)),
         format_decision(run),
+        tuple(ruling.question.prompt for ruling in run.own.said.rulings),
         run.landing_additions if run.has_landed else (),
     )
 

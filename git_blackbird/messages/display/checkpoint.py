@@ -15,6 +15,7 @@ from git_blackbird.messages.display.format import (
     redacted_text,
     render_path,
     render_totals,
+    ruling_lines,
     run_seconds,
     submodule_lines,
 )
@@ -94,6 +95,7 @@ def fit_checkpoint(checkpoint: Checkpoint, rows: int, height: Height) -> tuple[l
 
 
 def _sections(checkpoint: Checkpoint) -> Iterator[Section]:
+    yield from _rulings(checkpoint)
     yield from _task(checkpoint.task)
     yield from _outcome(checkpoint)
     yield from _findings(checkpoint)
@@ -120,6 +122,8 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
     if checkpoint.round_number > 1:
         yield f"round {checkpoint.round_number}"
     yield str(run.status)
+    if checkpoint.rulings:
+        yield counted(len(checkpoint.rulings), "ruling")
     if run.own.check is not None:
         yield f"check {check_word(run.own.check)}"
     if checkpoint.merged is not None:
@@ -137,6 +141,7 @@ def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()
     """
     task, *criteria = _task(checkpoint.task)
     sections = chain(
+        _rulings(checkpoint),
         [task, _line(f"Change: {_totals(checkpoint)}")],
         criteria,
         _outcome(checkpoint),
@@ -161,6 +166,18 @@ def _totals(checkpoint: Checkpoint) -> str:
 
 def _line(text: str, tone: Style = Style.PLAIN, rank: _Rank | None = None) -> Section:
     return Section((StyledLine(text, tone),), rank)
+
+
+def _rulings(checkpoint: Checkpoint) -> Iterator[Section]:
+    """List what the agent decided itself, with the command that overrules it."""
+    if not checkpoint.rulings:
+        return
+    heading = StyledLine(f"{counted(len(checkpoint.rulings), 'ruling')} by the agent:", Style.WARNING)
+    lines = (StyledLine(f"  {line}") for ruling in checkpoint.rulings for line in ruling_lines(ruling))
+    blanks = " --overrule ID=TEXT"
+    command = task_command("decide", checkpoint.task.id, blanks).command
+    overrule = StyledLine(f"  {command} asks for another", Style.FAINT)
+    yield Section((heading, *lines, overrule), _Rank.REQUEST, _run_command(checkpoint.run), least=2)
 
 
 def _task(task: Task) -> Iterator[Section]:

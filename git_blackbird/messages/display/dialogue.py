@@ -32,6 +32,7 @@ from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 
 _REPEATED = "What you requested before is sent again with this, comments included: write only what is new."
+_RULINGS = "Write below a ruling what is to be instead, and delete those that stand."
 _ANYWAY = "Approve on this branch anyway"
 
 
@@ -95,8 +96,8 @@ class ShowDiff:
 class WriteRequest:
     """Let a change request be written, which begins with the ``suggestion`` where nothing was written before.
 
-    ``source`` names what a suggestion asks for. ``remark`` says what is sent along; "" for nothing. The paths
-    that it mentions may also be in ``worktree``, the task's own.
+    ``source`` names what a suggestion asks for, "" where it is to be completed. ``remark`` says what is sent
+    along; "" for nothing. The paths that it mentions may also be in ``worktree``, the task's own.
     """
 
     suggestion: str | None
@@ -136,7 +137,9 @@ def next_step(checkpoint: Checkpoint, choice: Choice, unsent: Unsent) -> Step:
         return Say(f"not possible: {clean_line(obstacle)}")
     if choice is Choice.REQUEST_CHANGES:
         source = _source(checkpoint.run, checkpoint.merged)
-        remark = "" if checkpoint.since_request is None else _REPEATED
+        is_open = not source and checkpoint.suggested_request is not None
+        remarks = (_RULINGS if is_open else "", "" if checkpoint.since_request is None else _REPEATED)
+        remark = " ".join(filter(None, remarks))
         return WriteRequest(checkpoint.suggested_request, source, remark, worktree=checkpoint.worktree)
     branch = checkpoint.other_branch
     step: Reply | Confirm = reply_of(choice, branch_confirmed=branch is not None)
@@ -147,14 +150,15 @@ def next_step(checkpoint: Checkpoint, choice: Choice, unsent: Unsent) -> Step:
 
 
 def _source(run: Run, merged: MergedReview | None) -> str:
-    """Name the source of a suggested change request."""
+    """Name the source of a suggested change request; "" for rulings, which a person completes."""
     has_findings = merged is not None and bool(merged.findings)
     sources = (
         ("the hook printed", run.own.decision.hook_output is not None),
         ("the check printed", run.failed_check is not None),
         ("the reviewers found", has_findings),
     )
-    return f"what {' and '.join(text for text, is_there in sources if is_there)}"
+    named = " and ".join(text for text, is_there in sources if is_there)
+    return f"what {named}" if named else ""
 
 
 def view_step(checkpoint: Checkpoint, choice: Choice) -> Say | ShowDiff:

@@ -16,7 +16,7 @@ from git_blackbird.model.rules.status import StatusChange
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.comment import ReviewComment, Side
 from git_blackbird.model.run.findings import ReviewerVerdict
-from git_blackbird.model.run.parts import Landed, LandingBlocked, Question
+from git_blackbird.model.run.parts import Landed, LandingBlocked, Question, Ruling
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     APPROVALS,
@@ -99,6 +99,13 @@ def question_line(question: Question) -> str:
     """Return what an agent asks, with the options, in one line."""
     options = f" ({', '.join(question.options)})" if question.options else ""
     return f"{clean_line(question.id)}: {clean_line(question.prompt + options)}"
+
+
+def ruling_lines(ruling: Ruling) -> Iterator[str]:
+    """Return a question that an agent decided itself, what it decided, and why."""
+    yield question_line(ruling.question)
+    why = f" ({clean_line(ruling.reason)})" if ruling.reason else ""
+    yield f"  {clean_line(ruling.decision or 'it did not say what it decided')}{why}"
 
 
 def message_lines(messages: PendingMessages) -> Iterator[str]:

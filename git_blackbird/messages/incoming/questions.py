@@ -7,7 +7,7 @@ A headless agent cannot ask in another way: the prompt requires ``QUESTION_FORM`
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -73,6 +73,7 @@ class _Entry(BaseModel):
     prompt: _Words
     question: _Words
     options: Several[_Option]
+    destructive: Any = None
 
     @model_validator(mode="before")
     @classmethod
@@ -115,6 +116,28 @@ def parse_questions(final_text: str) -> tuple[Question, ...]:
             break
         entries = [*group, *entries]
     return _with_unique_ids(entries[:MAX_QUESTIONS])
+
+
+class _Decided(BaseModel):
+    """What an agent decided about one of its questions."""
+
+    id: _Id
+    decision: _Words
+    reason: _Words
+
+
+class _Rulings(BaseModel):
+    rulings: Several[_Decided]
+
+
+_RULINGS: TypeAdapter[_Rulings] = TypeAdapter(Part[_Rulings])
+
+
+def parse_rulings(final_text: str) -> dict[str, tuple[str, str | None]]:
+    """Return what an agent decided, and why, by question id, from the end of its message. Never raises."""
+    values = (_RULINGS.validate_python(value) for value in _closing_values(final_text))
+    decided = (each for value in values for each in value.rulings)
+    return {each.id: (each.decision, each.reason or None) for each in decided if each.id and each.decision}
 
 
 def parse_tool_questions(tool_name: str, tool_input: object) -> tuple[Question, ...]:
@@ -213,7 +236,9 @@ def _with_unique_ids(entries: list[_Entry]) -> tuple[Question, ...]:
         taken.add(question_id)
         used.add(question_id)
         options = tuple(dict.fromkeys(filter(None, entry.options[:MAX_OPTIONS])))
-        questions.append(Question(id=question_id, prompt=entry.text, options=options))
+        harmless: Literal[False] | None = False if entry.destructive is False else None
+        question = Question(id=question_id, prompt=entry.text, options=options, destructive=harmless)
+        questions.append(question)
     return tuple(questions)
 
 
@@ -226,8 +251,8 @@ OTHER = "Other..."
 """Listed below the options of a question, for another answer."""
 
 
-def parse_answer_options(texts: Iterable[str]) -> dict[str, str]:
-    """Parse options of the form ``ID=VALUE``.
+def parse_texts(option: str, texts: Iterable[str]) -> dict[str, str]:
+    """Parse values of an option of the form ``ID=VALUE``.
 
     Raises UsageError if one has no ``=``, or two answer the same question.
     """
@@ -235,9 +260,9 @@ def parse_answer_options(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         name, separator, value = text.partition("=")
         if not separator or not name:
-            raise UsageError(f"--answer {text!r} is not ID=VALUE")
+            raise UsageError(f"{option} {text!r} is not ID=VALUE")
         if answers.setdefault(name, value) != value:
-            raise UsageError(f'--answer gives two values for "{name}"')
+            raise UsageError(f'{option} gives two values for "{name}"')
     return answers
 
 

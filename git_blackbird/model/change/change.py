@@ -19,6 +19,7 @@ from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.commits import HeadMove
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.parts import Ruling
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     APPROVALS,
@@ -30,6 +31,8 @@ from git_blackbird.model.run.states import (
 )
 from git_blackbird.model.run.summary import Trees
 
+MAX_RULING_RUNS = 3
+"""In so many runs of one change an agent decides itself what it asks; then a person is asked."""
 # The attribute of a history that keeps its change.
 _KEPT = "_change"
 _WITHOUT_REVIEWS = frozenset({Requester.CHECK, Requester.LANDING})
@@ -184,6 +187,22 @@ class Change:
             for run in self.runs
             if (text := run.own.said.told_text) is not None
         )
+
+    @property
+    def rulings(self) -> tuple[Ruling, ...]:
+        """The questions that the agents decided themselves, or were told to, in the order of their runs."""
+        rulings: dict[tuple[str, str], Ruling] = {}
+        for ruling in (each for run in self.runs for each in run.own.said.rulings):
+            asked = ruling.question.id, ruling.question.prompt
+            if ruling.decision is not None or asked not in rulings:
+                rulings[asked] = ruling
+        return tuple(rulings.values())
+
+    def is_rulable(self, run: Run) -> bool:
+        """Whether its agent may decide all questions of a run itself; only in so many runs of a change."""
+        questions, ruled = run.own.said.questions, sum(bool(one.own.said.rulings) for one in self.runs)
+        is_harmless = all(question.destructive is False for question in questions)
+        return bool(questions) and is_harmless and ruled < MAX_RULING_RUNS
 
     def messages(self, review: Feedback | None = None) -> PendingMessages:
         """Return what the task's agent has yet to be told; ``review`` is the feedback of its parent's review.

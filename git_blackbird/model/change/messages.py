@@ -97,7 +97,7 @@ def _answered(runs: Sequence[Run]) -> tuple[tuple[Question, ...], tuple[Answer, 
     answers: dict[str, Answer] = {}
     uses = Counter(question.id for run in runs for question in run.own.said.questions)
     for run in runs:
-        for answer in run.own.said.answers:
+        for answer in (*run.own.said.answers, *(ruling.answer for ruling in run.own.said.rulings)):
             asker, question = asked.get(answer.id, (None, None))
             name = answer.id if asker is None or uses[answer.id] < 2 else f"{answer.id} ({asker.id})"
             if question is not None:

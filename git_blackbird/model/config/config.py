@@ -37,6 +37,11 @@ class ExecutionConfig(Section):
         limits=(0, 1000),
         stricter="lower",
     )
+    questions: Literal["ask", "rule"] = key(
+        "ask",
+        "whether you are asked what an agent asks, or it decides itself what it says is not destructive",
+        stricter="lower",
+    )
     timeout_minutes: int = key(60, "longest run", limits=(1, 1440), stricter="lower")
     idle_minutes: int = key(20, "longest time an agent may print nothing", limits=(1, 1440), stricter="lower")
     log_megabytes: int = key(

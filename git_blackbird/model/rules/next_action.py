@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import Due, due_of
 from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.plan.plan import Plan, Task
@@ -48,8 +49,8 @@ class CallScope:
     their agent refuses every task. ``busy``: tasks and parents that are at work at this moment, or that it
     leaves alone. ``keeps_turns``: something goes on that may end with the landing for which others wait.
     Without ``starts_agents`` it only decides and lands; from ``until`` on, in nanoseconds since 1970, it
-    starts and asks nothing more. ``decisions_left`` are those that it still asks for,
-    those first that unblock most, None without a limit.
+    starts and asks nothing more. ``decisions_left`` are those that it still asks for, those first that unblock
+    most, None without a limit. ``rules``: agents decide themselves what they ask, as far as they may.
     """
 
     only: frozenset[TaskId] | None = None
@@ -65,6 +66,7 @@ class CallScope:
     starts_agents: bool = True
     decisions_left: int | None = None
     until: int | None = None
+    rules: bool = False
 
     @property
     def is_resume(self) -> bool:
@@ -128,7 +130,10 @@ class SendFeedback(RunAction):
 
 
 class ContinueRun(RunAction):
-    """Continue an interrupted run in its session; the session may be gone."""
+    """Continue an interrupted run in its session, or one whose questions its agent is to decide.
+
+    The session may be gone.
+    """
 
 
 class AskPaused(RunAction):
@@ -311,9 +316,13 @@ def _reviews_of_changes(state: PlanState, call: CallScope) -> Iterator[ReviewCha
             yield ReviewChange(task, run)
 
 
-def _questions(state: PlanState, call: CallScope) -> Iterator[AskQuestions]:
+def _questions(state: PlanState, call: CallScope) -> Iterator[AskQuestions | ContinueRun]:
     for task, run in state.due(Due.ASK):
-        if run.id in call.asked and task.id not in call.busy:
+        history = state.history(task.id)
+        is_ruled = call.rules and call.covers(task.id) and Change.of(history).is_rulable(run)
+        if is_ruled and not is_session_lost(history, run):
+            yield ContinueRun(task, run)
+        elif run.id in call.asked and task.id not in call.busy:
             yield AskQuestions(task, run)
 
 

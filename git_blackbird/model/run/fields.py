@@ -1,5 +1,6 @@
 """The fields of a run's record, and the methods that say what happened to it."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 from pydantic import Field
@@ -176,6 +177,11 @@ class WrittenRun(RunFields):
     def asking(self, questions: tuple[Question, ...]) -> Self:
         """Return a copy whose agent asked these questions at its end."""
         return self.with_own(Own(said=self.own.said.updated(Said(questions=questions))))
+
+    def ruling(self, decided: Mapping[str, tuple[str, str | None]]) -> Self:
+        """Return a copy with what its agent decided, and why, by the ids of the questions."""
+        rulings = tuple(each.decided(*decided.get(each.question.id, ())) for each in self.own.said.rulings)
+        return self.with_own(Own(said=self.own.said.updated(Said(rulings=rulings)))) if rulings else self
 
     def continuable(self, session: str | None) -> Self:
         """Return a copy with the session that can be continued."""

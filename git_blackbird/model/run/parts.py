@@ -24,11 +24,15 @@ class Part(Record):
 
 
 class Question(Record):
-    """A question of an agent; ``options`` are the expected answers."""
+    """A question of an agent; ``options`` are the expected answers.
+
+    ``destructive`` is False where the agent says that no answer destroys anything, else None.
+    """
 
     id: str
     prompt: str
     options: tuple[str, ...] = ()
+    destructive: Literal[False] | None = None
 
 
 class Answer(Record):
@@ -36,6 +40,25 @@ class Answer(Record):
 
     id: str
     value: str
+
+
+class Ruling(Part):
+    """A question that an agent was ``told`` to decide itself; it may not have said its ``decision``."""
+
+    question: Question
+    told: str
+    decision: str | None = None
+    reason: str | None = None
+
+    @property
+    def answer(self) -> Answer:
+        """The ruling as the answer to its question."""
+        return Answer(id=self.question.id, value=self.decision or self.told)
+
+    def decided(self, decision: str | None = None, reason: str | None = None) -> "Ruling":
+        """Return a copy with a decision; the same without one."""
+        known = {"decision": decision, "reason": reason}
+        return self if decision is None else self.model_copy(update=known)
 
 
 class Usage(Record):
@@ -64,8 +87,8 @@ class Said(Part):
     """What went to the agent, and what it asked.
 
     ``prompt`` is that of a resume, ``message`` a person's text with it. ``told`` is what a person said while
-    it worked, which the next run is sent. ``by_hand``: a person spoke with it at a terminal, and nothing was
-    sent.
+    it worked, which the next run is sent. ``rulings`` are on questions that it was to decide itself.
+    ``by_hand``: a person spoke with it at a terminal, and nothing was sent.
     """
 
     prompt: str | None = None
@@ -73,6 +96,7 @@ class Said(Part):
     told: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     answers: tuple[Answer, ...] = ()
+    rulings: tuple[Ruling, ...] = ()
     by_hand: bool = False
 
     @property

@@ -11,6 +11,7 @@ from git_blackbird.model.change.decision import VIEWS, Choice, ChoiceSpec, Decis
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.findings import MergedReview
+from git_blackbird.model.run.parts import Ruling
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.run.summary import Summary, Trees
@@ -102,6 +103,7 @@ class Checkpoint:
     decide in any case: nothing was changed, or the change was reviewed. ``since_request``: None before a
     person's change request was carried out. ``other_branch``: set if HEAD has left the branch of the run.
     ``asked``: what was asked for last, beside the task, ``told``: what was said to its agents at work.
+    ``rulings``: what they decided themselves instead of a person.
     ``options``: those of the command. ``behind``: how many other decisions wait, ``unblocks``: how many tasks
     for this one alone. ``edited``: paths that a person edited in the task's worktree after the run, which is
     part of the change. ``conflict``: which conflicts are not resolved. ``both_added``: where both sides added
@@ -136,6 +138,7 @@ class Checkpoint:
     is_in_worktree: bool = False
     asked: Asked | None = None
     told: tuple[Told, ...] = ()
+    rulings: tuple[Ruling, ...] = ()
     is_cut: bool = False
     max_rounds: int = 1
 

@@ -107,7 +107,10 @@ def test_a_reason_of_a_rejection_is_kept(trial: Trial) -> None:
         ((), "no decision given"),
         (("--approve",), "name the tasks to decide on"),
         (("a", "--approve", "--reject"), "more than one decision given"),
-        (("a", "b", "--approve", "--files", "a.txt"), "--run, --files, --undo and --json go with one task"),
+        (
+            ("a", "b", "--approve", "--files", "a.txt"),
+            "--run, --files, --overrule, --undo and --json go with one task",
+        ),
         (("a", "--approve", "-m", "x"), "-m goes with --request-changes and --reject"),
         (("a", "--undo"), "no decision given"),
     ],

@@ -290,6 +290,7 @@ PROTECTING = {
     "execution.parentReviewEnabled": (False, True),
     "execution.jobs": (8, 2),
     "execution.maxPendingDecisions": (100, 3),
+    "execution.questions": ("rule", "ask"),
     "execution.timeoutMinutes": (1440, 10),
     "execution.idleMinutes": (60, 2),
     "execution.logMegabytes": (4096, 1),

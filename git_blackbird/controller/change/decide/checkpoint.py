@@ -18,6 +18,7 @@ from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import switched_lines
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.outgoing.prompts import render_suggestion
+from git_blackbird.messages.outgoing.rulings import render_overruled
 from git_blackbird.messages.patch.comments import is_taken_up, moved_along
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -65,6 +66,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
     place = place_of(workspace, run)
     worktree = None if pair is None else place.files_now(pair)
     merged, edits = merged_or_none(run), _edits(place)
+    rulings = Change.of(state.history(task.id)).rulings
     if edits is not None:
         pair, summary = edits.pair, summarize(workspace.repo, edits.pair)
     return Checkpoint(
@@ -84,12 +86,13 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         request_blocked_reason=why_not_resumable(workspace, state.history(task.id), run),
         commit=None if run.worktree_path else preview_commit(workspace, state, pair, worktree, runs),
         merged=merged,
-        suggested_request=render_suggestion(run, merged),
+        suggested_request=render_suggestion(run, merged) or "\n".join(map(render_overruled, rulings)) or None,
         reasons=escalation_reasons(workspace, state.history(task.id), run),
         options=workspace.call_options,
         since_request=_since_request(workspace, state, run),
         asked=Change.of(state.history(task.id)).last_asked(state.feedback.get(task.id)),
         told=Change.of(state.history(task.id)).told,
+        rulings=rulings,
         other_branch=place.other_branch(),
         behind=sum(due.run.id != run.id for due in pending_decisions(state)),
         unblocks=state.unblocked.get(task.id, 0),

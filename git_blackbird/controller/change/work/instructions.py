@@ -27,13 +27,14 @@ from git_blackbird.messages.outgoing.prompts import (
     with_feedback,
     with_messages,
 )
+from git_blackbird.messages.outgoing.rulings import DECIDE_YOURSELF, RULING_PROMPT, render_ruling
 from git_blackbird.model.base.own_files import STATE_NAME
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.other_tasks import OtherTasks
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.parts import Answer
+from git_blackbird.model.run.parts import Answer, Ruling
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Summary
 from git_blackbird.storage.files import load_beginning
@@ -62,7 +63,8 @@ class Instruction:
     """One start of an agent, or one resume of a run's session.
 
     ``prompt`` is for agents that read prose, ``context`` for those that read JSON. ``message`` and
-    ``answers`` are what a person adds with this run; the record keeps them until the task is done.
+    ``answers`` are what a person adds with this run; the record keeps them until the task is done. In it the
+    agent is to say its ``rulings``.
     ``launcher`` starts it, where that is not the usual one: at a person's terminal, it is told nothing.
     """
 
@@ -72,6 +74,7 @@ class Instruction:
     resumes: Run | None = None
     message: str | None = None
     answers: tuple[Answer, ...] = ()
+    rulings: tuple[Ruling, ...] = ()
     gated: bool = False
     launcher: "Launcher | None" = None
 
@@ -106,6 +109,8 @@ def start_instruction(workspace: Workspace, state: PlanState, task: Task, messag
     context = with_messages(build_context(state.plan, task, None if project is None else project.text), owed)
     if workspace.gets_worktree(state.history(task.id)):
         context["systemPrompt"] += WORKTREE_PROMPT
+    if workspace.config.execution.questions == "rule":
+        context["systemPrompt"] += RULING_PROMPT
     return Instruction(task, context, render_prompt(context), message=message)
 
 
@@ -137,6 +142,15 @@ def answers_instruction(
     return replace(_resuming_instruction(run, task, answered, prompt, None), answers=answers)
 
 
+def ruling_instruction(run: Run, task: Task, owed: PendingMessages) -> Instruction:
+    """Resume a session whose agent is to decide itself what it asked."""
+    asked = run.own.said.questions
+    rulings = tuple(Ruling(question=question, told=DECIDE_YOURSELF) for question in asked)
+    answered = answers_instruction(run, task, owed, tuple(ruling.answer for ruling in rulings))
+    prompt = join_messages(render_ruling(rulings), _earlier_messages(owed, None))
+    return replace(answered, prompt=prompt, answers=(), rulings=rulings)
+
+
 def changes_instruction(
     run: Run, task: Task, owed: PendingMessages, message: str | None, change: Summary | None
 ) -> Instruction:
@@ -154,8 +168,10 @@ def _resuming_instruction(
     run: Run, task: Task, owed: PendingMessages, prompt: str, message: str | None
 ) -> Instruction:
     fresh = {name: value for name, value in run.context.items() if name not in _OF_ONE_RUN}
+    unsaid = tuple(ruling for ruling in run.own.said.rulings if ruling.decision is None)
     gated = run.decision_required is True
-    return Instruction(task, with_messages(fresh, owed), prompt, run, message, gated=gated)
+    context = with_messages(fresh, owed)
+    return Instruction(task, context, prompt, run, message, rulings=unsaid, gated=gated)
 
 
 def _with_message(owed: PendingMessages, message: str | None) -> PendingMessages:

@@ -11,6 +11,7 @@ from git_blackbird.controller.change.work.instructions import (
     Restart,
     changes_instruction,
     continue_instruction,
+    ruling_instruction,
     start_instruction,
 )
 from git_blackbird.controller.change.work.start import go_on, work_on
@@ -18,7 +19,8 @@ from git_blackbird.controller.change.work.task_run import StaleTaskError, is_wor
 from git_blackbird.controller.change.work.worktree_setup import SetupError
 from git_blackbird.controller.core.agents import adding_way_out, agent_for, start_with_other_agent
 from git_blackbird.controller.core.other_worktrees import BegunElsewhereError, require_not_elsewhere
-from git_blackbird.controller.core.ui import warn
+from git_blackbird.controller.core.ui import inform, warn
+from git_blackbird.messages.display.format import question_line
 from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.next_action import (
@@ -29,7 +31,7 @@ from git_blackbird.model.rules.next_action import (
 )
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import SUPERSEDED_BY_RESTART
+from git_blackbird.model.run.states import SUPERSEDED_BY_RESTART, RunStatus
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.locks import TaskLockedError
 
@@ -80,7 +82,10 @@ async def restart_task(call: Call, restart: Restart, state: PlanState) -> Stop |
 
 
 async def continue_run(call: Call, action: ContinueRun, state: PlanState) -> Stop | None:
-    """Resume the session; stop with the command that restarts the task where that is impossible."""
+    """Resume the session; one that asked something decides it itself.
+
+    Stop with the command that restarts the task where that is impossible.
+    """
     stop = undeliverable_stop(call.workspace, state, action)
     if _restarts_on_lost_worker(call, action.run):
         text = f"{action.task.id} starts again elsewhere, since worker {action.run.worker} is gone"
@@ -89,7 +94,11 @@ async def continue_run(call: Call, action: ContinueRun, state: PlanState) -> Sto
     if stop is not None:
         return stop
     pending = state.pending_messages(action.task.id)
-    return await go_on(call, action, continue_instruction(action.run, action.task, pending, None))
+    if action.run.status is not RunStatus.WAITING_USER:
+        return await go_on(call, action, continue_instruction(action.run, action.task, pending, None))
+    for question in action.run.own.said.questions:
+        inform(call.ui, f"{action.task.id} decides itself: {question_line(question)}", action.task.id)
+    return await go_on(call, action, ruling_instruction(action.run, action.task, pending))
 
 
 def _restarts_on_lost_worker(call: Call, run: Run) -> bool:

@@ -116,7 +116,10 @@ def _initial_run(context: RunContext, instruction: Instruction, base: Snapshot) 
         else resumed.provider_session_ref
     )
     said = Said(
-        message=instruction.message, answers=instruction.answers, by_hand=instruction.launcher is not None
+        message=instruction.message,
+        answers=instruction.answers,
+        rulings=instruction.rulings,
+        by_hand=instruction.launcher is not None,
     )
     initial_run = initial_run.of_type(RunType.EXECUTE, instruction.context).continuable(session)
     initial_run = initial_run.with_own(Own(said=said, worktree=_worktree(context, resumed, base)))

@@ -1,0 +1,30 @@
+"""Overrule what an agent decided itself: a change request that quotes it."""
+
+from collections.abc import Mapping
+
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.errors import RequestError
+from git_blackbird.messages.outgoing.prompts import join_messages
+from git_blackbird.messages.outgoing.rulings import render_overruled
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.sanitize import quoted
+from git_blackbird.model.change.change import Change
+
+
+def overruling_request(
+    workspace: Workspace, task_id: str, given: Mapping[str, str], words: str | None
+) -> str:
+    """Return the change request that overrules rulings on a task, by question id; then ``words``.
+
+    Raises RequestError for a blank text, and for an id of no ruling.
+    """
+    history = workspace.store.records.history(TaskId(task_id))
+    rulings = {ruling.question.id: ruling for ruling in Change.of(history).rulings}
+    for name, text in given.items():
+        if name not in rulings:
+            known = f"its rulings are: {', '.join(rulings)}" if rulings else None
+            raise RequestError(f"{task_id} has no ruling {quoted(name)}", hint=known)
+        if not text.strip():
+            raise RequestError(f"--overrule {name}= says nothing of what is to be instead")
+    texts = (render_overruled(rulings[name], text) for name, text in given.items())
+    return join_messages(*texts, words or "")
