@@ -20,6 +20,7 @@ from git_blackbird.tui.widgets.choices import ChoiceItem
 from tests.controller.support import (
     APPROVE,
     Person,
+    agree_to_agent,
     changes,
     configure,
     execute,
@@ -49,6 +50,28 @@ def asks(app: BlackbirdApp, screen: type[object]) -> bool:
 
 def states(repo: Path, task_id: str) -> list[DecisionState | None]:
     return [run.decision_state for run in runs_of(repo, task_id)]
+
+
+def test_rulings_stand_first_and_a_request_begins_with_them(planned: Path) -> None:
+    question = '{"questions": [{"id": "db", "prompt": "Which db?", "destructive": false}]}'
+    ruled = '{"rulings": [{"id": "db", "decision": "sqlite", "reason": "one user"}]}'
+    script = f"cat >/dev/null; [ -n \"$BLACKBIRD_RESUME\" ] && echo '{ruled}' || echo '{question}'"
+    configure(planned, agent="command", command__run=script, execution__questions="rule")
+    agree_to_agent(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await see(app, pilot, "1 ruling by the agent:", "db: Which db?", "sqlite (one user)")
+        text = screen_text(app)
+        assert text.index("1 ruling by") < text.index("Task: alpha")
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: asks(app, RequestScreen))
+        await see(app, pilot, "Write below a ruling what is to be instead")
+        assert app.screen.query_one(TextArea).text == "> Which db?\n> You decided: sqlite\n\n"
+        await pilot.press("escape")
+
+    drive(planned, session)
 
 
 def test_a_checkpoint_is_approved_and_the_next_one_ends_the_call(planned: Path) -> None:

@@ -121,6 +121,8 @@ def parse_questions(final_text: str) -> tuple[Question, ...]:
 class _Decided(BaseModel):
     """What an agent decided about one of its questions."""
 
+    model_config = ConfigDict(coerce_numbers_to_str=True, str_strip_whitespace=True)
+
     id: _Id
     decision: _Words
     reason: _Words

@@ -11,6 +11,7 @@ from git_blackbird.messages.incoming.questions import (
     MAX_TEXT_BYTES,
     QUESTION_FORM,
     parse_questions,
+    parse_rulings,
 )
 from git_blackbird.model.run.parts import Question
 
@@ -147,6 +148,49 @@ def test_options_are_texts_or_labels() -> None:
     assert parse_questions(asked)[0].options == ("a", "2", "1.5", "b")
 
 
+@pytest.mark.parametrize("said", [True, "false", 0, None, [], {}])
+def test_only_false_says_that_a_question_is_harmless(said: Any) -> None:
+    (other,), (harmless,) = (
+        parse_questions(as_form({"id": "q", "prompt": "?", "destructive": each})) for each in (said, False)
+    )
+    assert (other.destructive, harmless.destructive) == (None, False)
+
+
+def as_rulings(*entries: Any) -> str:
+    return json.dumps({"rulings": entries})
+
+
+RULED = {"id": "db", "decision": "sqlite", "reason": "one user"}
+
+
+@pytest.mark.parametrize("message", [as_rulings(RULED), f"Done.\n```json\n{as_rulings(RULED)}\n```\n"])
+def test_rulings_at_the_end_are_read(message: str) -> None:
+    assert parse_rulings(message) == {"db": ("sqlite", "one user")}
+    assert parse_questions(message) == ()
+
+
+def test_rulings_may_come_before_further_questions() -> None:
+    message = f"{as_rulings(RULED, {'id': 'port', 'decision': 80})}\n{FORM}"
+    assert parse_rulings(message) == {"db": ("sqlite", "one user"), "port": ("80", None)}
+    assert parse_questions(message) == ASKED
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        FORM,
+        f"{as_rulings(RULED)} and more",
+        as_rulings({"id": "db"}, {"decision": "x"}, "text", 1, None),
+        '{"rulings": {"id": "db"}}',
+        '{"rulings": [' * 50_000,
+    ],
+    ids=range(6),
+)
+def test_what_is_no_ruling_decides_nothing(message: str) -> None:
+    assert parse_rulings(message) == {}
+
+
 def test_everything_is_bounded() -> None:
     entry = {"prompt": "ü" * MAX_TEXT_BYTES, "options": ["x" * MAX_TEXT_BYTES + "y"]}
     (long,) = parse_questions(as_form(entry))
@@ -210,6 +254,7 @@ json_values = st.recursive(
 @given(st.text(), json_values)
 def test_any_value_is_survived_and_what_it_asks_can_be_answered(prose: str, value: Any) -> None:
     found = parse_questions(f"{prose}\n{json.dumps(value)}")
+    parse_rulings(f"{prose}\n{json.dumps({'rulings': value})}")
     assert len({question.id for question in found}) == len(found)
     assert all(question.prompt and question.id and "=" not in question.id for question in found)
 
