@@ -25,6 +25,8 @@ from git_blackbird.cli.ui.writer import Writer
 from git_blackbird.cluster import join_cluster
 from git_blackbird.controller.change.decide.foreign import take_over_waiting
 from git_blackbird.controller.change.status_changes import reset_task
+from git_blackbird.controller.change.work.tell import require_tellable
+from git_blackbird.controller.change.work.tell import tell as tell_agent
 from git_blackbird.controller.config.settings import require_key, require_value
 from git_blackbird.controller.core.drafts import write_message
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
@@ -41,6 +43,7 @@ from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.launch.launch import AtTerminal
 from git_blackbird.controller.queries.estimate import build_estimate
 from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.messages.display.events import render_told
 from git_blackbird.messages.incoming.questions import parse_texts
 from git_blackbird.model.base.next_steps import MESSAGE, task_command
 from git_blackbird.model.base.sanitize import quoted
@@ -262,6 +265,21 @@ def restart(
     return run_loop_command(
         call, workspace, lambda ui: restart_loop(workspace, ui, task_id, message), **shows
     )
+
+
+def tell(
+    call: CommandContext, task_id: str, *, message: str | None, message_file: str | None, in_editor: bool
+) -> ExitCode:
+    options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
+    if not options.is_given:
+        raise UsageError("there is nothing to tell", hint="-m TEXT, -F FILE, or -e for your editor")
+    workspace = call.workspace
+    if in_editor:
+        require_tellable(workspace, task_id)
+    told = tell_agent(workspace, task_id, options.read(workspace, task_id) or "")
+    call.print(render_told(told.run, is_watched=told.is_watched))
+    call.data("events:TellOutput", told)
+    return ExitCode.OK
 
 
 def retry(call: CommandContext, task_id: str) -> ExitCode:

@@ -105,7 +105,7 @@ resume = CommandSpec(
 )
 tell = CommandSpec(
     "tell",
-    "tell:tell_task",
+    "run:tell",
     """Tell a task's agent something while it works.
 
     Its run is paused, and goes on with the text in the same session. If it ends first, the text is a change

@@ -51,7 +51,7 @@ def _run(work: Callable[[], T], git: GitWork) -> T:
 
 
 WATCH_SECONDS = 0.2
-"""How often is looked for what another process may have done."""
+"""How often a record is looked at that another process may change."""
 
 
 async def race_external_change(workspace: Workspace, ask: Callable[[], Awaitable[T]], run: Run) -> T | Run:
@@ -66,15 +66,6 @@ async def race_external_change(workspace: Workspace, ask: Callable[[], Awaitable
         asked.cancel()
         watched.cancel()
         await asyncio.gather(asked, watched, return_exceptions=True)
-
-
-async def until_told(workspace: Workspace, run: Run) -> None:
-    """Wait until a person has something to say to the agent of a run."""
-    while True:
-        await asyncio.sleep(_WATCH_SECONDS)
-        stored = workspace.store.records.recorded(run.task_id).find(run.id)
-        if stored is not None and stored.own.said.told:
-            return
 
 
 async def external_change(workspace: Workspace, run: Run) -> Run:

@@ -20,7 +20,7 @@ from git_blackbird.agents.protocol import TMP_FOLDER, Agent, OpensByHand, RunReq
 from git_blackbird.controller.core.agents import probe
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.ui import UserInterface
-from git_blackbird.controller.core.waiting import until_told
+from git_blackbird.controller.core.waiting import WATCH_SECONDS
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.launch.logs import log_files, log_paths
@@ -284,14 +284,17 @@ async def _until_told(
 
     Not before it ``works``: some agents have no session to go on in until then.
     """
-    following_task, told = asyncio.current_task(), asyncio.Event()
+    follower, told = asyncio.current_task(), asyncio.Event()
 
     async def watch() -> None:
         await works.wait()
-        await until_told(workspace, run)
-        told.set()
-        if following_task is not None:
-            following_task.cancel()
+        while not told.is_set():
+            await asyncio.sleep(WATCH_SECONDS)
+            stored = workspace.store.records.recorded(run.task_id).find(run.id)
+            if stored is not None and stored.own.said.told:
+                told.set()
+        if follower is not None:
+            follower.cancel()
 
     watching = asyncio.ensure_future(watch())
     try:

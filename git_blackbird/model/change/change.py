@@ -200,7 +200,8 @@ class Change:
 
     def is_rulable(self, run: Run) -> bool:
         """Whether its agent may decide all questions of a run itself; only in so many runs of a change."""
-        questions, ruled = run.own.said.questions, sum(bool(one.own.said.rulings) for one in self.runs)
+        questions = run.own.said.questions
+        ruled = sum(bool(one.own.said.rulings) for one in self.runs if one.counts)
         is_harmless = all(question.destructive is False for question in questions)
         return bool(questions) and is_harmless and ruled < MAX_RULING_RUNS
 

@@ -182,9 +182,10 @@ def _messageable(state: PlanState) -> Iterable[Task]:
 
 def _at_work(state: PlanState) -> Iterable[Task]:
     """Leaves that an agent works on, which can be told something meanwhile."""
-    latest = (run for history in state.open_histories.values() if (run := history.live) is not None)
-    running = {run.task_id for run in latest if not run.own.said.by_hand}
-    return (task for task_id, task in state.plan.tasks.items() if task_id in running)
+    live = {task.id: state.history(task.id).live for task in state.plan.leaves()}
+    return (
+        state.plan.tasks[key] for key, run in live.items() if run is not None and not run.own.said.by_hand
+    )
 
 
 def _undecided(state: PlanState) -> Iterable[Task]:
