@@ -99,7 +99,9 @@ def test_a_ruling_is_overruled_by_a_change_request_that_quotes_it(trial: Trial) 
     output = trial.expect(3, "execute")
     quoted = "> Which db?\n> You decided: SQLite\n\nPostgreSQL, as always\n\nAnd tabs."
     assert quoted in sent(trial, 2)["feedback"]
-    assert output.index("1 ruling by the agent:") < output.index("  > > You decided: SQLite\n")
+    assert "  > > You decided: SQLite\n" in output
+    assert "by the agent:" not in output
+    assert "SQLite (it is small)" not in trial.expect(0, "show", "a")
 
 
 @pytest.mark.parametrize(
