@@ -105,15 +105,7 @@ def test_a_ruling_is_overruled_by_a_change_request_that_quotes_it(trial: Trial) 
 
 
 @pytest.mark.parametrize(
-    "asked",
-    [
-        (question("db"),),
-        (question("db", destructive=True),),
-        (question("db", destructive="false"),),
-        (question("db", destructive=0),),
-        (HARMLESS, question("drop", destructive=None)),
-    ],
-    ids=["unsaid", "destructive", "text", "number", "one of two"],
+    "asked", [(question("db"),), (HARMLESS, question("drop", destructive="false"))], ids=["one", "one of two"]
 )
 def test_a_person_is_asked_all_else(trial: Trial, asked: tuple[dict[str, object], ...]) -> None:
     will_say(trial, asks(*asked))

@@ -139,7 +139,7 @@ def test_what_reads_otherwise() -> None:
     [
         (Choice.APPROVE_CONTINUE, APPROVE),
         (Choice.APPROVE_QUIT, Decision(DecisionState.APPROVED_QUIT)),
-        (Choice.REQUEST_CHANGES, WriteRequest(None, "what ", "")),
+        (Choice.REQUEST_CHANGES, WriteRequest(None, "", "")),
         (Choice.REJECT, Decision(DecisionState.REJECTED)),
         (Choice.VIEW_DIFF, ShowDiff(TREES)),
         (Choice.RETRY, Retry()),
