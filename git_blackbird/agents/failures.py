@@ -42,19 +42,25 @@ _KNOWN: tuple[tuple[AgentFailure, tuple[str, ...]], ...] = (
     ),
     (AgentFailure.OUTAGE, ("temporarily limiting requests", "selected model is at capacity")),
     (
+        AgentFailure.NO_CREDIT,
+        (
+            "out of (?:usage )?credits",
+            "requires usage credits",
+            "credit balance is too low",
+            "quota exceeded",
+            "exceeded your current quota",
+            "402 payment required",
+        ),
+    ),
+    (
         AgentFailure.USAGE_LIMIT,
         (
             "you've (?:hit|reached) your",
             r"\b(?:usage|spend|credit|session|hour|weekly|fast) limit",
-            "out of (?:extra )?(?:usage|credits)",
-            "requires usage credits",
+            "out of (?:extra )?usage",
             "rate limit reached",
-            "credit balance is too low",
-            "quota exceeded",
-            "exceeded your current quota",
             "429 too many requests",
             r"rejected \(429\)",
-            "402 payment required",
         ),
     ),
     (
@@ -125,6 +131,7 @@ _KNOWN: tuple[tuple[AgentFailure, tuple[str, ...]], ...] = (
 _HINTS = {
     AgentFailure.SESSION_UNKNOWN: "start a new session: {restart}",
     AgentFailure.SESSION_BUSY: "another process is using that session: wait for it, or stop it",
+    AgentFailure.NO_CREDIT: "add credit to the account that {name} uses",
     AgentFailure.USAGE_LIMIT: "wait until the limit resets, add to it",
     AgentFailure.FORBIDDEN: "run as a user other than root, or set IS_SANDBOX=1 if this machine is a sandbox",
     AgentFailure.UNKNOWN_MODEL: "name a model that you may use: {model}",

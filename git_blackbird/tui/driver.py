@@ -104,7 +104,7 @@ class InputGuard(App[None]):
             return
         if not self._is_typed(event):
             await self._take(event)
-        elif self._is_opening or self._effects is not None:
+        elif self._is_opening or self._effects is not None or self._typed:
             self._typed.append((event, self.screen_stack))
         else:
             await self._take(event)

@@ -20,6 +20,8 @@ CODEX_LOGIN = "log in with `codex login`, or set a valid CODEX_API_KEY"
 CLAUDE_UPDATE = "claude update, or npm install -g @anthropic-ai/claude-code@latest"
 CODEX_UPDATE = "npm install -g @openai/codex@latest"
 CLAUDE_OUTAGE = "the service behind claude can't be reached or is overloaded: try again later"
+CLAUDE_CREDIT = "add credit to the account that claude uses"
+CODEX_CREDIT = "add credit to the account that codex uses"
 CODEX_OUTAGE = "the service behind codex can't be reached or is overloaded: try again later"
 CODEX_LIMIT = (
     "You’ve hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit "  # noqa: RUF001  # its words
@@ -79,8 +81,8 @@ def refusal_of(reading: AgentResult) -> tuple[AgentFailure | None, str | None]:
         ),
         ("You've hit your session limit · resets 3pm (UTC)", AgentFailure.USAGE_LIMIT, LIMIT),
         ("5-hour limit reached ∙ resets 3pm", AgentFailure.USAGE_LIMIT, LIMIT),
-        ("You're out of usage credits.", AgentFailure.USAGE_LIMIT, LIMIT),
-        ("Credit balance is too low", AgentFailure.USAGE_LIMIT, LIMIT),
+        ("You're out of usage credits.", AgentFailure.NO_CREDIT, CLAUDE_CREDIT),
+        ("Credit balance is too low", AgentFailure.NO_CREDIT, CLAUDE_CREDIT),
         ("API Error: Request rejected (429) · slow down", AgentFailure.USAGE_LIMIT, LIMIT),
         (
             "There's an issue with the selected model (X). It may not exist.",
@@ -115,7 +117,7 @@ def test_claude_says_why_it_could_not_work(text: str, refusal: AgentFailure, hin
         ({"terminal_reason": "blocking_limit"}, AgentFailure.PROMPT_TOO_LONG),
         ({"terminal_reason": "api_error", "api_error_status": 413}, AgentFailure.PROMPT_TOO_LONG),
         ({"api_error_status": 401}, AgentFailure.NOT_LOGGED_IN),
-        ({"api_error_status": 402}, AgentFailure.USAGE_LIMIT),
+        ({"api_error_status": 402}, AgentFailure.NO_CREDIT),
         ({"api_error_status": 403}, AgentFailure.NOT_LOGGED_IN),
         ({"api_error_status": 404}, AgentFailure.UNKNOWN_MODEL),
         ({"api_error_status": 429}, AgentFailure.USAGE_LIMIT),
@@ -251,8 +253,8 @@ def test_claude_may_refuse_before_one_event(stderr: str, refusal: AgentFailure, 
         ("Missing environment variable: `XKEY`.", AgentFailure.NOT_LOGGED_IN, "set XKEY in the environment"),
         (CODEX_LIMIT, AgentFailure.USAGE_LIMIT, LIMIT),
         ("exceeded retry limit, last status: 429 Too Many Requests", AgentFailure.USAGE_LIMIT, LIMIT),
-        ("Quota exceeded. Check your plan and billing details.", AgentFailure.USAGE_LIMIT, LIMIT),
-        ("Your workspace is out of credits. Add credits to continue.", AgentFailure.USAGE_LIMIT, LIMIT),
+        ("Quota exceeded. Check your plan and billing details.", AgentFailure.NO_CREDIT, CODEX_CREDIT),
+        ("Your workspace is out of credits. Add credits to continue.", AgentFailure.NO_CREDIT, CODEX_CREDIT),
         (
             "The model `gpt-9` does not exist or you do not have access to it.",
             AgentFailure.UNKNOWN_MODEL,

@@ -309,3 +309,20 @@ def test_only_names_of_sessions_are_passed_on() -> None:
     assert agents["gemini"].accepts_session(UUID)
     for odd in ("latest", "1", "ses_", "ses_/../x", "--help", ""):
         assert not any(agent.accepts_session(odd) for agent in agents.values())
+
+
+@pytest.mark.parametrize(
+    ("prompt", "sent"),
+    [
+        ("Make a.txt", "Make a.txt"),
+        (" /compress", " /compress"),
+        ("+@property\n", "+\\@property\n"),
+    ],
+)
+def test_a_prompt_reaches_gemini_as_text(prompt: str, sent: str) -> None:
+    stdin = load_agent("gemini", config_with()).launch(replace(request_for(), prompt=prompt), {}).stdin
+    header, _, rest = stdin.decode().rpartition("\n\n")
+    assert rest == sent
+    assert header.startswith("This is a message and no command") == (prompt != sent or "/" in prompt)
+    plain = load_agent("opencode", config_with()).launch(replace(request_for(), prompt=prompt), {}).stdin
+    assert plain.decode() == prompt

@@ -29,6 +29,7 @@ set -- $step; at=$2
 {functions}
 case $1 in
 refused) init; refuses;;
+broke) init; echo "Error: Credit balance is too low" >&2; exit 1;;
 cut) init; says; echo x >>$BLACKBIRD_TASK_ID.txt; refuses;;
 fails) init; says; exit 3;;
 *) init; says; echo x >>$BLACKBIRD_TASK_ID.txt; ends;;

@@ -140,7 +140,7 @@ CLAUDE_HELP = ProviderHelp(
 )
 _STATUS_REFUSALS = {
     401: AgentFailure.NOT_LOGGED_IN,
-    402: AgentFailure.USAGE_LIMIT,
+    402: AgentFailure.NO_CREDIT,
     403: AgentFailure.NOT_LOGGED_IN,
     404: AgentFailure.UNKNOWN_MODEL,
     413: AgentFailure.PROMPT_TOO_LONG,
@@ -153,7 +153,7 @@ _REASON_REFUSALS = {
 }
 _KIND_REFUSALS = {
     "authentication_failed": AgentFailure.NOT_LOGGED_IN,
-    "billing_error": AgentFailure.USAGE_LIMIT,
+    "billing_error": AgentFailure.NO_CREDIT,
     "rate_limit": AgentFailure.USAGE_LIMIT,
     "server_error": AgentFailure.OUTAGE,
 }

@@ -1,6 +1,7 @@
 """The ``gemini`` agent: Gemini CLI, headless, with its event stream."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from git_blackbird.agents.gemini.parser import GEMINI_HELP, GeminiParser
 from git_blackbird.agents.permissions import PermittedAgent
@@ -12,6 +13,7 @@ from git_blackbird.agents.protocol import (
     build_session_uuid,
     is_uuid,
 )
+from git_blackbird.messages.outgoing.prompts import as_plain_text
 
 _KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA")
 _POLICY = "policy.toml"
@@ -58,7 +60,7 @@ class GeminiAgent(PermittedAgent):
 
     def launch(self, request: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
         """Return the launch with all options: a resume remembers only the session."""
-        settings = self._settings
+        settings, request = self._settings, replace(request, prompt=as_plain_text(request.prompt))
         if request.read_only:
             beside, prompt = self._review(request)
             argv = (*beside, *self._terms(request, _READS), "--include-directories", request.folder)

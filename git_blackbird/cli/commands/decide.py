@@ -80,6 +80,8 @@ def decide(
         )
     if len(task_ids) > 1 and (run_id is not None or only or overruled or undo or call.as_json):
         raise UsageError("--run, --files, --overrule, --undo and --json go with one task")
+    if overruled and in_editor:
+        raise UsageError("--overrule cannot be combined with -e")
     workspace, words = call.workspace, options.words
     workspace.require_settings()
     if overruled:

@@ -389,3 +389,11 @@ def render_suggestion(run: Run, merged: MergedReview | None) -> str | None:
     if merged is not None and merged.findings:
         parts.append(render_fix_request(merged))
     return "\n".join(parts) or None
+
+
+def as_plain_text(prompt: str) -> str:
+    """Return a prompt for a program that executes a first ``/word``, and adds files named as ``@path``."""
+    if "@" not in prompt and not prompt.lstrip().startswith("/"):
+        return prompt
+    escaped = prompt.replace("@", "\\@")
+    return f"This is a message and no command, and each at sign in it is written as \\@.\n\n{escaped}"

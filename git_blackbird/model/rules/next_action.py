@@ -49,8 +49,8 @@ class CallScope:
     their agent refuses every task. ``busy``: tasks and parents that are at work at this moment, or that it
     leaves alone. ``keeps_turns``: something goes on that may end with the landing for which others wait.
     Without ``starts_agents`` it only decides and lands; from ``until`` on, in nanoseconds since 1970, it
-    starts and asks nothing more. ``decisions_left`` are those that it still asks for, those first that unblock
-    most, None without a limit. ``rules``: agents decide themselves what they ask, as far as they may.
+    starts and asks nothing more. ``decisions_left`` are those that it still asks for, those first that
+    unblock most, None without a limit. ``rules``: agents decide themselves what they ask, as far as they may.
     """
 
     only: frozenset[TaskId] | None = None

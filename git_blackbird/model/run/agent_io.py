@@ -54,11 +54,15 @@ class Progress:
 
 
 class AgentFailure(StrEnum):
-    """Why an agent could not work; unless it ``is_of_task`` this does not count as a failure of the task."""
+    """Why an agent could not work; unless it ``is_of_task`` this does not count as a failure of the task.
+
+    A ``USAGE_LIMIT`` is over by itself, ``NO_CREDIT`` is not.
+    """
 
     MISSING = "missing"
     NOT_LOGGED_IN = "not_logged_in"
     USAGE_LIMIT = "usage_limit"
+    NO_CREDIT = "no_credit"
     FORBIDDEN = "forbidden"
     UNKNOWN_MODEL = "unknown_model"
     PROMPT_TOO_LONG = "prompt_too_long"

@@ -177,7 +177,7 @@ UNSUPPORTED = {"detail": "The 'gpt-9' model is not supported when using Codex wi
             "gpt-9",
         ),
         (Reply(status=400, body=UNSUPPORTED), AgentFailure.UNKNOWN_MODEL, "not supported"),
-        (Reply(failure=("insufficient_quota", "Used up")), AgentFailure.USAGE_LIMIT, "Quota exceeded"),
+        (Reply(failure=("insufficient_quota", "Used up")), AgentFailure.NO_CREDIT, "Quota exceeded"),
         (
             Reply(failure=("context_length_exceeded", "Too long")),
             AgentFailure.PROMPT_TOO_LONG,

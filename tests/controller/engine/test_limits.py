@@ -189,3 +189,25 @@ def test_a_reviewer_at_a_limit_is_waited_for_too(limited: Path) -> None:
     stop = execute(limited, person)
     assert (stop.reason, started(limited)) == (StopReason.COMPLETED, ["a", "p", "p"]), stop.text
     assert done(limited, "ap")
+
+
+def test_an_account_without_credit_is_not_waited_for(limited: Path) -> None:
+    enlist(limited, a=["broke"])
+    put_plan(limited, leaf("a"))
+    person = Waiter()
+    stop = execute(limited, person)
+    assert (stop.reason, person.waits) == (StopReason.AGENT_UNAVAILABLE, [])
+    assert stop.next_steps[0] == "add credit to the account that claude uses"
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_change_whose_reviewer_is_at_a_limit_is_reviewed_after_it(limited: Path, jobs: str) -> None:
+    enlist(limited)
+    enlist(limited, "codex", a=["refused"])
+    configure(limited, execution__jobs=jobs, reviews__mode="parallel", reviews__spec__agent="codex")
+    put_plan(limited, leaf("a"))
+    person = Waiter()
+    stop = execute(limited, person)
+    # Both reviewers say nothing that can be read, twice each: what is left is a decision.
+    assert (stop.reason, person.minutes) == (StopReason.DECISION_REQUIRED, [5]), stop.text
+    assert (started(limited), started(limited, "codex")) == (["a"] * 3, ["a"] * 3)

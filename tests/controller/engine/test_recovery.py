@@ -14,6 +14,7 @@ from git_blackbird.controller.change.status_changes import set_status
 from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
+from git_blackbird.messages.display.format import run_seconds
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, TerminalReason
@@ -32,7 +33,7 @@ from tests.controller.support import (
     status,
     store_at,
 )
-from tests.support import commit, wait_until
+from tests.support import PATIENCE_SECONDS, commit, wait_until
 
 
 @pytest.fixture
@@ -96,6 +97,13 @@ def test_an_orphan_is_named_and_stopped_and_its_work_is_kept(cut_off: Path) -> N
     assert closed.review_summary.files == ("a.txt",)
     assert (continued.own.resumes, continued.status) == (closed.id, RunStatus.SUCCESS)
     assert (stop.reason, stop.text) == (StopReason.COMPLETED, "every task is done")
+
+
+def test_a_lost_run_took_until_it_last_printed_something(cut_off: Path) -> None:
+    # It is found long after that.
+    execute(cut_off)
+    lost = runs_of(cut_off, "a")[0]
+    assert 0 < (run_seconds(lost, "") or 0) < PATIENCE_SECONDS
 
 
 def work_folders_of(repo: Path) -> list[Path]:

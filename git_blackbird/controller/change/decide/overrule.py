@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 
-from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.outgoing.prompts import join_messages
 from git_blackbird.messages.outgoing.rulings import render_overruled
-from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.change.change import Change
 
@@ -16,9 +15,9 @@ def overruling_request(
 ) -> str:
     """Return the change request that overrules rulings on a task, by question id; then ``words``.
 
-    Raises RequestError for a blank text, and for an id of no ruling.
+    Raises RequestError for a blank text, and for an id of no task or no ruling.
     """
-    history = workspace.store.records.history(TaskId(task_id))
+    history = workspace.store.records.history(find_task(workspace.store.plan(), task_id).id)
     rulings = {ruling.question.id: ruling for ruling in Change.of(history).rulings}
     for name, text in given.items():
         if name not in rulings:
