@@ -151,9 +151,9 @@ def assign(
     )
 
 
-async def until(condition: Callable[[], bool]) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 30) -> None:
     """Wait for something that another process does, after every task has begun."""
     await asyncio.sleep(0)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110  # nobody tells us
             await asyncio.sleep(0.01)

@@ -20,6 +20,8 @@ from tests.standin.real import load, load_installed, model_of, real
 from tests.standin.server import INPUT_TOKENS, OUTPUT_TOKENS, Reply, StandIn, ToolCall
 from tests.support import git, write
 
+# Opencode is a large program: beside others it takes long to start.
+PATIENCE_SECONDS = 180
 UNKNOWN = {"opencode": "ses_0000000000000000000000000a", "gemini": "5e551011-0000-4000-8000-00000000000f"}
 
 
@@ -102,6 +104,7 @@ def test_it_works_says_what_it_does_and_goes_on_in_the_same_session(
     assert len(model.requests) == 1
 
 
+@pytest.mark.sampled(1)
 def test_what_keeps_it_from_working_is_in_its_own_words_and_no_failure_of_the_task(
     model: StandIn, stage: Stage, agent: Agent, program: Program
 ) -> None:
@@ -138,7 +141,7 @@ def test_a_limit_that_it_waits_for_in_silence_ends_with_the_words_of_the_provide
         child = stage.hold(agent.launch(assignment, os.environ))
         child.open_gate()
         work = asyncio.create_task(stage.follow(child, agent.parser(assignment)))
-        await until(lambda: b"slow down" in b"".join(stage.output))
+        await until(lambda: b"slow down" in b"".join(stage.output), PATIENCE_SECONDS)
         work.cancel()
         return await work
 
@@ -158,6 +161,7 @@ def tried(model: StandIn, stage: Stage) -> list[ToolCall]:
     return [*plan, model.dialect.shell("echo no > shell.txt"), outside]
 
 
+@pytest.mark.sampled(1)
 def test_it_can_be_kept_to_edits(program: Program, model: StandIn, stage: Stage) -> None:
     agent = load(program, **{f"{program.agent}__permissions": "edit"})
     assert agent.rights is None
@@ -176,6 +180,7 @@ REPOSITORY = {
 }
 
 
+@pytest.mark.sampled(1)
 def test_as_a_reviewer_it_reads_writes_nothing_and_runs_nothing_of_the_repository(
     program: Program, model: StandIn, stage: Stage, tmp_path: Path
 ) -> None:
@@ -208,6 +213,7 @@ def test_as_a_reviewer_it_reads_writes_nothing_and_runs_nothing_of_the_repositor
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the tool's process through /proc")
+@pytest.mark.sampled(1)
 def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
     program: Program, model: StandIn, stage: Stage
 ) -> None:
@@ -219,7 +225,7 @@ def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
         child = stage.hold(agent.launch(assignment, os.environ))
         child.open_gate()
         work = asyncio.create_task(stage.follow(child, agent.parser(assignment)))
-        await until((stage.tree / "busy").exists)
+        await until((stage.tree / "busy").exists, PATIENCE_SECONDS)
         work.cancel()
         return await work
 
