@@ -169,7 +169,7 @@ def _show_data(call: CommandContext, result: DecisionResult) -> None:
         return
     # As it is once it has landed.
     run = call.workspace.store.records.history(result.run.task_id).find(result.run.id) or result.run
-    call.data("events:DecideOutput", result, stage=stage_of(run))
+    call.data("calls:DecideOutput", result, stage=stage_of(run))
 
 
 def _undo(call: CommandContext, result: DecisionResult) -> ExitCode:

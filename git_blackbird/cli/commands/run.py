@@ -278,7 +278,7 @@ def tell(
         require_tellable(workspace, task_id)
     told = tell_agent(workspace, task_id, options.read(workspace, task_id) or "")
     call.print(render_told(told.run, is_watched=told.is_watched))
-    call.data("events:TellOutput", told)
+    call.data("calls:TellOutput", told)
     return ExitCode.OK
 
 

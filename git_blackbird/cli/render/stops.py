@@ -83,7 +83,7 @@ def show_dry_run(call: CommandContext, foreseen: DryRun, estimated: Estimate) ->
     if stop is not None:
         call.lines(_reasons(stop, ()))
         call.lines(render_next_steps(stop))
-    call.data("events:DryRunOutput", foreseen, estimate=estimated)
+    call.data("calls:DryRunOutput", foreseen, estimate=estimated)
     return ExitCode.OK
 
 
