@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.records import fact
-from tests.support import commit
+from tests.support import commit, git, write
 from tests.trial.program import Record, Trial
 
 # It says what is in the next of its files, and keeps what it was sent.
@@ -117,8 +117,8 @@ def test_a_person_is_asked_all_else(trial: Trial, asked: tuple[dict[str, object]
 
 
 def test_a_project_cannot_make_agents_decide(trial: Trial) -> None:
-    trial.configure({"execution.questions": "ask"})
-    trial.expect(0, "config", "--project", "execution.questions", "rule")
+    git(trial.repo, "config", "--unset", "blackbird.execution.questions")
+    write(trial.repo, {".blackbird/config.json": '{"execution": {"questions": "rule"}}'})
     will_say(trial, asks(HARMLESS))
     trial.expect(4, "execute", "--no-input")
     assert '"destructive"' not in sent(trial, 0)["systemPrompt"]

@@ -103,6 +103,14 @@ def test_recovery_ends_what_is_no_child_of_anybody(trial: Trial) -> None:
     assert not is_box_at_work(trial)
 
 
+def test_a_wrapper_that_is_not_there_is_named_and_charged_to_no_task(trial: Trial) -> None:
+    trial.command("true")
+    trial.configure({"execution.wrapper": "/no/such/box --"})
+    said = trial.expect(8, "execute", "--no-input")
+    assert "execution.wrapper: cannot find the program '/no/such/box'" in said
+    assert trial.records("a") == []
+
+
 def test_a_stop_command_that_cannot_run_is_said(trial: Trial) -> None:
     trial.configure({"execution.wrapperStop": "no-such-program {run}"})
     process = start_endless(trial)

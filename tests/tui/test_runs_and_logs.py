@@ -98,7 +98,7 @@ def test_the_runs_of_a_task_and_their_logs_are_shown(planned: Path) -> None:
         await wait_for(pilot, lambda: app.main.tabs.shown == "runs")
         await wait_for(pilot, lambda: "First words." in screen_text(app))
         headings = "Type     Status   Decision  Took  Cost  Started           Run ID"
-        row = f"execute  success  -         3s    $0    {format_moment(run.started_at)}  {run.id}"
+        row = f"execute  success  -         5s    $0    {format_moment(run.started_at)}  {run.id}"
         await see(app, pilot, headings, row, "Last[/] words.")
         await pilot.press("escape")
         assert app.screen is app.main

@@ -35,7 +35,7 @@ def name_what_follows(call: Call) -> None:
         return
     names = " or ".join(agent.name for agent in call.stand_ins)
     others = f"; other tasks start with {names}" if names else ""
-    inform(call.ui, f"at a usage limit: waits until it is over{others} (Ctrl+C ends the waiting)")
+    inform(call.ui, f"at a usage limit, this call waits until it is over{others} (Ctrl+C ends the waiting)")
 
 
 async def agree_to_stand_ins(call: Call) -> None:

@@ -1,8 +1,11 @@
 """Which agent runs, and with which settings."""
 
+import os
+import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 
 from git_blackbird.agents.configuration import KEYS
 from git_blackbird.agents.protocol import Agent
@@ -239,11 +242,24 @@ def probe(workspace: Workspace, agent: Agent) -> str:
     Raises AgentUnavailableError.
     """
     version = agent.probe(workspace.environment.environ)
+    _require_wrapper(workspace)
     if not agent.abilities.resume:
         raise AgentUnavailableError(
             f"{agent_in_text(agent.name)} cannot continue a session",
         )
     return version
+
+
+def _require_wrapper(workspace: Workspace) -> None:
+    """Raise AgentUnavailableError if the program is not there that is to stand in front of an agent's."""
+    program = next(iter(workspace.config.execution.wrapper), "")
+    # A path that is not absolute is looked up in the worktree that an agent gets.
+    is_known = os.sep not in program or Path(program).is_absolute()
+    if program and is_known and shutil.which(program, path=workspace.environment.environ.get("PATH")) is None:
+        raise AgentUnavailableError(
+            f"execution.wrapper: cannot find the program '{clean_line(program)}'",
+            hint=ShellLine("git blackbird config execution.wrapper", "shows where it is set"),
+        )
 
 
 @contextmanager

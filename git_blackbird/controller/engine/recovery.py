@@ -27,6 +27,7 @@ from git_blackbird.controller.change.work.instructions import recorded_assignmen
 from git_blackbird.controller.change.work.manual_commits import record_deferred
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import HalfWrittenError, is_foreign_copy, processes_at_work
+from git_blackbird.controller.core.redaction import redactor_of
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
@@ -35,7 +36,6 @@ from git_blackbird.controller.launch.logs import (
     log_files,
     log_paths,
     publish_leftover_logs,
-    redactor_of,
 )
 from git_blackbird.controller.launch.scratch import remove_litter
 from git_blackbird.controller.launch.wrapper import stop_command

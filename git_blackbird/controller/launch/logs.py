@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 from git_blackbird.agents.process.logs import LogFiles, cut_saved, mask_saved
+from git_blackbird.controller.core.redaction import redactor_of
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.redaction import Redactor, secret_values
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.storage.copies import move_log
@@ -24,11 +24,6 @@ def log_bytes(workspace: Workspace) -> int:
 def log_files(workspace: Workspace, stdout: Path, stderr: Path) -> LogFiles:
     """Return the logs of what is about to start, with the configured bound and redaction."""
     return LogFiles(stdout, stderr, log_bytes(workspace), redactor_of(workspace))
-
-
-def redactor_of(workspace: Workspace) -> Redactor | None:
-    """Return what masks the secrets of one run; None if none are to be masked."""
-    return Redactor(secret_values(workspace.repo.environ)) if workspace.config.records.redact else None
 
 
 def finish_log(workspace: Workspace, path: Path) -> None:

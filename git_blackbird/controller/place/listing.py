@@ -36,6 +36,7 @@ class PlaceState(StrEnum):
     FAILED = "failed"
     NOT_STARTED = "not_started"
     GIVEN_UP = "given_up"
+    UNREADABLE = "unreadable"
     LANDED = "landed"
 
     @property
@@ -166,7 +167,9 @@ def _last_run(history: History, place: TaskWorktree) -> Run | None:
 
 
 def _state_of(history: History, run: Run | None, *, is_planned: bool) -> PlaceState:
-    """Return the state of a worktree by the last run there."""
+    """Return the state of a worktree by the last run there; which one that was may be on a broken record."""
+    if history.faults:
+        return PlaceState.UNREADABLE
     if run is None:
         return PlaceState.NOT_STARTED if is_planned else PlaceState.GIVEN_UP
     requested = run.decision_state is DecisionState.CHANGES_REQUESTED

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from git_blackbird.controller.core.redaction import masked
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
@@ -98,7 +99,10 @@ def own_change(workspace: Workspace, run: Run, pair: Trees, log_end: int) -> Own
         base = carrier.carry(base, pair.head, move)
     own = Trees(base, pair.head)
     changed = carrier.changed_paths(*own)
-    outside = tuple(_outside(carrier, move, mover, changed) for move, mover in others[-MAX_OUTSIDE:])
+    # Agents write the messages of their commits.
+    last = others[-MAX_OUTSIDE:]
+    told = ((move._replace(message=masked(workspace, move.message)), mover) for move, mover in last)
+    outside = tuple(_outside(carrier, move, mover, changed) for move, mover in told)
     return OwnChange(own, Summary(outside=outside))
 
 

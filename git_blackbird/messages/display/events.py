@@ -106,7 +106,8 @@ def render_decided(event: Decided) -> str:
 def render_told(run: Run, *, is_watched: bool) -> str:
     """Say what becomes of what a run was told; ``is_watched``: a call is at work, which stops it for that."""
     if is_watched:
-        return f"told {run.task_id}: run {run.id} is paused for it, and goes on with it in its session"
+        paused = f"run {run.id} is paused for it as soon as its agent is seen at work"
+        return f"told {run.task_id}: {paused}, and goes on with it in its session"
     return f"told {run.task_id}: no call is at work, so the next `{EXECUTE}` goes on with it in its session"
 
 

@@ -126,7 +126,7 @@ class Redactor:
 
     def _undecided(self, data: bytes) -> int:
         """Return where a secret may begin of which the end is not in the data."""
-        start = max(data.rfind(b"\n") + 1, len(data) - MOST_BYTES)
+        start = max(data.rfind(b"\n") + 1, data.rfind(b"\r") + 1, len(data) - MOST_BYTES)
         least = max(0, len(data) - MOST_BYTES)
         if (key := OPEN_KEY.search(data, least)) is not None:
             start = min(start, key.start())

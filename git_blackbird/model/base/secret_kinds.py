@@ -62,10 +62,10 @@ _TOKENS: _Forms = {
     r"[\w-]{33}(?<=[0-9]:AA[\w-]{33})(?![\w-])": "telegram-token=:AA",
 }
 _KEY = r"[A-Z0-9 ]{0,20}PRIVATE KEY(?: BLOCK)?-----"
-_LINE = r"(?:\s|\\+[nrt]){1,9}"
+_LINE = r"(?:[\s>]|\\+[nrt]){1,9}"
 _CUT_KEY = rf" {_KEY}(?:{_LINE}[\w+/=]{{32,100}}){{1,100}}(?:{_LINE}[\w+/=]{{1,100}})?"
 _ANYWHERE: _Forms = {
-    rf" {_KEY}(?:[^<>\"'-]|-(?!----)){{40,15000}}-----END {_KEY}": "private-key=-----BEGIN",
+    rf" {_KEY}(?:[^<\"'-]|-(?!----)){{40,15000}}-----END {_KEY}": "private-key=-----BEGIN",
     _CUT_KEY: "private-key=-----BEGIN",
     r"[^\s:/@\"'\\<>\[\]]{0,100}:([^\s/@\"'\\<>\[\]{}$*]{6,200})@": "password-in-url=://",
 }
@@ -77,6 +77,9 @@ _OF_AN_API = r"(?:(?<=apikey)|(?<=api.key)|(?<=accesskey)|(?<=access.key))"
 _IN_LOWER_CASE: _Forms = {
     _ASSIGNED: "assigned-secret=token,secret,passw,credential",
     _OF_AN_API + _ASSIGNED: "assigned-secret=key",
+    r"(?:\\*[\"'])?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}(?:\\*[\"'])?([a-z0-9+/]{40})(?![a-z0-9+/])": """
+        aws-secret=secret_access_key,secret-access-key,secretaccesskey
+    """,
     rf"[ ]{{1,3}}({_MIXED}[\w+/=.~-]{{16,3000}})": "authorization=bearer,basic",
 }
 
@@ -119,6 +122,6 @@ def _begins(size: int) -> str:
 
 
 OPEN_KEY = re.compile(
-    rf"-----BEGIN {_KEY}(?:(?!-----)[^\"'{{}}<>])*(?:-----[A-Z0-9 ]{{0,40}}-{{0,4}})?\Z".encode()
+    rf"-----BEGIN {_KEY}(?:(?!-----)[^\"'{{}}<])*(?:-----[A-Z0-9 ]{{0,40}}-{{0,4}})?\Z".encode()
 )
 """A private key of which the end has not been printed yet."""

@@ -40,7 +40,7 @@ class ExecutionConfig(Section):
     questions: Literal["ask", "rule"] = key(
         "ask",
         "whether you are asked what an agent asks, or it decides itself what it says is not destructive",
-        stricter="lower",
+        own="user",
     )
     timeout_minutes: int = key(60, "longest run", limits=(1, 1440), stricter="lower")
     idle_minutes: int = key(20, "longest time an agent may print nothing", limits=(1, 1440), stricter="lower")

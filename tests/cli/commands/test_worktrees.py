@@ -111,6 +111,13 @@ def test_what_is_needed_stays_and_why_is_said(trial: Trial) -> None:
     assert place["reason"] == "waits for decision"
 
 
+def test_of_a_record_that_cannot_be_read_the_worktree_stays(trial: Trial) -> None:
+    (record,) = (trial.repo / ".git/blackbird/runs/a").glob("*.json")
+    record.write_text("{")
+    assert trial.expect(0, "worktrees", "prune").startswith(f"left {place_of(trial, 'a')}: a, unreadable\n")
+    assert place_of(trial, "a").is_dir()
+
+
 @pytest.mark.parametrize("way", [("decide", "a", "--reject"), ("retry", "a"), ("delete", "a", "--yes")])
 def test_what_was_given_up_goes_and_is_kept_by_a_reference(trial: Trial, way: tuple[str, ...]) -> None:
     tree = fact(trial.records("a")[0], "head_tree")

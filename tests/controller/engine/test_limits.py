@@ -49,7 +49,7 @@ def test_a_run_that_a_limit_cut_off_goes_on_in_its_session_once_that_is_over(lim
     assert [hold.until for hold in person.waits[0].holds] == [at * SECOND]
     cut, went_on = runs_of(limited, "a")
     assert (cut.status, went_on.own.resumes) == (RunStatus.PAUSED, cut.id)
-    assert any("at a usage limit: waits" in text for text in person.notices())
+    assert any("at a usage limit, this call waits" in text for text in person.notices())
 
 
 def test_without_a_time_it_waits_longer_after_each_try(limited: Path) -> None:

@@ -13,6 +13,7 @@ AROUND = {
     "in a text in a text of JSON": json.dumps({"output": json.dumps({"text": "see:\n{}\n"})}),
     "in a command": "export X='{}'",
     "in colour": "\x1b[1;32m{}\x1b[0m",
+    "in a quotation": "> {}",
 }
 
 
@@ -20,12 +21,24 @@ AROUND = {
 @pytest.mark.parametrize("seed", range(3))
 def test_each_form_is_masked_wherever_it_is(around: str, seed: int) -> None:
     for name, secret in make_secrets(seed).items():
-        text = AROUND[around].replace("{}", secret if "JSON" not in around else json.dumps(secret)[1:-1])
+        said = secret.replace("\n", "\n> ") if "quotation" in around else secret
+        text = AROUND[around].replace("{}", said if "JSON" not in around else json.dumps(said)[1:-1])
         masked, spans = Redactor({}).mask(text.encode())
         assert spans, (name, text)
         assert len(masked) == len(text)
         assert hidden_part(secret) not in masked.decode(), (name, masked)
         assert Redactor({}).mask(masked) == (masked, []), name
+
+
+def test_a_key_of_aws_is_masked_with_few_digits() -> None:
+    line = b"aws_secret_access_key = eyyZF/doNmRRSubfz/eIcAfCQOCVbcepynNpFioS"
+    masked, spans = Redactor({}).mask(line)
+    assert [span.kind for span in spans] == ["aws-secret"]
+    assert b"eyyZF" not in masked
+
+
+def test_a_line_that_is_written_over_is_decided_on() -> None:
+    assert Redactor({}).mask_decided(b"10 %\r20 %")[0] == b"10 %\r"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,15 @@
+"""What masks the secrets in texts of agents, as configured."""
+
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.model.base.redaction import Redactor, secret_values
+
+
+def redactor_of(workspace: Workspace) -> Redactor | None:
+    """Return what masks the secrets of one run; None if none are to be masked."""
+    return Redactor(secret_values(workspace.repo.environ)) if workspace.config.records.redact else None
+
+
+def masked(workspace: Workspace, text: str) -> str:
+    """Return a text of one line without its secrets."""
+    redactor = redactor_of(workspace)
+    return text if redactor is None else redactor.mask(text.encode())[0].decode(errors="replace")
