@@ -15,7 +15,9 @@ from git_blackbird.controller.core.waiting import WATCH_SECONDS
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.messages.display.limits import limit_words
+from git_blackbird.messages.display.quantities import format_moment
 from git_blackbird.model.base.next_steps import EXECUTE
+from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.rules.limits import Hold
 from git_blackbird.model.rules.next_action import AwaitLimit
 from git_blackbird.model.rules.refusals import AgentModel
@@ -30,7 +32,9 @@ _LOOKS = 150
 
 
 def name_what_follows(call: Call) -> None:
-    """Say, where agents start, what the call does at a usage limit, unless it stops there."""
+    """Say, where agents start, until when they do, and what the call does at a usage limit but to stop."""
+    if call.scope.until is not None:
+        inform(call.ui, f"starts nothing after {format_moment(format_timestamp(call.scope.until))}")
     if call.on_limit == "stop":
         return
     names = " or ".join(agent.name for agent in call.stand_ins)
