@@ -105,6 +105,7 @@ class Dialect(Protocol):
 class StandIn:
     """The script still to be told and the requests that came; ``strays`` are those of another kind.
 
+    ``answered`` are the requests whose whole answer was sent: what a provider would bill.
     ``parts`` are scripts for the requests that hold a text, however they come between the others.
     """
 
@@ -113,6 +114,7 @@ class StandIn:
     replies: list[Reply] = field(default_factory=list)
     parts: dict[str, list[Reply]] = field(default_factory=dict)
     requests: list[JsonObject] = field(default_factory=list)
+    answered: list[JsonObject] = field(default_factory=list)
     strays: list[str] = field(default_factory=list)
     closing: threading.Event = field(default_factory=threading.Event)
 
@@ -212,6 +214,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if reply.status == OK:
                 self._stream(reply, str(request.get("model", "")))
+                self.book.answered.append(request)
             else:
                 self._refuse(reply)
         except ConnectionError:
