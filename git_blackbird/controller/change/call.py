@@ -29,7 +29,7 @@ from git_blackbird.controller.core.agents import (
 )
 from git_blackbird.controller.core.notify import NotifyingUI
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
-from git_blackbird.controller.core.waiting import finish_in_thread
+from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.launch import Launcher, RunContext, ThisMachine
 from git_blackbird.controller.launch.ledger import Ledger
@@ -104,30 +104,31 @@ class Call:
         for step in self._steps:
             step.cancel()
 
-    def context_of(self, agent: Agent) -> RunContext:
+    async def context_of(self, agent: Agent) -> RunContext:
         """Return the context of a run on this machine. Raises AgentUnavailableError where it cannot start."""
-        return self._context(agent, self._here)
+        return await self._context(agent, self._here)
 
-    def context_of_work(self, agent: Agent, launcher: Launcher | None) -> RunContext:
+    async def context_of_work(self, agent: Agent, launcher: Launcher | None) -> RunContext:
         """Return the context of work on a task by this agent, where no launcher is named by the usual one.
 
         Raises AgentUnavailableError.
         """
-        return self._context(agent, launcher or self.launcher)
+        return await self._context(agent, launcher or self.launcher)
 
-    def _context(self, agent: Agent, launcher: Launcher) -> RunContext:
-        version, see_work = launcher.version_of(agent), partial(self.empty_starts.see_work, model_of(agent))
+    async def _context(self, agent: Agent, launcher: Launcher) -> RunContext:
+        version = await run_in_thread(partial(launcher.version_of, agent))
+        see_work = partial(self.empty_starts.see_work, model_of(agent))
         return RunContext(
             self.workspace, agent, version, self.ui, self.left_out, launcher, self.ledger, on_work=see_work
         )
 
-    def contexts_of_reviewers(self) -> dict[Source, RunContext]:
+    async def contexts_of_reviewers(self) -> dict[Source, RunContext]:
         """Return the contexts of both reviews of a change. Raises AgentUnavailableError, RequestError."""
-        return {source: self._context_of_reviewer(source) for source in Source}
+        return {source: await self._context_of_reviewer(source) for source in Source}
 
-    def _context_of_reviewer(self, source: Source) -> RunContext:
+    async def _context_of_reviewer(self, source: Source) -> RunContext:
         with adding_way_out(self.workspace, review_with_other_agent(source)):
-            return self.context_of(reviewer_of(self.workspace, source))
+            return await self.context_of(reviewer_of(self.workspace, source))
 
     def count_start(self, number: int = 1) -> None:
         """Count starts of tasks, where the call may start only so many; -1 is one that was in vain."""

@@ -53,7 +53,7 @@ async def agree_to_stand_ins(call: Call) -> None:
     for name in config.execution.agents:
         try:
             agent = load_agent(name, config)
-            await call.require_consent(call.context_of(agent))
+            await call.require_consent(await call.context_of(agent))
         except (AgentUnavailableError, NotAgreedError, RequestError) as error:
             warn(call.ui, f"{agent_in_text(name)} starts no task at a usage limit: {error.message}")
         else:

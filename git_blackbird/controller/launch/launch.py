@@ -1,6 +1,7 @@
 """Running an agent's process: it waits until its record is saved, then works and is followed to its end."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -75,7 +76,10 @@ class Launcher(Protocol):
         ...
 
     def version_of(self, agent: Agent) -> str:
-        """Return the version of an agent where it is started. Raises AgentUnavailableError."""
+        """Return the version of an agent where it is started; called in a thread of its own.
+
+        Raises AgentUnavailableError.
+        """
         ...
 
     def start(self, context: "RunContext", start: "AgentStart") -> Child:
@@ -169,12 +173,14 @@ class ThisMachine:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._versions: dict[str, str] = {}
+        self._one_at_a_time = threading.Lock()
 
     def version_of(self, agent: Agent) -> str:
         """Return the version of an agent. Raises AgentUnavailableError where it cannot start."""
-        if agent.name not in self._versions:
-            self._versions[agent.name] = probe(self._workspace, agent)
-        return self._versions[agent.name]
+        with self._one_at_a_time:
+            if agent.name not in self._versions:
+                self._versions[agent.name] = probe(self._workspace, agent)
+            return self._versions[agent.name]
 
     def start(self, context: RunContext, start: AgentStart) -> Child:
         """Start an agent's process at its gate; nothing of it is recorded yet, so nothing of it may work."""

@@ -84,7 +84,7 @@ class PlanSession:
             self._require_tasks(state.plan)
             planner = require_planner(workspace, self._request.kind)
             with adding_way_out(workspace, self._again().with_agent()):
-                context = call.context_of(planner)
+                context = await call.context_of(planner)
             await call.require_consent(context, as_reviewer=True)
             planned = await self._plan(context, state.plan)
         except (AgentUnavailableError, NotAgreedError) as error:

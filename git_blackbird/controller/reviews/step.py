@@ -23,7 +23,7 @@ async def review_parent(call: Call, action: ReviewParent, state: PlanState) -> S
     parent = action.task
     reviewer = require_reviewer(call.workspace)
     with adding_way_out(call.workspace, task_command("review run", parent.id).with_agent()):
-        context = call.context_of(reviewer)
+        context = await call.context_of(reviewer)
     await call.require_consent(context, as_reviewer=True)
     work = _review(call, context, parent, state)
     try:

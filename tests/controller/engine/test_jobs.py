@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, LandingEnded, RunEnded, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
 from tests.cli.ui.test_plain_and_json import run as cli_run
+from tests.controller.limited import enlist
 from tests.controller.support import (
     APPROVE,
     QUIT,
@@ -279,6 +280,16 @@ def test_an_agent_that_cannot_work_stops_what_needs_it_and_nothing_else(project:
     assert stop.reason is StopReason.AGENT_UNAVAILABLE
     assert sorted(landed(person)) == sorted(started(person)) != []
     assert all(status(project, name) is Status.TODO for name in "abcd" if name not in landed(person))
+
+
+def test_others_go_on_while_an_agent_is_asked_for_its_version(project: Path) -> None:
+    put_plan(project, leaf("a", "write a.new x"), replace(leaf("b"), agent="codex"))
+    program = enlist(project, "codex") / "program"
+    hangs = UNTIL.format(project / "a.new")
+    program.write_text(program.read_text().replace("--version)", f"--version) {hangs}"))
+    person = Person()
+    stop = execute(project, person)
+    assert (stop.reason, landed(person)) == (StopReason.COMPLETED, ["a", "b"]), stop.text
 
 
 def test_no_worktree_is_left_where_the_users_cannot_be_recorded(project: Path) -> None:

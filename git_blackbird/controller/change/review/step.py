@@ -35,7 +35,7 @@ async def review_change(call: Call, action: ReviewChange, state: PlanState) -> S
     if not workspace.reviews_changes and task.id != call.scope.review:
         skip_reviews(workspace, run)
         return None
-    contexts = call.contexts_of_reviewers()
+    contexts = await call.contexts_of_reviewers()
     await call.require_consent(*contexts.values(), as_reviewer=True)
     # They work where the change was made.
     opened = await run_in_thread(lambda: open_place(workspace, task.id, run))

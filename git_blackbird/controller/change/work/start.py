@@ -48,7 +48,7 @@ async def work_on(call: Call, instruction: Instruction) -> Stop | None:
     task_id = instruction.task.id
     call.ledger.require(task_id)
     with call.start_of(task_id), contextlib.ExitStack() as held:
-        agent, context = _agent_of(call, instruction)
+        agent, context = await _agent_of(call, instruction)
         await call.require_consent(context)
         _warn_before(call, instruction)
         await call.finish_background_work(task_id)
@@ -86,7 +86,7 @@ async def _go_on_after_limit(call: Call, instruction: Instruction, run: Run) -> 
     return await work_on(call, instruction)
 
 
-def _agent_of(call: Call, instruction: Instruction) -> tuple[Agent, RunContext]:
+async def _agent_of(call: Call, instruction: Instruction) -> tuple[Agent, RunContext]:
     """Return the agent of a run: a session stays with its agent, and only a start can be in another."""
     workspace, resumed = call.workspace, instruction.resumes
     if resumed is None:
@@ -97,7 +97,7 @@ def _agent_of(call: Call, instruction: Instruction) -> tuple[Agent, RunContext]:
     is_one_of_all = resumed is None and call.scope.only is None
     way = EXECUTE if is_one_of_all else restart_command(instruction.task.id)
     with adding_way_out(workspace, start_with_other_agent(workspace, way, agent.name, instruction.task)):
-        return agent, call.context_of_work(agent, instruction.launcher)
+        return agent, await call.context_of_work(agent, instruction.launcher)
 
 
 def _warn_before(call: Call, instruction: Instruction) -> None:

@@ -42,14 +42,14 @@ async def start_task(call: Call, action: StartTask, state: PlanState) -> Stop | 
     One that has begun in another worktree is named and passed over, unless this call is about it alone.
     """
     workspace, task = call.workspace, action.task
-    if workspace.reviews_changes:
-        # Fail before the work is done where its reviewers are missing.
-        call.contexts_of_reviewers()
     if is_work_deferred(workspace, call.ui, task.id):
         return None
     try:
         require_not_elsewhere(workspace, task.id)
         call.count_start()
+        if workspace.reviews_changes:
+            # Fail before the work is done where its reviewers are missing.
+            await call.contexts_of_reviewers()
         return await work_on(call, start_instruction(workspace, state, task, None))
     except StaleTaskError as error:
         warn(call.ui, error.message, task.id)
@@ -70,7 +70,7 @@ async def restart_task(call: Call, restart: Restart, state: PlanState) -> Stop |
     agent = agent_for(call.workspace, task)
     way = start_with_other_agent(call.workspace, restart_command(task.id), agent.name, task)
     with adding_way_out(call.workspace, way):
-        context = call.context_of(agent)
+        context = await call.context_of(agent)
     await call.require_consent(context)
     if call.is_interrupted:
         return interrupted_stop(f"before {task.id} was started")
