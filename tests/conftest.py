@@ -66,15 +66,19 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deal the tests like cards, those of the slowest packages first.
+    """Deal the tests like cards, of each package an equal share for each worker.
 
-    Each worker begins with its share of them, and none is left with a long one when the others are done.
+    Each worker begins in another package, so that tests that wait go on beside those that compute.
     """
     leave_out(config, items)
     rooms = {room: place for place, room in enumerate(LONGEST_FIRST)}
     items.sort(key=lambda item: rooms.get(item.path.relative_to(HERE).parts[0], len(rooms)))
     hands = getattr(config, "workerinput", {}).get("workercount", 1)
-    items[:] = [item for hand in range(hands) for item in items[hand::hands]]
+    dealt = [items[hand::hands] for hand in range(hands)]
+    begins = [len(each) * hand // hands for hand, each in enumerate(dealt)]
+    items[:] = [
+        item for each, begin in zip(dealt, begins, strict=True) for item in (*each[begin:], *each[:begin])
+    ]
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
