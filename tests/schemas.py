@@ -23,7 +23,7 @@ SCHEMAS = ROOT / "git_blackbird/schemas"
 PAGE = ROOT / "docs/json.md"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 FROM, TO = "<!-- from the models: begin -->\n", "<!-- from the models: end -->\n"
-THEMES = ("events", "plan", "report", "runs", "setup", "status")
+THEMES = sorted(path.stem for path in (ROOT / "git_blackbird/cli/schema").glob("[!_]*.py"))
 # How a command is called whose output has not its own name.
 CALLS = {
     "agent-one": "agent NAME",
