@@ -35,7 +35,7 @@ RESULT_GRACE_SECONDS = 60.0
 _PROMPT_FILE = "prompt"
 _SHORTEST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.05
-_PIECES_PER_TURN = 4
+_PIECES_PER_TURN = 2
 
 OnOutput = Callable[[bytes, str, int], None]
 """A callback for a piece of output, its stream, ``stdout`` or ``stderr``, and the bytes skipped before it."""
