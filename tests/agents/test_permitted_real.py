@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress
 from git_blackbird.model.run.parts import Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
 from tests.standin.install import GEMINI, OPENCODE, Program
-from tests.standin.real import load, load_installed, model_of, real
+from tests.standin.real import load, load_installed, real
 from tests.standin.server import INPUT_TOKENS, OUTPUT_TOKENS, Reply, StandIn, ToolCall
 from tests.support import git, write
 
@@ -29,19 +28,6 @@ UNKNOWN = {"opencode": "ses_0000000000000000000000000a", "gemini": "5e551011-000
 def program(request: pytest.FixtureRequest) -> Program:
     chosen: Program = request.param
     return chosen
-
-
-@pytest.fixture
-def model(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    with model_of(program) as standin:
-        for name, value in standin.environ(tmp_path / "config").items():
-            monkeypatch.setenv(name, value)
-        yield standin
-
-
-@pytest.fixture
-def agent(program: Program) -> Agent:
-    return load(program)
 
 
 @pytest.fixture

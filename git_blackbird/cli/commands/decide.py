@@ -74,12 +74,8 @@ def decide(
         is_given = bool(given) or options.is_given or run_id is not None
         return _ask(call, task_ids, only_next=only_next, is_given=is_given)
     _require_together(state, given, has_text=options.is_given)
-    if only_next or not task_ids:
-        raise UsageError(
-            "name the tasks to decide on", hint="git blackbird decide    # asks for each that waits"
-        )
-    if len(task_ids) > 1 and (run_id is not None or only or overruled or undo or call.as_json):
-        raise UsageError("--run, --files, --overrule, --undo and --json go with one task")
+    goes_with_one = run_id is not None or bool(only or overruled) or undo or call.as_json
+    _require_tasks(() if only_next else task_ids, goes_with_one=goes_with_one)
     if overruled and in_editor:
         raise UsageError("--overrule cannot be combined with -e")
     workspace, words = call.workspace, options.words
@@ -98,6 +94,15 @@ def decide(
     writes = in_editor or (not call.no_input and sys.stdin.isatty())
     is_open = writes and state is DecisionState.CHANGES_REQUESTED and words is None
     return _record(call, task_ids, chosen, run, in_editor=is_open)
+
+
+def _require_tasks(task_ids: Sequence[str], *, goes_with_one: bool) -> None:
+    if not task_ids:
+        raise UsageError(
+            "name the tasks to decide on", hint="git blackbird decide    # asks for each that waits"
+        )
+    if len(task_ids) > 1 and goes_with_one:
+        raise UsageError("--run, --files, --overrule, --undo and --json go with one task")
 
 
 def _chosen(states: Sequence[DecisionState]) -> DecisionState | None:

@@ -32,7 +32,7 @@ _LOOKS = 150
 
 
 def name_what_follows(call: Call) -> None:
-    """Say, where agents start, until when they do, and what the call does at a usage limit but to stop."""
+    """Announce until when the call starts agents, and what it does at a usage limit unless it stops."""
     if call.scope.until is not None:
         inform(call.ui, f"starts nothing after {format_moment(format_timestamp(call.scope.until))}")
     if call.on_limit == "stop":
@@ -43,7 +43,7 @@ def name_what_follows(call: Call) -> None:
 
 
 async def agree_to_stand_ins(call: Call) -> None:
-    """Let a person agree, while one is here, to the agents that start tasks at a usage limit.
+    """Ask for consent, while a person is here, to the agents that start tasks at a usage limit.
 
     Those that cannot start or are not agreed to are named and left out.
     """

@@ -1,5 +1,7 @@
 """What masks the secrets in texts of agents, as configured."""
 
+from collections.abc import Iterable
+
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.redaction import Redactor, secret_values
 
@@ -9,7 +11,9 @@ def redactor_of(workspace: Workspace) -> Redactor | None:
     return Redactor(secret_values(workspace.repo.environ)) if workspace.config.records.redact else None
 
 
-def masked(workspace: Workspace, text: str) -> str:
-    """Return a text of one line without its secrets."""
+def masked(workspace: Workspace, texts: Iterable[str]) -> list[str]:
+    """Return texts without their secrets."""
     redactor = redactor_of(workspace)
-    return text if redactor is None else redactor.mask(text.encode())[0].decode(errors="replace")
+    if redactor is None:
+        return list(texts)
+    return [redactor.mask(text.encode())[0].decode(errors="replace") for text in texts]

@@ -112,7 +112,7 @@ def _prune(workspace: Workspace, ui: UserInterface) -> None:
 
 
 def _hold_again(workspace: Workspace, ui: UserInterface) -> None:
-    """Let references keep again what is still there of the trees that records name."""
+    """Restore the references to those trees of records that are still there."""
     with workspace.transaction():
         for name in broken_refs(workspace.repo):
             (workspace.repo.common_dir / name).unlink()

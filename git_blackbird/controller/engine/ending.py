@@ -61,7 +61,7 @@ def _steps_after_failures(state: PlanState, failed: Iterable[TaskId]) -> Iterabl
 
 
 def _time_text(call: Call) -> str:
-    """Say that nothing starts any more, where the time of the call is up."""
+    """Return the remark that nothing starts any more; "" as long as the call has time."""
     until = call.scope.until
     if until is None or call.workspace.environment.now() < until:
         return ""

@@ -101,8 +101,11 @@ def own_change(workspace: Workspace, run: Run, pair: Trees, log_end: int) -> Own
     changed = carrier.changed_paths(*own)
     # Agents write the messages of their commits.
     last = others[-MAX_OUTSIDE:]
-    told = ((move._replace(message=masked(workspace, move.message)), mover) for move, mover in last)
-    outside = tuple(_outside(carrier, move, mover, changed) for move, mover in told)
+    messages = masked(workspace, (move.message for move, _ in last))
+    outside = tuple(
+        _outside(carrier, move._replace(message=message), mover, changed)
+        for (move, mover), message in zip(last, messages, strict=True)
+    )
     return OwnChange(own, Summary(outside=outside))
 
 

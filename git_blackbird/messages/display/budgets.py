@@ -36,7 +36,7 @@ def _lacking(line: BudgetLine) -> Iterator[str]:
 
 
 def budget_name(line: BudgetLine) -> str:
-    """Name what a budget is for."""
+    """Return what a budget is for, in words."""
     match line.scope:
         case BudgetScope.CALL:
             return "the call"

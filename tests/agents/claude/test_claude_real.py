@@ -19,7 +19,7 @@ from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress
 from git_blackbird.model.run.parts import Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
 from tests.standin.install import CLAUDE, EARLIER_CLAUDE, EVERY_CLAUDE, OLD_CLAUDE, Program
-from tests.standin.real import DIALECTS, load, model_of, real, short_folder
+from tests.standin.real import DIALECTS, load, real, short_folder
 from tests.standin.server import Reply, StandIn
 from tests.support import config_with
 
@@ -35,19 +35,6 @@ every = pytest.mark.parametrize("program", real(*EVERY_CLAUDE), indirect=True)
 def program(request: pytest.FixtureRequest) -> Program:
     chosen: Program = request.param
     return chosen
-
-
-@pytest.fixture
-def model(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    with model_of(program) as standin:
-        for name, value in standin.environ(tmp_path / "config").items():
-            monkeypatch.setenv(name, value)
-        yield standin
-
-
-@pytest.fixture
-def agent(program: Program) -> Agent:
-    return load(program)
 
 
 @pytest.fixture

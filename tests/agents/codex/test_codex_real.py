@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +20,7 @@ from git_blackbird.model.run.parts import Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
 from tests.standin.install import EVERY_CODEX, Program
 from tests.standin.openai import CACHED_TOKENS, KEY_VARIABLE
-from tests.standin.real import DIALECTS, SANDBOXES, load, load_installed, model_of, needs_sandbox, real
+from tests.standin.real import DIALECTS, SANDBOXES, load, load_installed, needs_sandbox, real
 from tests.standin.server import INPUT_TOKENS, OUTPUT_TOKENS, Reply, StandIn, ToolCall
 from tests.support import config_with, git
 
@@ -35,19 +34,6 @@ needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="finds the tool'
 def program(request: pytest.FixtureRequest) -> Program:
     chosen: Program = request.param
     return chosen
-
-
-@pytest.fixture
-def model(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
-    with model_of(program) as standin:
-        for name, value in standin.environ(tmp_path / "config").items():
-            monkeypatch.setenv(name, value)
-        yield standin
-
-
-@pytest.fixture
-def agent(program: Program) -> Agent:
-    return load(program)
 
 
 @pytest.fixture
