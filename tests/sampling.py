@@ -1,4 +1,8 @@
-"""Which variants of a story the suite takes: some from all over, or with BLACKBIRD_EVERY_STEP all."""
+"""Which stories the suite takes, and which of their variants; with BLACKBIRD_EVERY_STEP all.
+
+Of a story marked ``sampled`` it takes some variants from all over. One marked ``exhaustive`` it leaves out: it
+takes more than half a second of processor time, and quicker ones stand for it.
+"""
 
 import os
 from collections import defaultdict
@@ -26,7 +30,7 @@ def variants(items: Iterable[pytest.Item]) -> list[list[pytest.Item]]:
 
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take some variants of each story marked ``sampled``, unless the command line names tests."""
+    """Leave out what the suite does not take, unless the command line names tests."""
     if EVERY_STEP or config.getoption("keyword") or any("::" in argument for argument in config.args):
         return
     left: set[pytest.Item] = set()
@@ -34,6 +38,7 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
         mark = story[0].get_closest_marker("sampled")
         if mark is not None:
             left |= {*story} - {*spread(story, mark.args[0])}
+        left.update(item for item in story if item.get_closest_marker("exhaustive"))
     if left:
         config.hook.pytest_deselected(items=sorted(left, key=lambda item: item.nodeid))
         items[:] = [item for item in items if item not in left]

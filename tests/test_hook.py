@@ -70,6 +70,7 @@ def test_an_amended_one_is_recorded_in_its_place(planned: Path) -> None:
     assert commits_of(planned) == [(git(planned, "rev-parse", "HEAD"),)]
 
 
+@pytest.mark.exhaustive
 def test_one_that_names_its_task_no_more_is_said_once(planned: Path) -> None:
     do(planned)
     call(planned)
@@ -176,6 +177,7 @@ def test_patches_that_were_applied_are_none(planned: Path) -> None:
     assert commits_of(planned) == []
 
 
+@pytest.mark.exhaustive
 def test_in_a_linked_worktree_its_own_plan_counts(planned: Path) -> None:
     linked = planned.parent / "linked"
     git(planned, "worktree", "add", "-q", str(linked))
@@ -187,6 +189,7 @@ def test_in_a_linked_worktree_its_own_plan_counts(planned: Path) -> None:
     assert commits_of(planned, "c") == []
 
 
+@pytest.mark.exhaustive
 def test_without_a_log_of_head_a_commit_is_taken_for_a_persons(planned: Path) -> None:
     git(planned, "config", "core.logAllRefUpdates", "false")
     (planned / ".git" / "logs" / "HEAD").unlink()
@@ -195,6 +198,7 @@ def test_without_a_log_of_head_a_commit_is_taken_for_a_persons(planned: Path) ->
     assert commits_of(planned) == [(oid,)]
 
 
+@pytest.mark.exhaustive
 def test_what_stands_in_the_way_is_said_on_one_line(planned: Path) -> None:
     do(planned)
     write(planned, {"blackbird.plan.json": "{"})

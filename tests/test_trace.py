@@ -78,6 +78,7 @@ def test_no_prompt_and_no_value_of_the_environment_is_in_it(planned: Path, tmp_p
     assert not [word for word in (SECRET, "hunter2", "and a message") if word in text]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("value", ["1", "true", "TRUE"])
 def test_it_goes_to_standard_error(planned: Path, value: str) -> None:
     done = call(planned, "list", BLACKBIRD_TRACE=value)

@@ -194,11 +194,13 @@ def test_it_is_chosen_configured_and_shown(copy: Copy) -> None:
     assert copy.knows("dict(_terms(workspace, workspace.config, []))['Agent']") == "parrot, loud"
 
 
+@pytest.mark.exhaustive
 def test_a_variable_of_its_own_chooses_it(copy: Copy) -> None:
     chosen = json.loads(copy.says("agent", "--json", PARROT="1", BLACKBIRD_AGENT_PROVIDER="demo"))["data"]
     assert (chosen["chosen"], chosen["origin"]) == ("parrot", "PARROT")
 
 
+@pytest.mark.exhaustive
 def test_it_works_on_a_task_without_the_variables_of_an_outer_session(copy: Copy) -> None:
     set_config(copy.repo, {"agent": "parrot", "parrot.model": "grey"})
     said = copy.says("execute", "--no-input", PARROT_CAGE_KEY="brass")
@@ -208,6 +210,7 @@ def test_it_works_on_a_task_without_the_variables_of_an_outer_session(copy: Copy
     assert (record["provider"], record["status"]) == ("parrot", "success")
 
 
+@pytest.mark.exhaustive
 def test_who_does_not_agree_is_told_how_it_is_calmer(copy: Copy) -> None:
     set_config(copy.repo, {"agent": "parrot"})
     arguments = ["-P", "-m", "git_blackbird", "execute"]
@@ -223,6 +226,7 @@ def test_who_does_not_agree_is_told_how_it_is_calmer(copy: Copy) -> None:
     assert not (copy.repo / "said.txt").exists()
 
 
+@pytest.mark.exhaustive
 def test_its_program_is_not_named_to_other_machines(copy: Copy) -> None:
     set_config(copy.repo, {"agent": "parrot", "parrot.path": "/opt/parrot", "parrot.model": "grey"})
     assert copy.knows("list(_portable_settings(workspace))[:2]") == (
@@ -247,6 +251,7 @@ def test_it_reviews_a_change_with_the_model_of_a_reviewer(copy: Copy, sealed: Pa
     assert "spec reviews are made by parrot (red)" in copy.says("agent")
 
 
+@pytest.mark.exhaustive
 def test_it_is_refused_where_a_reviewer_must_keep_to_a_schema(copy: Copy) -> None:
     set_config(copy.repo, {"agent": "parrot"})
     copy.says("add", "--title", "Part", "--prompt", "Say it.", "--id", "part", "--parent", "greet")

@@ -43,7 +43,7 @@ def run_session(program: Program, folder: Path, *more: str) -> dict[str, Any]:
     return run_alone(*session, environ=named)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("program", real(*PROGRAMS))
 def test_a_program_reaches_for_nothing_but_the_loopback(program: Program, tmp_path: Path) -> None:
     seen = run_session(program, tmp_path)

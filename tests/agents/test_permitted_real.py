@@ -24,7 +24,7 @@ PATIENCE_SECONDS = 180
 UNKNOWN = {"opencode": "ses_0000000000000000000000000a", "gemini": "5e551011-0000-4000-8000-00000000000f"}
 
 
-@pytest.fixture(params=real(OPENCODE, GEMINI))
+@pytest.fixture(params=real(GEMINI, OPENCODE))
 def program(request: pytest.FixtureRequest) -> Program:
     chosen: Program = request.param
     return chosen
@@ -55,6 +55,7 @@ def files(stage: Stage) -> dict[str, str]:
     return {path.name: path.read_text() for path in stage.tree.iterdir() if path.is_file()}
 
 
+@pytest.mark.sampled(1)
 def test_it_works_says_what_it_does_and_goes_on_in_the_same_session(
     model: StandIn, stage: Stage, agent: Agent, program: Program
 ) -> None:
@@ -115,7 +116,7 @@ def test_without_a_login_it_says_so_before_its_first_event(
     assert ended.reading.session is None
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 def test_a_limit_that_it_waits_for_in_silence_ends_with_the_words_of_the_provider(
     model: StandIn, stage: Stage, agent: Agent
 ) -> None:
@@ -198,8 +199,8 @@ def test_as_a_reviewer_it_reads_writes_nothing_and_runs_nothing_of_the_repositor
     assert "seen" in json.dumps(model.requests[-1])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the tool's process through /proc")
-@pytest.mark.sampled(1)
 def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
     program: Program, model: StandIn, stage: Stage
 ) -> None:

@@ -91,6 +91,7 @@ def all_requests(model: StandIn) -> str:
     return json.dumps(model.requests)
 
 
+@pytest.mark.sampled(1)
 def test_a_verdict_comes_back_in_the_form_that_each_request_asked_for_and_no_session_is_kept(
     model: StandIn, stage: Stage, agent: Agent, config: Path
 ) -> None:
@@ -109,6 +110,7 @@ def test_a_verdict_comes_back_in_the_form_that_each_request_asked_for_and_no_ses
 XML = "I looked, and:\n```xml\n<spec-review><verdict>APPROVED</verdict></spec-review>\n```"
 
 
+@pytest.mark.sampled(1)
 def test_a_reviewer_without_a_schema_gives_its_text_as_it_is(
     model: StandIn, stage: Stage, agent: Agent, config: Path
 ) -> None:
@@ -153,6 +155,7 @@ LOOKING = {
 }
 
 
+@pytest.mark.sampled(1)
 @needs_sandbox
 def test_a_reviewer_sees_what_was_done(model: StandIn, stage: Stage, agent: Agent) -> None:
     for command in LOOKING:
@@ -167,6 +170,7 @@ def test_a_reviewer_sees_what_was_done(model: StandIn, stage: Stage, agent: Agen
         assert after.count(shown) > before.count(shown)
 
 
+@pytest.mark.sampled(1)
 def test_prose_is_no_review(program: Program, model: StandIn, stage: Stage, agent: Agent) -> None:
     model.tell("I like it.", "I said that I like it.")
     reading = stage.run_agent(agent, review(stage)).reading
@@ -178,6 +182,7 @@ def test_prose_is_no_review(program: Program, model: StandIn, stage: Stage, agen
         assert (reading.succeeded, reading.final_text) == (True, "I like it.")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", real(*EVERY_CLAUDE))
 def test_an_answer_that_never_fits_is_no_success(model: StandIn, stage: Stage, agent: Agent) -> None:
     model.tell(*[model.dialect.answers({"passed": "perhaps"})] * 9)
@@ -196,7 +201,7 @@ CLAUDE_SETTINGS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("place", ["main", "linked"])
 def test_what_the_repository_tells_its_agents_is_not_told_to_a_reviewer(
     model: StandIn, stage: Stage, agent: Agent, config: Path, tmp_path: Path, place: str

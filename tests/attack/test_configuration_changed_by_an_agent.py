@@ -133,6 +133,7 @@ def test_what_a_person_changes_meanwhile_is_not_the_agents(trial: Trial) -> None
     assert "config_changes" not in trial.records("a")[0]
 
 
+@pytest.mark.exhaustive
 def test_a_flood_of_keys_is_cut(trial: Trial) -> None:
     keys = json.dumps({f"key{number}": number for number in range(5000)})
     (trial.repo.parent / "flood").write_text(keys)

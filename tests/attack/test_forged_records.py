@@ -175,6 +175,7 @@ def test_a_link_in_the_place_of_a_folder_leads_nobody_out(trial: Trial, tmp_path
     assert trial.statuses()["a"] == "done"
 
 
+@pytest.mark.exhaustive
 def test_many_files_cost_little_and_stop_nothing_else(trial: Trial) -> None:
     many = "import os; [os.close(os.open(f'.blackbird/runs/a/{n}.json', os.O_CREAT)) for n in range(20000)]"
     trial.command(f'{WORK}{sys.executable} -c "{many}"\n')

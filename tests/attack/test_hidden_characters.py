@@ -65,6 +65,7 @@ def test_one_that_is_only_typed_is_shown_for_what_it_is(trial: Trial, kind: str)
         assert nothing_hidden(output)
 
 
+@pytest.mark.exhaustive
 def test_a_commit_that_names_one_says_so_without_it(trial: Trial) -> None:
     trial.expect(0, "hooks", "install")
     write(trial.repo, {"f": "1"})

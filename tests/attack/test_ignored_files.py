@@ -38,6 +38,7 @@ def approved(trial: Trial, script: str) -> None:
 UNTRACK = "git rm -q .env; echo .env >>.gitignore; echo 2 >kept; git add -A; git commit -qm x"
 
 
+@pytest.mark.exhaustive
 def test_undo_leaves_an_ignored_file_that_is_in_the_place_of_one(trial: Trial, place: str) -> None:
     approved(trial, UNTRACK)
     write(trial.repo, {".env": "K=mine\n"})
@@ -60,6 +61,7 @@ def test_a_rejection_leaves_it_as_well(trial: Trial) -> None:
     assert (trial.repo / ".env").read_text() == "K=mine\n"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("place")
 def test_what_the_change_itself_left_to_be_ignored_goes_and_comes(trial: Trial) -> None:
     approved(trial, UNTRACK)

@@ -76,6 +76,7 @@ ENDS: dict[str, Callable[[Terminal], None]] = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("end", ENDS)
 def test_a_request_survives_the_end_and_is_offered_again(pending: Path, end: str) -> None:
     with Terminal(pending, "execute") as terminal:

@@ -29,6 +29,7 @@ WRITERS = {"git_blackbird.git.writing.path_writer", "git_blackbird.git.worktree.
 LINES = "".join(f"{number}\n" for number in range(20))
 
 
+@pytest.mark.exhaustive
 def test_no_other_place_writes_into_a_worktree(repo: Path, tmp_path: Path) -> None:
     commit(repo, {"moved/x": LINES, "y": "1\n", "gone": "1\n", ".gitignore": ".env\n"})
     (repo / ".env").write_text("secret\n")

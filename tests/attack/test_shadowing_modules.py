@@ -49,6 +49,7 @@ def test_what_kills_agents_loads_none(inside: Path) -> None:
     assert loaded(inside) == ""
 
 
+@pytest.mark.exhaustive
 def test_a_demo_agent_and_the_commit_of_its_approval_load_none(shadows: Path) -> None:
     trial = Trial(shadows)
     trial.plan({"a": (), "b": ()})

@@ -94,6 +94,7 @@ def test_a_file_system_without_locks_is_named(trial: Trial, tmp_path: Path, numb
     assert trial.statuses() == {"a": "todo", "b": "todo"}
 
 
+@pytest.mark.sampled(2)
 @linux_only
 @pytest.mark.parametrize(
     "args",
@@ -159,6 +160,7 @@ def test_a_removed_folder_is_told_of(trial: Trial) -> None:
     )
 
 
+@pytest.mark.exhaustive
 @linux_only
 @pytest.mark.parametrize("number", range(5, 34) if EVERY_STEP else (5, 9, 11, 14, 16, 24))
 def test_without_descriptors_each_command_works_or_names_the_limit(trial: Trial, number: int) -> None:
@@ -262,6 +264,7 @@ def test_an_early_interrupt_ends_without_a_word_of_ours(
 UNREADABLE = "caf\udce9"
 
 
+@pytest.mark.exhaustive
 @linux_only
 def test_a_path_that_is_not_utf8_serves_every_command(tmp_path: Path) -> None:
     place = tmp_path / UNREADABLE

@@ -114,6 +114,7 @@ def put_hostile_task(trial: Trial) -> None:
     path.write_text(json.dumps(plan))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("provider", ["command", "claude"])
 def test_colours_are_those_of_the_program_alone(trial: Trial, provider: str) -> None:
     git(trial.repo, "config", "color.ui", "always")

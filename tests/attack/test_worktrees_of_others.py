@@ -39,6 +39,7 @@ def others(trial: Trial) -> dict[str, str]:
     return {str(path): path.read_text(errors="replace") for path in kept}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("place", [".", "../hotfix", "..", "../new", "/"])
 @pytest.mark.parametrize(
     "commands",

@@ -166,6 +166,7 @@ def test_a_repository_is_needed_and_no_plan(program: Program, folder: Path, repo
     assert program.run("agent") == 128
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("real_program", real(*install.PROGRAMS))
 def test_a_real_program_is_asked_and_no_model(
     program: Program, tmp_path: Path, real_program: install.Program

@@ -89,6 +89,7 @@ def test_line_mode_says_what_is_committed_and_asks_again_when_it_is_not(gated: P
     assert completed.returncode == 0
 
 
+@pytest.mark.exhaustive
 def test_the_panel_says_so_and_asks_again(gated: Path) -> None:
     hook(gated, "pre-commit", REFUSING_ONCE)
     with Terminal(gated, "execute") as terminal:
@@ -103,6 +104,7 @@ def test_the_panel_says_so_and_asks_again(gated: Path) -> None:
     assert git(gated, "log", "--format=%s") == "Task a\na commit"
 
 
+@pytest.mark.exhaustive
 def test_what_the_hook_said_is_sent_to_the_agent_from_line_mode(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x.txt 1\non-feedback write x.txt 2"))
     hook(gated, "pre-commit", REFUSING_ONCE)
@@ -129,6 +131,7 @@ def test_what_the_hook_said_is_sent_to_the_agent_by_a_script(gated: Path) -> Non
     assert git(gated, "show", "HEAD:x.txt") == "2"
 
 
+@pytest.mark.exhaustive
 def test_what_the_hook_said_can_be_edited_on_a_terminal(gated: Path) -> None:
     hook(gated, "pre-commit", REFUSING_ONCE)
     with Terminal(gated, "execute") as terminal:
@@ -242,6 +245,7 @@ def test_the_way_out_that_is_named_works(gated: Path) -> None:
     assert git(gated, "log", "--format=%s") == "a commit"
 
 
+@pytest.mark.exhaustive
 def test_later_edits_are_set_aside_and_brought_back_by_the_commands_that_are_named(gated: Path) -> None:
     commit(gated, {"old.txt": "one\ntwo\n", "gone.txt": "1\n"})
     prompt = "append old.txt by the agent\nwrite new.txt 1\ndelete gone.txt\nwrite sub/x.txt 1"
@@ -351,6 +355,7 @@ def test_a_decision_says_what_it_committed() -> None:
     assert decided_text(ApprovalCommit("12" * 20, 3)) == "approved a; committed 121212121212 (3 paths)"
 
 
+@pytest.mark.exhaustive
 def test_commits_are_listed_and_traced_back(program: Program, repo: Path) -> None:
     git(repo, "config", "blackbird.execution.commit", "approved")
     git(repo, "config", "blackbird.execution.stopAfterEachTask", "true")

@@ -111,6 +111,7 @@ def test_what_cannot_be_taken_is_kept(change: Program, planned: Path) -> None:
     assert stored(planned).title == "Routes"
 
 
+@pytest.mark.exhaustive
 def test_what_others_change_meanwhile_is_kept(change: Program, planned: Path) -> None:
     program = change
     program.environ |= {"PYTHONPATH": program_environ()["PYTHONPATH"]}

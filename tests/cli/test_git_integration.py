@@ -113,6 +113,7 @@ def test_nobody_is_asked_behind_a_pager(planned: Path) -> None:
     assert child.exitstatus == 3
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("at_keyboard")
 def test_who_types_into_a_pager_is_not_asked(planned: Path) -> None:
     git(planned, "config", "blackbird.agent", "demo")
@@ -129,6 +130,7 @@ def test_who_types_into_a_pager_is_not_asked(planned: Path) -> None:
     assert child.exitstatus == 3
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("at_keyboard")
 def test_answers_from_a_pipe_are_taken_behind_a_pager(planned: Path) -> None:
     git(planned, "config", "blackbird.agent", "demo")
@@ -190,6 +192,7 @@ def test_a_repository_may_be_named(planned: Path) -> None:
     assert run(outside, f"--git-dir={folder}", f"--work-tree={top}", "blackbird", "list") == LIST
 
 
+@pytest.mark.exhaustive
 def test_a_bare_repository_may_have_a_worktree_elsewhere(tmp_path: Path) -> None:
     """As those have it who keep their dot files in git: everything works, and nothing is put elsewhere."""
     bare, home = tmp_path / "bare.git", tmp_path / "dots"

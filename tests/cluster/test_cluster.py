@@ -81,6 +81,7 @@ def test_workers_here_do_the_plan_and_leave_nothing_running(trial: Trial, tmp_pa
     assert git(trial.repo, "for-each-ref", "refs/blackbird/cluster") == ""
 
 
+@pytest.mark.exhaustive
 def test_a_run_on_a_worker_is_paused_at_its_budget(trial: Trial, tmp_path: Path) -> None:
     trial.plan({"one": ()})
     fake = tmp_path / "claude"
@@ -97,6 +98,7 @@ def test_a_run_on_a_worker_is_paused_at_its_budget(trial: Trial, tmp_path: Path)
     assert trial.records("one")[1]["status"] == "success"
 
 
+@pytest.mark.exhaustive
 def test_an_agent_on_a_worker_is_told_something(trial: Trial, tmp_path: Path) -> None:
     trial.plan({"one": ()})
     trial.command(f'[ -n "$BLACKBIRD_RESUME" ] && touch {tmp_path}/go; {agent(tmp_path)}')
@@ -136,6 +138,7 @@ def test_the_task_of_a_lost_worker_starts_again_on_another_one(trial: Trial, tmp
     assert (made["status"], fact(made, "worker")) == ("success", f"local-{3 - int(number)}")
 
 
+@pytest.mark.exhaustive
 def test_without_dask_one_line_says_what_to_install(trial: Trial, tmp_path: Path) -> None:
     trial.plan({"one": ()})
     missing = tmp_path / "distributed"
@@ -204,6 +207,7 @@ def test_files_go_out_and_come_back_by_ssh(
     assert git(remote, "for-each-ref") == ""
 
 
+@pytest.mark.exhaustive
 def test_whatever_is_lost_each_task_is_done_once(trial: Trial, machines: Machines, tmp_path: Path) -> None:
     remote = tmp_path / "remote.git"
     git(tmp_path, "init", "-q", "--bare", str(remote))

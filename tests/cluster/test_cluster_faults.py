@@ -68,6 +68,7 @@ def test_a_worker_has_its_slots_again_when_its_agent_ends_while_the_scheduler_is
     assert [task for _, task, _ in starts(tmp_path)] == ["a", "b"]
 
 
+@pytest.mark.exhaustive
 def test_workers_that_cannot_reach_the_remote_leave_the_task_as_it_was(
     trial: Trial, machines: Machines, tmp_path: Path
 ) -> None:
@@ -86,6 +87,7 @@ def test_workers_that_cannot_reach_the_remote_leave_the_task_as_it_was(
     assert "resumes" not in trial.records("a")[-1]
 
 
+@pytest.mark.exhaustive
 def test_a_run_that_no_worker_had_begun_is_dropped_by_an_interrupt(
     trial: Trial, machines: Machines, tmp_path: Path
 ) -> None:
@@ -106,6 +108,7 @@ def test_a_run_that_no_worker_had_begun_is_dropped_by_an_interrupt(
     assert sorted(task for _, task, _ in starts(tmp_path)) == sorted([begun, begun, waiting])
 
 
+@pytest.mark.exhaustive
 def test_a_worker_that_is_ended_by_hand_ends_nobody_elses_work(
     trial: Trial, machines: Machines, tmp_path: Path
 ) -> None:
@@ -133,6 +136,7 @@ def test_a_worker_that_is_ended_by_hand_ends_nobody_elses_work(
     assert f"  git blackbird restart {places['two']} --no-input    # {other}\n" in said
 
 
+@pytest.mark.exhaustive
 def test_a_set_up_that_fails_on_a_worker_stops_no_other_task(
     trial: Trial, machines: Machines, tmp_path: Path
 ) -> None:
@@ -285,6 +289,7 @@ def test_workers_here_need_no_certificates(repo: Path, tmp_path: Path) -> None:
     assert trial.statuses() == {"a": "done"}
 
 
+@pytest.mark.exhaustive
 def test_a_remote_that_deletes_nothing_ends_no_call(trial: Trial, machines: Machines, tmp_path: Path) -> None:
     hook = tmp_path / "remote.git" / "hooks" / "update"
     hook.write_text("#!/bin/sh\ncase $3 in *[!0]*) exit 0;; esac\nexit 1\n")
@@ -303,7 +308,7 @@ def test_a_remote_that_deletes_nothing_ends_no_call(trial: Trial, machines: Mach
     assert said.count("references of ended runs stay on the remote") == 1
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("brought", ["a blob", "a commit of nobody's", "a wrong signature"])
 def test_an_end_that_is_not_its_workers_concerns_its_run_alone(
     trial: Trial, machines: Machines, tmp_path: Path, brought: str

@@ -18,7 +18,7 @@ from tests.trial.real_trial import assert_one_session
 WORKERS, TASKS = ("desk", "rack"), ("one", "two")
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.real_agents
 def test_a_change_request_goes_to_the_worker_that_has_the_session(
     repo: Path, program: Program, model: StandIn, tmp_path: Path

@@ -58,6 +58,7 @@ def test_a_worktree_is_not_restored_into_the_repository(trial: Trial) -> None:
     assert untouched(trial) == was
 
 
+@pytest.mark.exhaustive
 def test_what_cannot_be_a_branch_is_refused_with_the_way_out(trial: Trial) -> None:
     trial.expect(0, "branch", "b", "work")
     assert "branch work has the change of b" in trial.expect(0, "branch", "b", "work")

@@ -161,6 +161,7 @@ def test_shown_alone_what_failed_before_stops_nothing_either(trial: Trial, tmp_p
     assert trial.statuses() == {"a": "done"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("command", "reason"),
     [

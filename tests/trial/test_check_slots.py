@@ -79,6 +79,7 @@ def test_ctrl_c_ends_the_waiting(
     os.close(checking[1])
 
 
+@pytest.mark.exhaustive
 def test_a_check_that_starts_another_has_a_slot_for_both(two: Trial, tmp_path: Path) -> None:
     program = f"{sys.executable} -m git_blackbird execute --no-input"
     said = trial_at(tmp_path / "one", f"cd {two.repo} && {program}").expect(0, "execute", "--no-input")

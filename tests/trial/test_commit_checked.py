@@ -45,6 +45,7 @@ def kill_in_hook(trial: Trial) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.exhaustive
 def test_each_change_that_passes_is_committed_before_the_next_task_starts(trial: Trial) -> None:
     trial.command("git log -1 --format=%s >$BLACKBIRD_TASK_ID.txt")
     said = trial.expect(0, "execute", "--no-input")
@@ -61,6 +62,7 @@ def test_each_change_that_passes_is_committed_before_the_next_task_starts(trial:
     assert subjects(trial)[0] == 'Undo "B"'
 
 
+@pytest.mark.exhaustive
 def test_each_lands_with_its_commit_from_a_worktree_of_its_own(trial: Trial) -> None:
     said = trial.expect(0, "execute", "--no-input", "--worktrees")
     assert "landed a (commit " in said
@@ -68,6 +70,7 @@ def test_each_lands_with_its_commit_from_a_worktree_of_its_own(trial: Trial) -> 
     assert git(trial.repo, "status", "--porcelain") == ""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("place", ["--jobs=1", "--worktrees"])
 def test_a_hook_that_refuses_leaves_it_to_a_person_and_nothing_starts(trial: Trial, place: str) -> None:
     hook(trial, "echo bad style; exit 1")
@@ -86,6 +89,7 @@ def test_a_hook_that_refuses_leaves_it_to_a_person_and_nothing_starts(trial: Tri
     assert subjects(trial) == ["B", "A", "start"]
 
 
+@pytest.mark.exhaustive
 def test_one_whose_commit_is_refused_can_be_taken_back_or_left_uncommitted(trial: Trial) -> None:
     hook(trial, "exit 1")
     trial.expect(3, "execute", "--no-input", "a")

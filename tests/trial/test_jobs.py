@@ -18,6 +18,7 @@ def trial(repo: Path) -> Trial:
     return trial
 
 
+@pytest.mark.exhaustive
 def test_a_merge_that_took_its_plan_can_be_aborted_as_is_said(repo: Path) -> None:
     trial = Trial(repo)
     trial.configure({"execution.worktrees": "true", "execution.commit": "approved"})

@@ -32,7 +32,7 @@ def check_by(trial: Trial, script: str) -> None:
     trial.configure({"check.command": f"{where}; {ours}; {script}"})
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("words", ["delete a --force", "set-status a skipped", "set-status a failed"])
 def test_a_task_that_is_given_up_does_not_land(trial: Trial, words: str) -> None:
     check_by(trial, f"blackbird {words} >said 2>&1; echo $? >code")

@@ -30,6 +30,7 @@ def plan_is_clean(trial: Trial) -> bool:
     return git(trial.repo, "status", "--porcelain", "blackbird.plan.json") == ""
 
 
+@pytest.mark.exhaustive
 def test_git_sees_the_plan_change_only_when_a_task_is_over(trial: Trial) -> None:
     trial.expect(3, "execute", "works", "--no-input")
     trial.expect(3, "execute", "fails", "--no-input")

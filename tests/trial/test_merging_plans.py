@@ -46,6 +46,7 @@ def merge(trial: Trial, *words: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("words", [("merge", "-q", "--no-edit", "side"), ("cherry-pick", "side")])
 def test_what_both_sides_did_is_kept(trial: Trial, words: tuple[str, ...]) -> None:
     branch_off(trial, "edit", "b", "--title", "B of the side")
@@ -58,6 +59,7 @@ def test_what_both_sides_did_is_kept(trial: Trial, words: tuple[str, ...]) -> No
     assert trial.expect(0, "validate") == "OK\n"
 
 
+@pytest.mark.exhaustive
 def test_a_true_conflict_is_left_readable(trial: Trial) -> None:
     branch_off(trial, "edit", "b", "--title", "theirs")
     trial.expect(0, "edit", "b", "--title", "mine")

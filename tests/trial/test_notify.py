@@ -117,6 +117,7 @@ def by_hand(repo: Path, task: str, *options: str) -> None:
     git(repo, "commit", "-q", "--allow-empty", *message, *options)
 
 
+@pytest.mark.exhaustive
 def test_a_commit_by_hand_that_waits_for_a_decision_needs_a_person_once(trial: Trial, sealed: Path) -> None:
     trial.expect(0, "hooks", "install")
     git(trial.repo, "config", "blackbird.execution.stopAfterEachTask", "true")

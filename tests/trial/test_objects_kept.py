@@ -79,6 +79,7 @@ def test_what_records_name_outlives_the_garbage(trial: Trial) -> None:
     assert (trial.repo / "a.txt").read_text() == "a\n"
 
 
+@pytest.mark.exhaustive
 def test_a_commit_that_its_author_gave_up_is_not_needed(trial: Trial) -> None:
     trial.expect(3, "execute", "a", "--no-input")
     trial.expect(0, "decide", "a", "--approve")

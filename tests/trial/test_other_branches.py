@@ -36,7 +36,7 @@ def recorded(trial: Trial) -> list[str]:
 MINE = {".gitignore": ".blackbird\nblackbird.plan.json\n", "x": "1\nmine\n", "untracked": "mine\n"}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "there",
     [

@@ -105,7 +105,7 @@ def running(trial: Trial, tmp_path: Path) -> Iterator[Callable[[], None]]:
     process.kill()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_while_a_task_is_done_and_one_waits(trial: Trial, operation: Callable[[Trial], None]) -> None:
     work(trial, "a")
@@ -119,7 +119,7 @@ def test_while_a_task_is_done_and_one_waits(trial: Trial, operation: Callable[[T
     assert trial.expect(0, "validate") == "OK\n"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_while_one_runs(
     trial: Trial, running: Callable[[], None], operation: Callable[[Trial], None]
@@ -147,7 +147,7 @@ def stash_old(trial: Trial) -> None:
     git(trial.repo, "stash", "-q")
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("take_back", [checkout_old, reset_hard, stash_old])
 def test_a_plan_that_git_took_back_becomes_the_one_that_was_committed(
     trial: Trial, take_back: Callable[[Trial], None]

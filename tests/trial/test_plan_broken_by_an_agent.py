@@ -44,6 +44,7 @@ def test_the_plan_comes_back_at_the_end_of_the_run(trial: Trial, kind: str) -> N
     assert all(f"kept as .blackbird/{path.name}" in output for path in kept)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["invalid", "deleted", "folder"])
 def test_the_plan_comes_back_when_the_program_was_killed(trial: Trial, kind: str) -> None:
     script, said = BREAKS[kind]

@@ -51,7 +51,7 @@ def require_healed(trial: Trial, plan: bytes) -> None:
     assert {name: trial.records(name) for name in "pab"} == records
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "taken_back", [("stash",), ("reset", "--hard"), ("checkout", "--", PLAN), ("restore", PLAN)], ids=" ".join
 )
@@ -68,6 +68,7 @@ def test_what_is_done_stays_done_and_is_reviewed_once(trial: Trial, taken_back: 
         require_healed(trial, plan)
 
 
+@pytest.mark.exhaustive
 def test_what_was_taken_back_and_brought_back_is_reviewed_once_more(trial: Trial) -> None:
     git(trial.repo, "commit", "-qam", "done")
     first = (trial.repo / PLAN).read_bytes()

@@ -48,6 +48,7 @@ def ends(records: list[Record]) -> list[tuple[str, str | None]]:
     return [(record["status"], fact(record, "terminal_reason")) for record in records]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("program", real(), indirect=True)
 def test_a_plan_is_done_with_one_task_done_again_as_asked_in_the_same_session(
     program: Program, trial: Trial, model: StandIn
@@ -114,6 +115,7 @@ def test_interrupted_killed_and_asked_it_goes_on_in_one_session(
     assert litter(trial) == []
 
 
+@pytest.mark.exhaustive
 @needs_proc
 @pytest.mark.parametrize("program", real_by(CODEX), indirect=True)
 def test_an_agent_that_was_killed_fails_and_its_session_goes_on(
@@ -150,6 +152,7 @@ def test_an_agent_at_work_is_told_something_in_its_session(trial: Trial, model: 
     assert "Say goodbye." in model.prompts()[-1]
 
 
+@pytest.mark.exhaustive
 @needs_proc
 @pytest.mark.parametrize("program", real(*EVERY_CLAUDE))
 def test_an_agent_interrupted_by_another_is_no_success(trial: Trial, model: StandIn) -> None:
@@ -159,6 +162,7 @@ def test_an_agent_interrupted_by_another_is_no_success(trial: Trial, model: Stan
     assert record["error"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", real(*EVERY_CLAUDE), indirect=True)
 def test_a_command_that_ends_in_the_background_takes_no_question_back(trial: Trial, model: StandIn) -> None:
     # It ends once the question is there.
@@ -246,6 +250,7 @@ def test_a_session_that_is_gone_is_said_and_a_new_one_begun(
     assert trial.records("greet")[-1]["provider_session_ref"] != first["provider_session_ref"]
 
 
+@pytest.mark.sampled(1)
 def test_a_usage_limit_names_when_it_is_over_and_charges_nothing(
     trial: Trial, model: StandIn, program: Program, tmp_path: Path
 ) -> None:
@@ -263,6 +268,7 @@ def test_a_usage_limit_names_when_it_is_over_and_charges_nothing(
     assert trial.statuses() == {"greet": "todo"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", real(*EVERY_CLAUDE))
 def test_tools_that_were_all_denied_are_no_success(trial: Trial, model: StandIn) -> None:
     trial.configure({"claude.permissionMode": "dontAsk"})
@@ -285,6 +291,7 @@ def test_an_edit_that_was_blocked_is_no_success(trial: Trial, model: StandIn) ->
     assert "nothing was changed" in record["error"]
 
 
+@pytest.mark.exhaustive
 @needs_sandbox
 @pytest.mark.parametrize("program", real(*EVERY_CODEX))
 def test_a_sandbox_that_cannot_be_made_is_said_with_the_way_out(
@@ -330,6 +337,7 @@ def write(model: StandIn, path: Path) -> None:
     model.tell(Reply(tools=calls), "Done.")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", real(*EVERY_CLAUDE))
 @pytest.mark.parametrize("other", real(CODEX))
 def test_agents_share_a_plan_and_a_resume_stays_with_its_own(

@@ -30,6 +30,7 @@ def end_of(record: Record) -> tuple[str, str | None]:
     return record["status"], fact(record, "terminal_reason")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", real(*EVERY_CLAUDE), indirect=True)
 def test_its_tokens_are_counted_while_it_works(trial: Trial, model: StandIn) -> None:
     speech, made = model.dialect, trial.repo / "made.txt"

@@ -105,6 +105,7 @@ def test_what_both_find_goes_to_the_implementers_session_and_is_reviewed_again(
         assert INJECTED not in DATA.sub("", told)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", real(*EVERY_CLAUDE))
 @pytest.mark.parametrize("other", real(CODEX))
 def test_reviewers_are_other_programs_and_an_answer_that_is_none_is_never_an_approval(
@@ -137,6 +138,7 @@ def test_reviewers_are_other_programs_and_an_answer_that_is_none_is_never_an_app
     assert trial.statuses() == {"greet": "waiting_user"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="finds what is left behind through /proc")
 @pytest.mark.parametrize("program", real_by(CODEX), indirect=True)
 def test_interrupted_and_killed_both_stop_and_both_review_again_once(

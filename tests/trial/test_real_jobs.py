@@ -33,6 +33,7 @@ def resolving(speech: Dialect, path: Path) -> tuple[Reply, ...]:
     return tuple(reply for marker in "<=>" for reply in speech.edits(path, marker * 7, "#"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real_agents
 @pytest.mark.skipif(
     not (find_program(CLAUDE) and find_program(CODEX)), reason="one of both agents is missing"

@@ -78,7 +78,7 @@ def test_a_plan_is_made_changed_and_ordered_by_an_agent_that_reads(trial: Trial,
     assert [record.get("provider_session_ref") for record in records] == [None] * 5
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 def test_what_it_asks_is_answered_and_what_is_to_be_different_is_heard(trial: Trial, model: StandIn) -> None:
     speech = model.dialect
     asks = plan(questions=[{"id": "db", "prompt": "Which database?", "options": ["sqlite", "mysql"]}])
@@ -101,7 +101,7 @@ def test_what_it_asks_is_answered_and_what_is_to_be_different_is_heard(trial: Tr
     assert tasks(trial) == [("use-it-well", None, ())]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 def test_an_agent_that_does_not_answer_in_the_form_is_no_plan(trial: Trial, model: StandIn) -> None:
     model.tell(*["I would rather talk about it."] * 6)
     said = trial.expect(1, "plan", "generate", "-m", "Orders.", "--yes")

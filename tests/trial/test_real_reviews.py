@@ -82,6 +82,7 @@ def check_schemas(model: StandIn, reviews: list[Record], *children: tuple[str, .
     assert {tuple(ids) for ids in seen} == set(children)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", real_by(CODEX), indirect=True)
 def test_three_rounds_on_two_levels_of_parents(trial: Trial, model: StandIn) -> None:
     work(model, "a", "b")

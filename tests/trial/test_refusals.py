@@ -111,7 +111,7 @@ def without_times(trial: Trial) -> list[str]:
     return [line for line in lines if "updatedAt" not in line]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("way", WAYS)
 def test_an_agent_that_refuses_every_task_is_started_for_two(trial: Trial, way: str) -> None:
     put_plan(trial.repo, *map(leaf, "abcde"))
@@ -226,6 +226,7 @@ def test_the_work_of_another_agent_goes_on_while_its_reviewers_refuse(trial: Tri
     assert (len(started(trial)), statuses(trial, "abcd")) == (4, ["in_progress"] * 4)
 
 
+@pytest.mark.exhaustive
 def test_resumes_that_are_refused_leave_what_they_were_to_carry(trial: Trial) -> None:
     plan(trial, "abc")
     for name in "abc":

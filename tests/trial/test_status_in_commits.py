@@ -80,6 +80,7 @@ def test_what_runs_asks_waits_or_fails_leaves_the_plan_alone(trial: Trial) -> No
     assert committed(trial)["fails"] == "todo"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("place", ["--jobs=2", "--worktrees"])
 def test_changes_that_land_bring_their_status(trial: Trial, place: str) -> None:
     for task in "abc":
@@ -90,6 +91,7 @@ def test_changes_that_land_bring_their_status(trial: Trial, place: str) -> None:
     assert committed(trial)["p"] == "done"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("place", ["--jobs=1", "--jobs=2"])
 def test_changes_that_pass_the_check_bring_their_status(trial: Trial, place: str) -> None:
     trial.configure({"execution.commit": "checked", "check.command": "true"})
@@ -125,6 +127,7 @@ def test_what_was_done_without_a_commit_brings_its_status_with_a_later_one(trial
     assert is_clean(trial)
 
 
+@pytest.mark.exhaustive
 def test_with_all_statuses_only_the_one_that_is_done_goes_along(repo: Path) -> None:
     trial = set_up(repo, "all")
     trial.expect(3, "execute", "c", "--no-input")
@@ -155,6 +158,7 @@ def edits(trial: Trial) -> tuple[str, str]:
     return staged, unstaged
 
 
+@pytest.mark.exhaustive
 def test_edits_of_the_plan_stay_staged_or_not_as_they_were(trial: Trial) -> None:
     trial.expect(3, "execute", "a", "--no-input")
     before = staged_and_not(trial)
@@ -241,7 +245,7 @@ def plan_never_committed(trial: Trial) -> None:
     git(trial.repo, "rm", "-q", "-r", "--cached", ".")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "make",
     [
@@ -283,6 +287,7 @@ def test_a_plan_that_people_wrote_is_committed_in_the_form_in_which_it_is_saved(
     assert is_clean(trial)
 
 
+@pytest.mark.exhaustive
 def test_a_hook_sees_the_plan_and_may_refuse_or_change_it(trial: Trial) -> None:
     hook = trial.repo / ".git/hooks/pre-commit"
     hook.write_text(f"#!/bin/sh\ngit show :{PLAN} | grep -q '\"done\"' && exit 1\n")
@@ -320,6 +325,7 @@ def test_undo_commits_that_the_task_and_its_parent_are_not_done_and_redo_that_th
     assert is_clean(trial)
 
 
+@pytest.mark.exhaustive
 def test_a_redo_that_a_hook_refused_is_committed_by_the_next(trial: Trial) -> None:
     work(trial, "c")
     trial.expect(0, "undo", "c")
@@ -334,6 +340,7 @@ def test_a_redo_that_a_hook_refused_is_committed_by_the_next(trial: Trial) -> No
     assert is_clean(trial)
 
 
+@pytest.mark.exhaustive
 def test_a_parent_that_its_review_finds_good_goes_along_with_the_next_commit(repo: Path) -> None:
     trial = set_up(repo)
     trial.configure({"execution.parentReviewEnabled": "true"})
@@ -348,6 +355,7 @@ def test_a_parent_that_its_review_finds_good_goes_along_with_the_next_commit(rep
     assert len(trial.records("p")) == 1
 
 
+@pytest.mark.exhaustive
 def test_a_clone_reads_what_is_done(trial: Trial, tmp_path: Path) -> None:
     work(trial, "a", "b")
     git(trial.repo, "clone", "-q", ".", str(tmp_path / "clone"))

@@ -67,6 +67,7 @@ def test_edits_of_mine_from_before_are_not_the_runs(trial: Trial) -> None:
     assert "2 files" not in trial.expect(0, "runs", "a", record["id"])
 
 
+@pytest.mark.exhaustive
 def test_several_runs_are_told_together(trial: Trial) -> None:
     work(trial, "echo agent >>vendor/x/file; echo own >own.txt")
     trial.command("echo again >>own.txt")

@@ -55,6 +55,7 @@ def require_order(repo: Path) -> None:
         git(each, "fsck", "--strict", "--connectivity-only")
 
 
+@pytest.mark.exhaustive
 def test_a_worktree_has_the_submodules_that_its_user_has(trial: Trial) -> None:
     work(trial, "cat vendor/x/file vendor/x/deep/file >seen.txt; git -C vendor/x remote -v >>seen.txt")
     url = f"{trial.repo.parent}/inner"
@@ -89,6 +90,7 @@ def test_what_no_commit_has_keeps_the_worktree(trial: Trial) -> None:
 BUMP = f"cd vendor/x/deep; echo agent >>file; {COMMIT}; cd ..; echo agent >>file; {COMMIT}; cd ../.."
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("mode", ["never", "approved"])
 def test_a_commit_in_a_submodule_lands(trial: Trial, mode: str) -> None:
     trial.configure({"execution.commit": mode, "execution.stopAfterEachTask": "true"})
@@ -114,6 +116,7 @@ def test_a_commit_in_a_submodule_lands(trial: Trial, mode: str) -> None:
     require_order(trial.repo)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("is_elsewhere", [True, False])
 def test_a_check_has_the_submodules_as_the_change_has_them(trial: Trial, is_elsewhere: bool) -> None:
     seen = trial.repo.parent / "seen"
@@ -142,6 +145,7 @@ def move_mine(trial: Trial) -> str:
     return git(top, "rev-parse", "HEAD")
 
 
+@pytest.mark.exhaustive
 def test_a_submodule_that_its_user_moved_too_is_for_a_person(trial: Trial) -> None:
     trial.configure({"execution.stopAfterEachTask": "true"})
     trial.command(f"{BUMP}; echo own >own.txt")
@@ -161,6 +165,7 @@ def test_a_submodule_that_its_user_moved_too_is_for_a_person(trial: Trial) -> No
     assert files(trial)[0] == "inner\nagent\n"
 
 
+@pytest.mark.exhaustive
 def test_a_commit_on_top_of_a_submodule_that_was_moved_before_a_kill_stays(trial: Trial) -> None:
     trial.configure({"execution.stopAfterEachTask": "true"})
     trial.command(f"{BUMP}; for name in a b c; do echo own >$name; done")
@@ -178,6 +183,7 @@ def test_a_commit_on_top_of_a_submodule_that_was_moved_before_a_kill_stays(trial
     assert moved
 
 
+@pytest.mark.exhaustive
 def test_a_session_has_the_submodule_as_its_user_has_moved_it(trial: Trial) -> None:
     (trial.repo / "own.txt").write_text("mine\n")
     trial.configure({"execution.stopAfterEachTask": "true"})
@@ -194,6 +200,7 @@ def test_a_session_has_the_submodule_as_its_user_has_moved_it(trial: Trial) -> N
     assert git(trial.repo / "vendor/x", "rev-parse", "HEAD") == mine
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("is_added", [True, False])
 def test_a_session_has_the_submodules_that_its_user_has_by_then(trial: Trial, is_added: bool) -> None:
     (trial.repo / "own.txt").write_text("mine\n")
@@ -231,6 +238,7 @@ def test_stashes_and_commits_that_were_left_are_kept(trial: Trial) -> None:
     assert {"left", f"WIP on (no branch): {git(top, 'log', '-1', '--format=%h deep')}"} <= set(subjects)
 
 
+@pytest.mark.exhaustive
 def test_commits_that_cannot_be_kept_keep_the_worktree(trial: Trial) -> None:
     git(trial.repo, "submodule", "deinit", "-q", "--all")
     (trial.repo / ".git/modules").rename(trial.repo.parent / "modules")
@@ -315,6 +323,7 @@ def test_a_submodule_that_was_removed_keeps_nothing(trial: Trial) -> None:
     assert not place(trial).exists()
 
 
+@pytest.mark.exhaustive
 def test_a_worktree_that_was_removed_is_made_again_with_its_submodules(trial: Trial) -> None:
     trial.configure({"execution.stopAfterEachTask": "true"})
     trial.command(f"if [ $BLACKBIRD_RESUME ]; then cp vendor/x/file own.txt; else {BUMP}; fi")

@@ -50,6 +50,7 @@ def start_person(branch: str, folder: Path, errors: Path) -> subprocess.Popen[by
     return subprocess.Popen(["sh", "-c", LOOP], cwd=folder, env=environ, stdout=subprocess.DEVNULL)
 
 
+@pytest.mark.exhaustive
 def test_each_commit_of_the_run_is_on_its_record_and_none_twice(trial: Trial) -> None:
     folders = dict(zip(BRANCHES, (trial.repo, trial.repo.parent / "other"), strict=True))
     errors = {branch: trial.repo.parent / f"errors-{branch}" for branch in folders}

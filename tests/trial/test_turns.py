@@ -29,6 +29,7 @@ def requests(trial: Trial) -> list[int]:
     return [sum(fact(run, "requested_by") == "landing" for run in trial.records(task)) for task in TASKS]
 
 
+@pytest.mark.exhaustive
 def test_nobody_who_resolves_is_overtaken(trial: Trial) -> None:
     trial.command(RESOLVE % EDIT)
     trial.expect(0, "execute", "--jobs", "4", "--no-input")

@@ -190,6 +190,7 @@ def test_files_that_were_ignored_before_the_run_are_no_part_of_its_change(trial:
     assert changed(trial) == []
 
 
+@pytest.mark.exhaustive
 def test_a_refusing_hook_is_named_and_the_commit_is_made_by_repeating_it(trial: Trial) -> None:
     approve_with_commit(trial, "sed -i 's/line 3$/a/' old.txt; echo a >new.txt")
     hook = trial.repo / ".git" / "hooks" / "pre-commit"
@@ -206,6 +207,7 @@ def test_a_refusing_hook_is_named_and_the_commit_is_made_by_repeating_it(trial: 
     assert changed(trial) == []
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("complete", ["undo a", "execute --no-input"])
 def test_the_index_follows_once_git_has_let_go_of_it(trial: Trial, complete: str) -> None:
     approve_with_commit(trial, "sed -i 's/line 3$/a/' old.txt; echo a >new.txt")
@@ -225,6 +227,7 @@ def test_the_index_follows_once_git_has_let_go_of_it(trial: Trial, complete: str
     assert changed(trial) == []
 
 
+@pytest.mark.exhaustive
 def test_redo_commits_only_what_a_commit_took_back(trial: Trial) -> None:
     work(trial, "a", "sed -i 's/line 3$/a/' old.txt; git commit -q -a -m agent; echo a >new.txt")
     trial.expect(0, "undo", "a")
@@ -325,6 +328,7 @@ def test_links_modes_and_odd_names(trial: Trial, tmp_path: Path) -> None:
     assert (trial.repo / "folder").read_text() == "file\n"
 
 
+@pytest.mark.exhaustive
 def test_its_own_commits_are_nobodys_work_on_the_task(trial: Trial) -> None:
     trial.expect(0, "hooks", "install")
     approve_with_commit(trial, "echo a >new.txt")

@@ -419,6 +419,7 @@ def others_go_on_and_quitting_asks(hand: Hand, turn: int) -> None:
     assert [run.status for run in runs_of(hand.repo, "t3")] == [RunStatus.PAUSED]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("turn", TURNS, ids=["x".join(map(str, SIZES[turn])) for turn in TURNS])
 def test_careless_keys(careless: Path, tmux: Tmux, turn: int) -> None:
     hand = Hand(careless, tmux)

@@ -76,6 +76,7 @@ def test_what_is_not_cleared_is_shown_reviewed_again_and_requested(reviewed: Pat
     assert status(reviewed, "alpha") is Status.DONE
 
 
+@pytest.mark.exhaustive
 def test_a_change_is_reviewed_again_while_nothing_runs(reviewed: Path) -> None:
     put_plan(reviewed, leaf("alpha", WANTING))
     execute(reviewed)

@@ -106,6 +106,7 @@ def test_comments_are_kept_sent_and_looked_after(planned: Path, monkeypatch: pyt
     assert not list((planned / ".git/blackbird").rglob("comments-*"))
 
 
+@pytest.mark.exhaustive
 def test_comments_of_all_requests_are_looked_after_until_the_decision(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="true")
     put_plan(planned, leaf("alpha", f"{PROMPT}\\nfive"))
@@ -138,6 +139,7 @@ def test_comments_of_all_requests_are_looked_after_until_the_decision(planned: P
     drive(planned, session, (100, 60))
 
 
+@pytest.mark.exhaustive
 def test_a_comment_at_the_header_is_on_the_file(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="true")
     put_plan(planned, leaf("alpha", PROMPT))
@@ -159,6 +161,7 @@ def test_a_comment_at_the_header_is_on_the_file(planned: Path) -> None:
     drive(planned, session, (100, 40))
 
 
+@pytest.mark.exhaustive
 def test_a_finding_is_taken_over_as_a_comment_and_edited(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="true", reviews__mode="parallel")
     configure(planned, reviews__maxIterations="1")
@@ -185,6 +188,7 @@ def test_a_finding_is_taken_over_as_a_comment_and_edited(planned: Path) -> None:
     drive(planned, session, (100, 40))
 
 
+@pytest.mark.exhaustive
 def test_a_comment_on_added_context_is_shown_at_the_file_without_it(planned: Path) -> None:
     lines = "\n".join(f"line {number}" for number in range(40))
     commit(planned, {"a.txt": f"{lines}\n"})
@@ -251,6 +255,7 @@ def test_comments_are_dropped_only_where_that_is_confirmed(planned: Path) -> Non
     assert not list((planned / ".git/blackbird").rglob("comments-*"))
 
 
+@pytest.mark.exhaustive
 def test_a_click_on_a_choice_drops_no_comments_either(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="true")
     put_plan(planned, leaf("alpha", PROMPT))

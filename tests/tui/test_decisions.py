@@ -117,6 +117,7 @@ def test_changes_are_requested_with_a_path_and_carried_out_in_the_session(planne
     assert (planned / "a.txt").read_text() == "two\n"
 
 
+@pytest.mark.exhaustive
 def test_the_whole_diff_is_shown_and_scrolled(planned: Path) -> None:
     many = "\\n".join(f"line {number}" for number in range(200))
     put_plan(planned, leaf("alpha", f"write a.txt {many}"))
@@ -162,6 +163,7 @@ def test_the_second_checkpoint_shows_the_diff_since_the_request(planned: Path) -
     drive(planned, session, (100, 50))
 
 
+@pytest.mark.exhaustive
 def test_a_round_that_changes_nothing_more_is_told_from_a_task_that_changed_nothing(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt one\non-feedback write a.txt one"))
 
@@ -272,6 +274,7 @@ def test_a_decision_is_taken_while_nothing_runs(planned: Path) -> None:
     assert states(planned, "alpha") == [DecisionState.REJECTED]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("key", "said"),
     [("d", "took back the change of alpha"), ("e", "the change of alpha is taken back")],
@@ -293,6 +296,7 @@ def test_what_is_rejected_is_taken_back(planned: Path, key: str, said: str) -> N
     assert not (planned / "a.txt").exists()
 
 
+@pytest.mark.exhaustive
 def test_what_landed_is_accepted_without_its_commit(planned: Path) -> None:
     configure(planned, execution__commit="approved")
     put_plan(planned, leaf("alpha", PROMPT))
@@ -362,6 +366,7 @@ def test_files_are_marked_as_read_and_left_out_of_an_approval(planned: Path) -> 
     assert git(planned, "status", "--short", "b.txt").strip() == "?? b.txt"
 
 
+@pytest.mark.exhaustive
 def test_keys_that_come_fast_mark_one_file_each(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "\n".join(f"write {name}.txt one" for name in "abcdef")))
     execute(planned)
@@ -383,6 +388,7 @@ def test_keys_that_come_fast_mark_one_file_each(planned: Path) -> None:
     drive(planned, session, (140, 40))
 
 
+@pytest.mark.exhaustive
 def test_what_was_read_is_read_in_the_next_round_unless_it_is_another(planned: Path) -> None:
     prompt = "write a.txt one\\ntwo\nwrite b.txt two\ndelete README.md\non-feedback write a.txt four"
     put_plan(planned, leaf("alpha", prompt))
@@ -408,6 +414,7 @@ def test_what_was_read_is_read_in_the_next_round_unless_it_is_another(planned: P
     drive(planned, session, (100, 30))
 
 
+@pytest.mark.exhaustive
 def test_what_was_read_stays_so_when_the_screen_is_left_and_opened_again(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt one\nwrite b.txt two\non-feedback write b.txt four"))
     execute(planned)
@@ -441,6 +448,7 @@ def test_what_was_read_stays_so_when_the_screen_is_left_and_opened_again(planned
     assert not list((planned / ".git/blackbird").rglob("read-files*"))
 
 
+@pytest.mark.exhaustive
 def test_what_is_left_out_is_so_too_where_only_the_last_changes_are_shown(planned: Path) -> None:
     prompt = "write a.txt one\nwrite b.txt two\nwrite c.txt three\non-feedback write a.txt four"
     put_plan(planned, leaf("alpha", prompt))
@@ -459,6 +467,7 @@ def test_what_is_left_out_is_so_too_where_only_the_last_changes_are_shown(planne
     assert git(planned, "show", "--name-only", "--format=").split() == ["a.txt", "c.txt"]
 
 
+@pytest.mark.exhaustive
 def test_what_ignored_white_space_hides_is_approved_with_the_others(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write src/deep/name.py \tpass\nwrite a.txt one\nwrite b.txt two"))
     configure(planned, execution__commit="approved")
@@ -488,6 +497,7 @@ def test_a_decision_from_elsewhere_closes_it_also_while_nothing_runs(planned: Pa
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_what_is_approved_while_nothing_runs_goes_on(planned: Path) -> None:
     execute(planned)
 
@@ -504,6 +514,7 @@ def test_what_is_approved_while_nothing_runs_goes_on(planned: Path) -> None:
     assert states(planned, "beta") == [DecisionState.PENDING]
 
 
+@pytest.mark.exhaustive
 def test_why_an_approval_was_not_committed_is_said_over_the_next_checkpoint(planned: Path) -> None:
     configure(planned, execution__commit="approved")
     hook = planned / ".git/hooks/pre-commit"
@@ -544,6 +555,7 @@ def test_a_decision_that_another_process_waits_for_is_taken_here(planned: Path) 
     assert states(planned, "alpha") == [DecisionState.APPROVED_CONTINUE]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("key", ["b", "w"])
 def test_what_waits_for_a_decision_is_not_given_up_by_one_key(planned: Path, key: str) -> None:
     execute(planned)
@@ -593,6 +605,7 @@ def test_questions_are_answered_by_option_and_in_words(planned: Path) -> None:
     assert answers == [("tone", "formal"), ("name", "Ada L.")]
 
 
+@pytest.mark.exhaustive
 def test_a_question_left_open_is_asked_again_by_resume_and_by_the_key_for_what_waits(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "ask tone Which tone? | friendly | formal\nanswered tone tone.txt"))
 
@@ -634,6 +647,7 @@ def test_a_hostile_diff_is_shown_harmlessly_and_its_widest_line_to_the_end(plann
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_enter_at_a_failed_run_does_nothing_and_a_retry_is_chosen(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt one\nfail-once 7"))
 

@@ -58,7 +58,7 @@ def test_a_question_without_remarks_has_nothing_to_scroll(planned: Path) -> None
     drive(planned, session)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("key", ["escape", "q"])
 @pytest.mark.parametrize("prompt", ["write a.txt one", "ask db Which? | one | two"])
 def test_who_leaves_a_decision_or_question_stops_nobody(planned: Path, key: str, prompt: str) -> None:
@@ -112,7 +112,7 @@ STATES = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("prompt", STATES, ids=list(STATES.values()))
 def test_no_key_of_the_plan_changes_a_record_or_starts_anything_unasked(repo: Path, prompt: str) -> None:
     commit(repo, {"README.md": "# Here\n"})

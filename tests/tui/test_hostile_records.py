@@ -186,6 +186,7 @@ def test_records_are_shown_as_text_on_every_screen(hostile: Path, ours: bool) ->
     drive(hostile, session, SIZE, AskingApp)
 
 
+@pytest.mark.exhaustive
 def test_a_decision_shows_records_and_changes_as_text(hostile: Path) -> None:
     configure(hostile, agent="demo")
     put_hostile(hostile, "pending", provider="demo", provider_session_ref="a-session")
@@ -233,6 +234,7 @@ async def look_through_pages(looks: Looks, pilot: Pilot[None], what: str) -> Non
         await pilot.press("pagedown")
 
 
+@pytest.mark.exhaustive
 def test_a_question_and_its_options_are_shown_as_text(hostile: Path) -> None:
     configure(hostile, agent="demo")
     put_hostile(hostile, "asking", provider="demo")

@@ -45,6 +45,7 @@ async def opened(app: BlackbirdApp, pilot: Pilot[None], key: str, screen: type[o
     await wait_for(pilot, lambda: isinstance(app.screen, screen) and "reading..." not in screen_text(app))
 
 
+@pytest.mark.exhaustive
 def test_g_and_r_are_free(planned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # What is said of one stays while the others are pressed.
     monkeypatch.setattr(BlackbirdApp, "NOTIFICATION_TIMEOUT", PATIENCE_SECONDS)
@@ -80,6 +81,7 @@ def test_g_and_r_are_free(planned: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_a_key_without_a_meaning_says_so(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         for keys in (("X",), ("9",), ("tab", "f"), ("X",), ("s", "z"), ("9",)):
@@ -93,6 +95,7 @@ def test_a_key_without_a_meaning_says_so(planned: Path) -> None:
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_a_key_without_a_meaning_at_a_decision_says_so_wherever_the_focus_is(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         async def is_said(key: str, text: str) -> None:
@@ -116,6 +119,7 @@ def test_a_key_without_a_meaning_at_a_decision_says_so_wherever_the_focus_is(pla
     drive(planned, session, (100, 30))
 
 
+@pytest.mark.exhaustive
 def test_plus_gives_the_diff_the_room_of_the_files(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await opened(app, pilot, "d", CheckpointScreen)
@@ -159,6 +163,7 @@ async def scrolls(pilot: Pilot[None], shown: Widget) -> None:
     await moves(pilot, lambda: shown.scroll_y, ("ctrl+end",), ("ctrl+home",))
 
 
+@pytest.mark.exhaustive
 def test_what_is_long_is_paged_in_both_panes(planned: Path) -> None:
     keys = ("pagedown", "down", "j", "end"), ("pageup", "up", "k", "home")
 
@@ -198,6 +203,7 @@ def test_every_screen_lists_its_keys_is_left_by_q_and_has_a_palette(planned: Pat
     drive(planned, session, (100, 40))
 
 
+@pytest.mark.exhaustive
 def test_y_copies_what_has_the_focus(planned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[str] = []
     monkeypatch.setattr(BlackbirdApp, "copy_to_clipboard", lambda _, text: copied.append(text))
@@ -262,6 +268,7 @@ async def lines_of_help(app: BlackbirdApp, pilot: Pilot[None]) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines()]
 
 
+@pytest.mark.exhaustive
 def test_help_and_palette_name_what_keys_do_there_and_plain_movement_last(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await opened(app, pilot, "d", CheckpointScreen)
@@ -317,6 +324,7 @@ def test_a_checkpoint_is_read_and_chosen_from_by_keys(planned: Path) -> None:
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_what_is_only_looked_at_is_read_and_left_by_keys(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("h")
@@ -340,6 +348,7 @@ def test_what_is_only_looked_at_is_read_and_left_by_keys(planned: Path) -> None:
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_a_question_is_gone_back_to(repo: Path) -> None:
     configure(repo, agent="demo")
     put_plan(

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from git_blackbird.tui.app import BlackbirdApp
@@ -41,6 +42,7 @@ async def decide(app: BlackbirdApp, pilot: Pilot[None]) -> None:
     await see(app, pilot, "of 40 read")
 
 
+@pytest.mark.exhaustive
 def test_the_list_of_files_keeps_one_row_for_each_and_is_gone_through(planned: Path) -> None:
     put_large_change(planned)
 
@@ -89,6 +91,7 @@ def test_the_list_of_files_keeps_one_row_for_each_and_is_gone_through(planned: P
     drive(planned, session, SIZE)
 
 
+@pytest.mark.exhaustive
 def test_comments_on_a_large_change_are_found_again(planned: Path) -> None:
     put_large_change(planned)
 

@@ -86,6 +86,7 @@ def test_ctrl_c_pauses_and_stays_and_resume_goes_on_in_the_session(planned: Path
     assert (second.own.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", ["q", "SIGTERM", "SIGINT"])
 def test_leaving_during_a_run_pauses_it_and_leaves_no_agent_behind(planned: Path, key: str) -> None:
     put_plan(planned, leaf("alpha", SLOW))

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import TextArea
@@ -81,6 +82,7 @@ def test_an_agent_at_work_is_told_something(planned: Path) -> None:
     assert (planned / "a.txt").read_text() == "told\n"
 
 
+@pytest.mark.exhaustive
 def test_a_path_that_is_not_there_is_asked_about_once(planned: Path) -> None:
     put_plan(planned, leaf("alpha", PROMPT))
     execute(planned)
@@ -184,6 +186,7 @@ def test_a_draft_is_kept_for_its_task_and_a_refused_message_is_none_that_is_lost
     assert [run.status for run in runs_of(planned, "alpha")] == [RunStatus.SUCCESS, RunStatus.SUCCESS]
 
 
+@pytest.mark.exhaustive
 def test_a_change_request_outlasts_a_decision_that_closes_it(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="true")
     put_plan(planned, leaf("alpha", PROMPT))

@@ -98,6 +98,7 @@ def test_a_question_that_waits_names_the_planner(empty: Path) -> None:
     drive(empty, session)
 
 
+@pytest.mark.exhaustive
 def test_dependencies_are_inferred_after_the_agent_is_shown(empty: Path) -> None:
     put_plan(empty, leaf("first"), leaf("second", "It needs first"))
 
@@ -161,6 +162,7 @@ def test_a_path_that_is_not_there_is_asked_about_in_a_revision_too(empty: Path) 
     drive(empty, session)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("words", ["generate", "refine", "infer"])
 def test_each_kind_is_found_by_its_name_among_the_actions(empty: Path, words: str) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from git_blackbird.controller.change.status_changes import set_status
@@ -107,6 +108,7 @@ def test_a_reviewer_without_a_verdict_is_named_with_what_can_be_done(planned: Pa
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_a_child_whose_session_is_lost_is_restarted(planned: Path) -> None:
     plan_guide(
         planned, "require use.md more | use | Say more.", "write use.md usage\non-feedback write use.md more"
@@ -165,6 +167,7 @@ def test_a_missing_review_is_named(planned: Path) -> None:
     drive(planned, session, LARGE)
 
 
+@pytest.mark.exhaustive
 def test_a_leaf_that_nobody_reviewed_is_reviewed_by_hand(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write x.txt one"), leaf("beta", "fail 3"))
     execute(planned)

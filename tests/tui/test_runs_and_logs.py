@@ -2,6 +2,7 @@ import signal
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from git_blackbird.messages.display.quantities import format_moment
@@ -34,6 +35,7 @@ def plan_a_failing_review(repo: Path) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_a_failing_review_comes_up_and_its_child_is_resumed(planned: Path) -> None:
     plan_a_failing_review(planned)
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from git_blackbird.tui.app import BlackbirdApp
@@ -36,6 +37,7 @@ def test_the_log_of_a_run_is_searched(planned: Path) -> None:
     drive(planned, session, (100, 20))
 
 
+@pytest.mark.exhaustive
 def test_the_overview_is_searched_where_it_has_the_focus(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="true")
     put_plan(planned, leaf("alpha", f"{SAID}\nwrite a.txt one"))

@@ -61,6 +61,7 @@ def test_decisions_come_one_at_a_time_while_others_work(parallel: Path) -> None:
         assert (parallel / f"{task_id}.txt").exists()
 
 
+@pytest.mark.exhaustive
 def test_the_run_under_the_cursor_comes_first_and_others_change_no_pane(parallel: Path) -> None:
     put_plan(parallel, leaf("alpha"), leaf("beta"), leaf("gamma"))
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from git_blackbird.tui.app import BlackbirdApp
@@ -13,6 +14,7 @@ from tests.tui.driver import drive, screen_text, see, wait_for
 LINES = "\\n".join(f"line {number}" for number in range(40))
 
 
+@pytest.mark.exhaustive
 def test_half_of_a_small_screen_is_diff(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="true")
     put_plan(planned, leaf("alpha", f"write a.txt {LINES}\nwrite b.txt two\nwrite c.txt three"))

@@ -37,6 +37,7 @@ def test_what_a_key_opens_is_named_also_with_a_long_id(pending: Path) -> None:
     drive(pending, session)
 
 
+@pytest.mark.exhaustive
 def test_a_notice_covers_neither_the_plan_nor_the_question_nor_the_choices(pending: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         async def notified(*texts: str) -> None:

@@ -190,7 +190,7 @@ def test_a_decision_is_asked_for(project: Path, album: Album) -> None:
     look(project, session, album, LARGE)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", [(60, 20), (100, 30), (200, 60)])
 def test_a_change_is_reviewed_at_any_size(project: Path, album: Album, size: tuple[int, int]) -> None:
     columns = size[0]

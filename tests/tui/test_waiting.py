@@ -37,6 +37,7 @@ def asks(app: BlackbirdApp, screen: type[object]) -> bool:
     return isinstance(app.screen, screen)
 
 
+@pytest.mark.exhaustive
 def test_what_is_written_in_a_form_decides_nothing(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("A")
@@ -58,6 +59,7 @@ def test_what_is_written_in_a_form_decides_nothing(planned: Path) -> None:
     assert states(planned) == [DecisionState.APPROVED_QUIT]
 
 
+@pytest.mark.exhaustive
 def test_where_nothing_is_written_a_opens_what_waits(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("question_mark")

@@ -52,6 +52,7 @@ def test_its_version_is_known(program: Program, agent: Agent) -> None:
     assert agent.probe({"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}) == program.version
 
 
+@pytest.mark.exhaustive
 @every
 def test_what_it_is_asked_about_itself_leaves_nothing_behind(agent: Agent, tmp_path: Path) -> None:
     temporary = tmp_path / "t"
@@ -68,6 +69,7 @@ def test_a_missing_program_is_named_before_anything_starts() -> None:
     assert caught.value.hint is not None
 
 
+@pytest.mark.exhaustive
 @every
 def test_a_run_edits_the_tree_and_says_what_it_does(model: StandIn, stage: Stage, agent: Agent) -> None:
     script = SPEECH.shell("echo $BLACKBIRD_RUN_ID > b.txt")
@@ -112,6 +114,7 @@ def test_a_resume_goes_on_in_the_same_session_and_costs_what_it_cost(
     assert totals == pytest.approx([1, 1.5, 2] if program is not OLD_CLAUDE else [1, 0.5, 0.5])
 
 
+@pytest.mark.exhaustive
 def test_a_prompt_like_a_command_of_its_own_reaches_the_model(
     model: StandIn, stage: Stage, agent: Agent
 ) -> None:
@@ -120,7 +123,7 @@ def test_a_prompt_like_a_command_of_its_own_reaches_the_model(
     assert model.prompts()[-1].strip() == "/cost is what I mean"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("reply", "refusal", "error"),
     [
@@ -161,6 +164,7 @@ def test_a_subscribers_limit_names_when_it_is_over(
     assert f"resets {named}" in (reading.refusal_hint or "") + (reading.error or "")
 
 
+@pytest.mark.exhaustive
 def test_a_stream_that_breaks_off_is_no_success(model: StandIn, stage: Stage, agent: Agent) -> None:
     model.tell(*[Reply("I beg", dropped=True)] * 9)
     reading = read(stage, agent, assign("Go"))
@@ -168,6 +172,7 @@ def test_a_stream_that_breaks_off_is_no_success(model: StandIn, stage: Stage, ag
     assert reading.error
 
 
+@pytest.mark.exhaustive
 def test_a_prompt_that_is_too_long_to_ask_at_all_is_a_refusal(
     model: StandIn, stage: Stage, agent: Agent
 ) -> None:
@@ -183,6 +188,7 @@ def test_a_prompt_that_is_too_long_to_read_is_a_refusal(model: StandIn, stage: S
     assert model.requests == []
 
 
+@pytest.mark.exhaustive
 def test_a_server_that_is_not_there_is_an_outage(
     model: StandIn, stage: Stage, agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,6 +197,7 @@ def test_a_server_that_is_not_there_is_an_outage(
     assert (reading.succeeded, reading.refusal) == (False, AgentFailure.OUTAGE)
 
 
+@pytest.mark.exhaustive
 def test_an_agent_that_is_not_logged_in_refuses(
     model: StandIn, stage: Stage, agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,6 +247,7 @@ def test_bypassing_as_root_without_a_sandbox_is_named(model: StandIn, stage: Sta
         assert ended.reading.succeeded
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the tool's process through /proc")
 def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
     model: StandIn, stage: Stage, agent: Agent

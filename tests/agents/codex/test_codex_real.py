@@ -151,7 +151,7 @@ def test_a_prompt_like_a_command_reaches_the_model(
 UNSUPPORTED = {"detail": "The 'gpt-9' model is not supported when using Codex with a ChatGPT account."}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("reply", "refusal", "error"),
     [
@@ -268,6 +268,7 @@ def test_a_model_that_it_does_not_know_is_said(program: Program, model: StandIn,
     assert model.requests[-1]["model"] == "gpt-nonsense"
 
 
+@pytest.mark.exhaustive
 def test_a_session_that_works_elsewhere_is_a_refusal(
     model: StandIn, stage: Stage, agent: Agent, tmp_path: Path
 ) -> None:
@@ -299,6 +300,7 @@ def start(
     return child, asyncio.create_task(stage.follow(child, agent.parser(assignment)))
 
 
+@pytest.mark.sampled(1)
 @needs_proc
 @pytest.mark.parametrize("sandbox", SANDBOXES)
 def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(

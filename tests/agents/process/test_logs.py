@@ -167,6 +167,7 @@ def read_in_pieces(path: Path, pieces: list[bytes]) -> bytes:
     return heard
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("step", [1, 7, 1000])
 def test_a_secret_that_comes_in_pieces_is_masked(tmp_path: Path, step: int) -> None:
     secrets = {**make_secrets(3), "value": "the first\nand a second line"}

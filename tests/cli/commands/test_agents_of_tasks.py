@@ -21,6 +21,7 @@ def trial(repo: Path) -> Trial:
     return trial
 
 
+@pytest.mark.exhaustive
 def test_all_tasks_without_an_agent_are_named(trial: Trial) -> None:
     said = trial.expect(8, "execute", "--no-input", "--no-stop", "--jobs", "3")
     assert "without an agent: b, c\n" in said

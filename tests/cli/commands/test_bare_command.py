@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from git_blackbird.model.plan.status import Status
 from tests.cli.plans import task
 from tests.cli.terminal import ENTER, Terminal
@@ -9,6 +11,7 @@ from tests.controller.support import leaf, put_plan
 from tests.trial.program import Trial
 
 
+@pytest.mark.exhaustive
 def test_where_there_is_no_plan_one_is_offered(repo: Path) -> None:
     with Terminal(repo) as terminal:
         terminal.wait_for("make one, as `git blackbird init` does? [Y/n]")

@@ -130,6 +130,7 @@ def test_on_a_terminal_it_asks_for_each_that_waits(trial: Trial) -> None:
     assert starts(trial) == 3
 
 
+@pytest.mark.exhaustive
 def test_the_next_one_alone_and_beside_another_call(trial: Trial) -> None:
     with Terminal(trial.repo, "decide", "--next") as terminal:
         terminal.wait_for_list()

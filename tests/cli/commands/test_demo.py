@@ -161,6 +161,7 @@ def test_what_is_there_already_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "mine" / "file").read_text() == "precious"
 
 
+@pytest.mark.exhaustive
 def test_by_hand_it_is_the_real_thing(tmp_path: Path) -> None:
     with Terminal(tmp_path, "demo") as terminal:
         terminal.wait_for_list()
@@ -198,6 +199,7 @@ def test_by_hand_it_is_the_real_thing(tmp_path: Path) -> None:
     assert usage[0].provider_session_ref == usage[1].provider_session_ref
 
 
+@pytest.mark.exhaustive
 def test_its_last_lines_work_where_only_its_virtual_environment_has_the_program(tmp_path: Path) -> None:
     plain = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
     said = run(tmp_path, "demo", "--auto", **plain).stdout

@@ -160,7 +160,7 @@ def hostile(provider: str) -> Sequence[bytes]:
     ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("provider", sorted(AGENT_NAMES))
 def test_no_log_raises_or_steers_a_terminal(program: Program, repo: Path, provider: str) -> None:
     save(repo, [task("t1")], [run("t1", provider=provider)])
@@ -265,6 +265,7 @@ print([name for name in sys.modules if name in ("git_blackbird.agents", "asyncio
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("args", [["runs"], ["runs", "t1"], ["runs", "t1", FIRST_RUN]])
 def test_lists_of_runs_load_no_agent(repo: Path, args: list[str]) -> None:
     save(repo, [task("t1")], [run("t1")])
@@ -281,6 +282,7 @@ def test_lists_of_runs_load_no_agent(repo: Path, args: list[str]) -> None:
     assert "asyncio" not in completed.stdout.splitlines()[-1]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_no_letter_ends_a_command_whatever_the_locale(repo: Path, encoding: str) -> None:
     save(repo, [task("t1", "schön → 漢")], [run("t1")])

@@ -48,6 +48,7 @@ def editor_script(repo: Path, *lines: str) -> str:
     return shlex.quote(str(path))
 
 
+@pytest.mark.exhaustive
 def test_questions_revision_and_consent_lead_to_a_plan(repo: Path, trial: Trial) -> None:
     del trial
     request = "ask db Which database? | sqlite | mysql\n- Use it | With the database."
@@ -113,6 +114,7 @@ def test_what_cannot_be_accepted_is_no_choice(repo: Path, trial: Trial) -> None:
     assert titles(repo) == ["First"]
 
 
+@pytest.mark.exhaustive
 def test_what_others_changed_meanwhile_stays(repo: Path, trial: Trial) -> None:
     trial.expect(0, "add", "First")
     trial.expect(0, "add", "Second")

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.messages.display.checkpoint import GOES_BACK
 from tests.cli.ui.test_plain_and_json import run
@@ -33,6 +35,7 @@ def test_no_conflicts_are_said_to_be_none(repo: Path) -> None:
     assert run(repo, "status", "--conflicts").stdout.endswith("none between changes that have not landed\n")
 
 
+@pytest.mark.exhaustive
 def test_agents_at_work_are_compared_as_they_are_now(repo: Path) -> None:
     commit(repo, {"x.txt": "one\n"})
     beside = repo.parent
@@ -52,6 +55,7 @@ def test_agents_at_work_are_compared_as_they_are_now(repo: Path) -> None:
     assert f"    in {beside}/{repo.name}.worktrees/a\n" in shown
 
 
+@pytest.mark.exhaustive
 def test_what_sessions_left_unresolved_is_named_and_what_becomes_of_each_decision(repo: Path) -> None:
     commit(repo, {"a.txt": "one\n", "b.txt": "one\n"})
     script = 'cat >/dev/null; [ "$BLACKBIRD_RESUME" ] || echo theirs >$BLACKBIRD_TASK_ID.txt'

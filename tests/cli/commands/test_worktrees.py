@@ -70,6 +70,7 @@ def test_in_the_worktree_of_a_task_the_command_to_type_is_named(trial: Trial) ->
     assert git(trial.repo, "status", "--porcelain") == before
 
 
+@pytest.mark.exhaustive
 def test_one_that_was_moved_is_followed_and_goes_back_where_its_session_looks_for_it(trial: Trial) -> None:
     place, moved = place_of(trial, "a"), trial.repo.parent / "moved"
     git(trial.repo, "worktree", "move", str(place), str(moved))
@@ -118,6 +119,7 @@ def test_of_a_record_that_cannot_be_read_the_worktree_stays(trial: Trial) -> Non
     assert place_of(trial, "a").is_dir()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("way", [("decide", "a", "--reject"), ("retry", "a"), ("delete", "a", "--yes")])
 def test_what_was_given_up_goes_and_is_kept_by_a_reference(trial: Trial, way: tuple[str, ...]) -> None:
     tree = fact(trial.records("a")[0], "head_tree")
@@ -140,6 +142,7 @@ def test_what_was_given_up_goes_and_is_kept_by_a_reference(trial: Trial, way: tu
     assert git(trial.repo, "show", f"{restore[-1]}:later.txt") == "later"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("way", [["restart", "a"], ["retry", "a"]])
 def test_what_was_edited_before_a_restart_is_named_with_the_command_that_has_it(
     trial: Trial, way: list[str]

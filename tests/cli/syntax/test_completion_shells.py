@@ -135,6 +135,7 @@ def test_every_command_offers_what_fits(planned: Path, installed: Path) -> None:
     assert seen == LINES
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("make", ["zsh", "fish"], indirect=True)
 def test_a_shell_offers_what_fits(make: Make, planned: Path, installed: Path) -> None:
     lines = {line: LINES[line] for line in DIFFERING}
@@ -142,6 +143,7 @@ def test_a_shell_offers_what_fits(make: Make, planned: Path, installed: Path) ->
     assert seen == lines
 
 
+@pytest.mark.sampled(1)
 def test_a_shell_asks_where_git_is_told_to(make: Make, planned: Path, installed: Path) -> None:
     elsewhere = planned.parent / "else where"
     elsewhere.mkdir()
@@ -161,6 +163,7 @@ def test_a_shell_asks_where_git_is_told_to(make: Make, planned: Path, installed:
     assert seen == {line: ["other"] for line in lines}
 
 
+@pytest.mark.sampled(1)
 def test_a_shell_offers_what_can_be_reviewed(make: Make, repo: Path, installed: Path) -> None:
     done = Status.DONE
     tasks = [
@@ -199,6 +202,7 @@ def test_a_value_may_stand_behind_an_equals_sign(make: Make, planned: Path, inst
     assert [word.removeprefix("--agent=") for word in seen] == ["codex", "command"]
 
 
+@pytest.mark.exhaustive
 def test_every_option_is_offered(planned: Path) -> None:
     assert {name: words_offered(planned, *name.split(), "--") for name in NAMES} == {
         name: long_options(name) for name in NAMES
@@ -232,6 +236,7 @@ def long_options(name: str) -> list[str]:
     return sorted(word for word in words if word.startswith("--"))
 
 
+@pytest.mark.sampled(1)
 def test_where_there_is_no_plan_a_shell_says_nothing(make: Make, repo: Path, installed: Path) -> None:
     lines = ["git blackbird show ", "git blackbird execute ", "git blackbird runs x "]
     assert list(make(repo, installed).complete(lines)) == [[], [], []]

@@ -60,6 +60,7 @@ def test_line_mode_shows_why_it_asks_and_takes_what_the_reviewers_found(reviewed
     assert (first.own.decision.by, second.decision_state) == (None, DecisionState.APPROVED_CONTINUE)
 
 
+@pytest.mark.exhaustive
 def test_a_terminal_lets_what_the_reviewers_found_be_changed(reviewed: Path) -> None:
     with Terminal(reviewed, "execute") as terminal:
         terminal.wait_for_list()

@@ -219,6 +219,7 @@ def test_line_mode_rejects_and_takes_back(demo_repo: Path) -> None:
     assert (redone.returncode, (demo_repo / "src/one.py").read_text()) == (0, "print(1)\nprint(2)\n")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("told", "subject"), [("0\n", "A project"), ("1\n", "Task a")])
 def test_line_mode_accepts_what_landed_with_its_commit_or_without(
     demo_repo: Path, told: str, subject: str
@@ -259,6 +260,7 @@ def test_line_mode_asks_questions(demo_repo: Path) -> None:
     assert completed.returncode == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("told", "answer"),
     [("fr\n", "fr"), ("3\n2\n", "2"), ("3\n it is  English \n", "it is  English"), ("Deutsch\n", "Deutsch")],
@@ -271,6 +273,7 @@ def test_another_answer_than_the_options_is_told_as_it_is(demo_repo: Path, told:
     assert [answer.value for answer in runs_of(demo_repo, "a")[-1].own.said.answers] == [answer]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("told", ["", "x", "5\n", "3\nunfinished", "3\n"])
 def test_the_end_of_input_leaves_the_decision_open(demo_repo: Path, told: str) -> None:
     put_plan(demo_repo, leaf("a", GREETING), leaf("b"))
@@ -440,6 +443,7 @@ def test_json_streams_events_as_they_were_printed_beside_the_steps(demo_repo: Pa
     assert [step["text"] for step in steps] == ["src/one.py", "I wrote it."]
 
 
+@pytest.mark.exhaustive
 def test_a_screen_that_does_not_keep_up_holds_up_no_agent_and_is_told_what_it_missed(repo: Path) -> None:
     commit(repo, {"README.md": "# A project\n"})
     script = "cat >/dev/null; yes 0123456789abcdef | head -c 20000000; touch made"
@@ -507,6 +511,7 @@ def test_an_interrupted_question_waits_for_no_input(demo_repo: Path) -> None:
     assert runs_of(demo_repo, "a")[-1].decision_state is DecisionState.PENDING
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_standard_streams_that_are_closed_lead_nowhere(demo_repo: Path, closed: str) -> None:
     put_plan(demo_repo, leaf("a", GREETING))

@@ -71,6 +71,7 @@ def test_each_agent_has_a_line_with_its_time_cost_and_step(parallel: Path, go: P
     ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("rows", "seen"), [(24, "  and 1 more"), (7, "7 at work")])
 def test_more_agents_than_there_is_room_for_are_counted(parallel: Path, rows: int, seen: str) -> None:
     tasks = "abcdef" if rows > 7 else "abcdefg"
@@ -81,6 +82,7 @@ def test_more_agents_than_there_is_room_for_are_counted(parallel: Path, rows: in
         assert terminal.end() == 130
 
 
+@pytest.mark.exhaustive
 def test_lines_of_others_come_above_an_open_question(parallel: Path, go: Path) -> None:
     with Terminal(
         parallel, "execute", "a", "b", "c", "--jobs", "3", "--stop-after-each", rows=40
@@ -135,6 +137,7 @@ display.close()
 """
 
 
+@pytest.mark.exhaustive
 def test_what_comes_while_a_question_is_put_comes_above_it_too(tmp_path: Path) -> None:
     with Terminal(tmp_path, program=("-c", AT_THAT_MOMENT)) as terminal:
         terminal.wait_to_see("landed a\n? b: Select an action (arrows, j/k or digits; Enter chooses)")
@@ -238,6 +241,7 @@ def test_the_checkpoint_names_the_worktree_and_who_waits_behind_it(parallel: Pat
     assert "1 more decision waits behind this one\n" in completed.stdout
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("named", [(), ("a", "b")])
 def test_one_command_continues_all_that_was_interrupted(
     parallel: Path, go: Path, named: tuple[str, ...]

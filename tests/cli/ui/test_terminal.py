@@ -86,6 +86,7 @@ DECIDED = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("way", "place"), [("arrows", 1), ("arrows", 3), ("j and k", 0), ("digits", 1), ("digits", 3)]
 )
@@ -104,6 +105,7 @@ def test_every_key_moves_and_enter_chooses(pending: Path, way: str, place: int) 
     assert last_run(pending).decision_state is state
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", ["looks wrong", "ok fix 2", "\x1b[200~looks wrong\x1b[201~", "no, 9"])
 def test_text_that_is_typed_or_pasted_at_the_list_decides_nothing(pending: Path, text: str) -> None:
     with Terminal(pending, "execute") as terminal:

@@ -96,7 +96,7 @@ def require(repo: Path, at: int, commits: list[str], text: str, edited: Mapping[
     assert texts(repo) == {**dict.fromkeys(NAMES, text), **edited}, at
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("edit", [nothing, edit_elsewhere, edit_on_top, replace_as_editors_do])
 def test_a_landing(approved: Path, edit: Callable[[Path], None]) -> None:
     for at in kills(approved, lambda: execute(approved)):
@@ -118,6 +118,7 @@ def test_a_landing(approved: Path, edit: Callable[[Path], None]) -> None:
         assert git(approved, "worktree", "list", "--porcelain").count("worktree ") == 1, at
 
 
+@pytest.mark.exhaustive
 def test_a_landing_with_a_file_made_executable(approved: Path) -> None:
     for at in kills(approved, lambda: execute(approved)):
         is_begun = runs_of(approved, "a")[-1].landing_pair is not None
@@ -152,7 +153,7 @@ def test_what_starts_afterwards_begins_with_all_of_it(approved: Path) -> None:
         assert len(there) == 1, at
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("complete", [undo_task, None])
 @pytest.mark.parametrize("edit", [nothing, edit_elsewhere, edit_what_is_back])
 def test_an_undo(approved: Path, edit: Callable[[Path], None], complete: object) -> None:
@@ -170,6 +171,7 @@ def test_an_undo(approved: Path, edit: Callable[[Path], None], complete: object)
         assert "theirs\n" not in mine, at
 
 
+@pytest.mark.exhaustive
 def test_an_undo_straight_after_a_killed_landing(repo: Path) -> None:
     approve(repo, f"sed -i 's/line 2$/theirs/' {NAMES[0]}; echo new >new; rm {NAMES[2]}")
     for at in kills(repo, lambda: execute(repo)):
@@ -180,7 +182,7 @@ def test_an_undo_straight_after_a_killed_landing(repo: Path) -> None:
             assert changed(repo) == set(), at
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("edit", [nothing, edit_elsewhere, edit_on_top])
 def test_a_redo(approved: Path, edit: Callable[[Path], None]) -> None:
     execute(approved)
@@ -203,6 +205,7 @@ def test_a_redo(approved: Path, edit: Callable[[Path], None]) -> None:
         assert ("mine\n" in mine) is is_edited, at
 
 
+@pytest.mark.exhaustive
 def test_what_depends_on_a_task_that_is_half_taken_back_does_not_start(approved: Path) -> None:
     execute(approved)
     plan = open_at(approved).plan_state().plan
@@ -213,6 +216,7 @@ def test_what_depends_on_a_task_that_is_half_taken_back_does_not_start(approved:
                 execute(approved, None, "b")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("first", [undo_task, redo_task])
 def test_what_is_half_done_is_turned_round(approved: Path, first: Callable[..., object]) -> None:
     execute(approved)
@@ -237,7 +241,7 @@ GIVING_UP = (
 )
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("verb", ["landing", "undo", "redo"])
 def test_what_is_half_written_cannot_be_given_up(approved: Path, verb: str) -> None:
     interrupt(approved, verb)
@@ -265,7 +269,7 @@ def require_whole(repo: Path) -> None:
     assert len(set(texts(repo).values())) == 1
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("verb", ["landing", "undo", "redo"])
 @pytest.mark.parametrize("call", ["execute b", "resume b -m more", "restart b", "restart a", "review run b"])
 def test_nothing_begins_with_half_of_a_change(approved: Path, verb: str, call: str) -> None:

@@ -195,6 +195,7 @@ def press(repo: Path, person: Pressing) -> Stop:
     return run_to_stop(workspace, person.loop)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("presses", [1, 2])
 def test_ctrl_c_pauses_all(project: Path, presses: int) -> None:
     put_plan(project, *(leaf(name) for name in "abcd"))
@@ -241,6 +242,7 @@ def test_what_was_begun_in_place_goes_on_there(project: Path) -> None:
     assert sorted(landed(person)) == ["y", "z"]
 
 
+@pytest.mark.exhaustive
 def test_parents_are_reviewed_once_their_children_have_landed(project: Path) -> None:
     children = [leaf(name, f"write {name}.new x\\n", parent="p") for name in "abc"]
     parent = parent_of("p", "abc")

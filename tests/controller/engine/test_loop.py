@@ -632,6 +632,7 @@ def test_what_the_agent_changes_in_the_plan_is_shown_at_the_checkpoint(gated: Pa
     assert person.checkpoints[0].run.own.edits.plan == ("b was edited: title",)
 
 
+@pytest.mark.exhaustive
 def test_what_others_change_in_the_plan_during_a_run_is_kept(demo: Path) -> None:
     put_plan(demo, leaf("a"))
     program = (

@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from git_blackbird.agents.process import signals
 from git_blackbird.cli.ui.base import SilentUI
 from git_blackbird.controller.core.workspace import hold_controller
@@ -22,6 +24,7 @@ def make_plan(repo: Path, request: str) -> Planned:
         return asyncio.run(session.run())
 
 
+@pytest.mark.exhaustive
 def test_what_a_killed_call_leaves_is_all_or_nothing(repo: Path) -> None:
     commit(repo, {"a.txt": "one\n"})
     configure(repo, agent="demo", execution__stopGraceSeconds="0")

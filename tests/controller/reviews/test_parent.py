@@ -242,6 +242,7 @@ def test_a_parent_is_reviewed_before_it_counts_as_done_whoever_approves_its_last
     assert runs_of(demo, "z") == ()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("prompt", "error"),
     [
@@ -356,6 +357,7 @@ def test_all_flagged_children_are_resumed_in_order(demo: Path) -> None:
         resume_all(demo, "p")
 
 
+@pytest.mark.exhaustive
 def test_with_checkpoints_what_was_resumed_is_approved_before_it_is_reviewed_again(demo: Path) -> None:
     family(demo)
     configure(demo, execution__stopAfterEachTask="true")
@@ -403,6 +405,7 @@ def test_the_nearest_ancestor_is_reviewed_first(demo: Path) -> None:
     assert told[1]["latestRunId"] == mid.id
 
 
+@pytest.mark.exhaustive
 def test_feedback_for_a_child_that_is_a_parent_is_owed_by_its_leaves(demo: Path) -> None:
     deep(demo, "require b.txt 2 | mid | all of it twice", "require a.txt 1")
     stop = execute(demo)
@@ -740,6 +743,7 @@ def test_a_dismissal_halfway_lets_the_parent_go_as_it_is(demo: Path) -> None:
     assert execute(demo).text == "every task is done"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("is_present", [True, False])
 def test_feedback_that_cannot_be_read_is_written_anew_from_its_verdict(demo: Path, is_present: bool) -> None:
     family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")

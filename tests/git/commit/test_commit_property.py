@@ -271,6 +271,7 @@ def play(seed: int) -> str:
         shutil.rmtree(repo)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("share", range(SHARES))
 def test_the_commit_is_exactly_the_change_or_is_refused(sealed: Path, share: int) -> None:
     (sealed / ".gitconfig").write_text((sealed / ".gitconfig").read_text() + CONFIGURATION)

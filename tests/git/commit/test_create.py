@@ -241,6 +241,7 @@ def operations(repo: Path) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("said", sorted(operations(Path())))
 def test_nothing_is_committed_in_the_middle_of_something(based: tuple[Path, str], said: str) -> None:
     repo, _ = based

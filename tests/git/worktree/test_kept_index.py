@@ -167,7 +167,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_kept_index_says_what_a_new_one_says(worked_on: Path, change: str) -> None:
     base = taken(worked_on)
@@ -182,6 +182,7 @@ def test_a_kept_index_says_what_a_new_one_says(worked_on: Path, change: str) -> 
         assert listing(worked_on, again.tree)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "setting",
     [

@@ -86,6 +86,7 @@ def one(seed: int) -> None:
         assert (again, redone.left, redone.tree, tree_of(top)) == (merged.tree, {}, before, before)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("share", range(SHARES))
 def test_exactly_the_change_is_taken_back_and_comes_back(share: int) -> None:
     for seed in range(share, EXAMPLES, SHARES):

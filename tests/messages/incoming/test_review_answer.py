@@ -247,6 +247,7 @@ def test_odd_values_beside_a_verdict_do_no_harm(odd: str) -> None:
     assert _parsed(f'{{"passed": true, "more": {odd}}}') == PASSING
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "hostile",
     [

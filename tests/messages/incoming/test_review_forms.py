@@ -213,7 +213,7 @@ def test_whatever_is_around_forms_only_one_that_is_there_counts(pieces: list[str
     assert counted is None or counted in {_counted(form) for form in (APPROVAL, SPEC) if form in pieces}
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "piece",
     [
@@ -244,6 +244,7 @@ def test_no_text_takes_long(piece: str) -> None:
         assert _counted(answer) in (None, ReviewerVerdict.APPROVED)
 
 
+@pytest.mark.exhaustive
 def test_fences_of_many_lengths_do_not_take_long() -> None:
     lengths = "".join(f"{'`' * (700 - length)}a\n" for length in range(690))
     forms, _ = find_forms(lengths + "\n```\n" * 4)

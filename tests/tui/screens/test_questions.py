@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -57,6 +58,7 @@ def test_what_was_answered_is_gone_back_to_and_what_was_typed_is_kept(planned: P
     assert answers(planned) == [("tone", "formal"), ("name", "Ada L."), ("more", "No.")]
 
 
+@pytest.mark.exhaustive
 def test_another_answer_is_written_and_gone_back_to(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "ask tone Which tone? | friendly | formal\nask name Whose name?"))
 
@@ -92,6 +94,7 @@ def put_questions(repo: Path, *questions: Question) -> None:
         )
 
 
+@pytest.mark.exhaustive
 def test_long_and_hostile_questions_with_many_options_fit(planned: Path) -> None:
     options = tuple(f"{number} {HOSTILE} " + "y" * 500 for number in range(200))
     put_questions(planned, Question(id="q", prompt=f"{HOSTILE} {'x' * 10_000} The end.", options=options))

@@ -157,6 +157,7 @@ def test_a_wrong_value_is_refused_in_place_in_the_words_of_the_command(planned: 
     assert git(planned, "config", f"blackbird.{MINUTES}") == "0x5"
 
 
+@pytest.mark.exhaustive
 def test_texts_and_lists_are_offered_as_they_would_be_typed(planned: Path, sealed: Path) -> None:
     write(sealed, {PROJECT: json.dumps({"notify": {"command": "say  'you are\nneeded'"}, "x": [1]})})
     configure(planned, claude__args="-v 'a  b'")

@@ -120,6 +120,7 @@ def test_enter_chooses_nothing_just_after_a_stray_key_or_a_pasted_text(pending: 
     assert status(pending, "t2") is list(Status)[3]
 
 
+@pytest.mark.exhaustive
 def test_what_is_typed_behind_a_key_that_opens_a_text_is_its_text_and_else_it_is_nothing(
     pending: Path,
 ) -> None:

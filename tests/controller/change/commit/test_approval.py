@@ -222,6 +222,7 @@ def head_tree(repo: Path) -> str:
     return git(repo, "rev-parse", f"refs/blackbird/runs/{only_run(repo).id}:head")
 
 
+@pytest.mark.exhaustive
 def test_who_approves_for_ever_what_is_refused_is_nobody(gated: Path) -> None:
     hook(gated, "pre-commit", "exit 1")
     person = Person([APPROVE] * 50)
@@ -305,6 +306,7 @@ def test_edits_from_before_the_run_are_committed_by_themselves_first(gated: Path
     assert (subjects(gated)[:2], clean(gated)) == (["Task a", "mine"], True)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "marks", [["skip-worktree"], ["assume-unchanged"], ["skip-worktree", "assume-unchanged"]]
 )
@@ -612,6 +614,7 @@ def test_asked_to_end_it_ends_git_and_commits_nothing(waiting: Path, held: Path,
     assert git(waiting, "status", "--porcelain") == "M  a.txt"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_asked_to_end_after_the_commit_it_is_approved_and_the_index_follows(
     waiting: Path, tmp_path: Path, number: int
@@ -903,6 +906,7 @@ def test_the_last_of_two_that_alternate_commits_on_top_of_the_other(gated: Path)
     assert git(gated, "show", "HEAD:a.txt").splitlines() == ["one", "first", "second", "third", "fourth"]
 
 
+@pytest.mark.exhaustive
 def test_two_tasks_that_each_changed_what_the_other_had_changed_are_committed_together(gated: Path) -> None:
     interleave(
         gated,

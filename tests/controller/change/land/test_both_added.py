@@ -50,6 +50,7 @@ def last(repo: Path, task_id: str = "a") -> Run:
     return runs_of(repo, task_id)[-1]
 
 
+@pytest.mark.exhaustive
 def test_eight_tasks_add_a_line_each_to_three_files_without_a_round(shared: Path) -> None:
     names = [f"t{number}" for number in range(8)]
     put_plan(shared, *map(leaf, names))

@@ -252,6 +252,7 @@ class Editing(Person):
         return APPROVE if len(self.checkpoints) < 3 else None
 
 
+@pytest.mark.exhaustive
 def test_a_conflict_with_an_edit_made_meanwhile_is_no_round(demo: Path) -> None:
     conflicting(demo)
     configure(demo, landing__maxRounds="1")
@@ -381,6 +382,7 @@ def test_what_cannot_be_committed_does_not_land(demo: Path) -> None:
     assert git(demo, "status", "--short") == ""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("then", ["commit it", "accept it as it is", "take it back"])
 def test_what_a_hook_keeps_from_its_commit_waits_for_a_person(demo: Path, then: str) -> None:
     configure(demo, execution__commit="approved")
@@ -712,6 +714,7 @@ def test_what_a_person_edits_in_the_worktree_of_a_task_is_approved_with_it(demo:
     assert git(demo, "status", "--short") == "?? x.txt"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("fails", ["always", "merged"])
 def test_who_approves_in_spite_of_a_red_check_is_not_asked_again(demo: Path, fails: str) -> None:
     command = {"always": "false", "merged": "! { [ -e x.txt ] && [ -e y.txt ]; }"}[fails]
@@ -802,6 +805,7 @@ def test_what_landed_in_part_is_taken_out_and_brought_back_whole(demo: Path, is_
     assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
 
 
+@pytest.mark.exhaustive
 def test_an_undo_that_was_killed_is_shown_and_completed_by_execute(demo: Path) -> None:
     commit(demo, {"b.txt": LINES})
     put_plan(demo, leaf("a", "append a.txt more\nappend b.txt more"))
@@ -974,7 +978,7 @@ def cut_off(demo: Path, *, edited: Mapping[str, str]) -> Trees:
 THEIRS = LINES.replace("line 2", "theirs")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "edited",
     [
