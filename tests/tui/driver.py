@@ -107,7 +107,12 @@ async def see(
     app: BlackbirdApp, pilot: Pilot[None], *texts: str, patience_seconds: float = PATIENCE_SECONDS
 ) -> None:
     """Wait until all texts are on the screen: they may appear late, or be covered by a toast."""
-    await wait_for(pilot, lambda: all(text in screen_text(app) for text in texts), patience_seconds)
+
+    def shows_all() -> bool:
+        shown = screen_text(app)
+        return all(text in shown for text in texts)
+
+    await wait_for(pilot, shows_all, patience_seconds)
 
 
 def is_over(app: BlackbirdApp) -> bool:

@@ -256,7 +256,7 @@ SAVED = st.sampled_from(["task", "all", "killed"])
 
 
 @given(st.booleans(), st.lists(st.tuples(EVENTS, SAVED), max_size=25))
-@settings(max_examples=examples(1500), deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 def test_an_older_plan_is_derived_to_the_same_tasks(
     is_gated: bool,  # drawn
     events: list[tuple[tuple[str, TaskId], str]],

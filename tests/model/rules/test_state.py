@@ -124,7 +124,7 @@ def conclusions(plan: Plan, histories: Mapping[TaskId, History], saved: SavedFee
     st.lists(RECORDS, min_size=6, max_size=6),
     st.lists(FILE, min_size=5, max_size=5),
 )
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_what_follows_is_the_same_as_from_all_histories(
     statuses: list[Status], records: list[Any], files: list[str]
 ) -> None:
@@ -139,7 +139,7 @@ def test_what_follows_is_the_same_as_from_all_histories(
 
 
 @given(RECORDS, st.sampled_from(Status))
-@settings(max_examples=examples(1000), deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_of_a_closed_history_nothing_follows_but_that_its_task_is_done(records: Any, status: Status) -> None:
     told = history_of("a", records, 1)
     if Change.of(told).is_closed:
