@@ -366,5 +366,7 @@ def _entries(keymap: str) -> Iterator[tuple[str, str]]:
 
 
 def _refuse(why: str, hint: str = "") -> NoReturn:
-    way_out = "`git config --unset blackbird.tui.keymap` brings the usual keys back"
+    way_out = (
+        "`git blackbird config tui.keymap` shows where it is set: removed there, the usual keys are back"
+    )
     raise RequestError(f"tui.keymap: {clean_line(why)}", hint=(hint, way_out) if hint else way_out)

@@ -56,7 +56,7 @@ def test_a_keymap_that_cannot_be_is_refused_with_the_way_out(keymap: str, said: 
     with pytest.raises(RequestError) as caught:
         KeyTable().mapped(keymap, {"1"})
     assert caught.value.message == f"tui.keymap: {said}"
-    assert "git config --unset blackbird.tui.keymap" in str(caught.value.hint)
+    assert "`git blackbird config tui.keymap` shows where it is set" in str(caught.value.hint)
 
 
 def test_keys_may_change_places() -> None:

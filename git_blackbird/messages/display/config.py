@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.keys import Key, Value
+from git_blackbird.model.config.keys import Key, Value, ValueType
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.config.settings import KeyLayers, Setting
 
@@ -57,7 +57,7 @@ def overruled_text(stronger: Setting) -> str:
 def type_text(key: Key) -> str:
     """Describe the accepted values of a key."""
     if key.choices:
-        return f"one of {', '.join(key.choices)}"
+        return f"{'some' if key.type is ValueType.WORDS else 'one'} of {', '.join(key.choices)}"
     limits = key.rules.limits
     return key.type.value if limits is None else f"{key.type} from {limits[0]} to {limits[1]}"
 

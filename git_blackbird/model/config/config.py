@@ -53,7 +53,7 @@ class ExecutionConfig(Section):
         "meanwhile; unset: wait on a terminal and with --until, else stop",
         own="user",
     )
-    agents: tuple[str, ...] = key(
+    agents: tuple[AgentName, ...] = key(
         (), "the agents that start tasks while theirs is at a usage limit, the first that can", own="user"
     )
     stop_grace_seconds: int = key(

@@ -89,7 +89,6 @@ _VALUE_TYPES = {
     bool: ValueType.BOOLEAN,
     int: ValueType.INTEGER,
     FiniteFloat: ValueType.NUMBER,
-    tuple[str, ...]: ValueType.WORDS,
 }
 
 
@@ -109,12 +108,15 @@ class Key(NamedTuple):
     @property
     def type(self) -> ValueType:
         """The type in words."""
+        if get_origin(self.annotation) is tuple:
+            return ValueType.WORDS
         return _VALUE_TYPES.get(self.annotation, ValueType.TEXT)
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The accepted texts, if only some are."""
-        return get_args(self.annotation) if get_origin(self.annotation) is Literal else ()
+        """The accepted texts, or those that a list may have, if only some are."""
+        one = get_args(self.annotation)[0] if self.type is ValueType.WORDS else self.annotation
+        return get_args(one) if get_origin(one) is Literal else ()
 
     def is_stricter(self, value: Value | None, other: Value | None) -> bool:
         """Whether ``value`` protects more than ``other``; false for a key that is not protective."""

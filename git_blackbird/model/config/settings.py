@@ -31,13 +31,10 @@ def read_value(key: Key, setting: RawSetting) -> tuple[Value | None, ConfigProbl
     def problem(what: str, hint: str, *, fatal: bool = True) -> ConfigProblem:
         return ConfigProblem(setting.origin, key.name, what, hint, fatal)
 
-    article = "an" if key.type is ValueType.INTEGER else "a"
-    limits = key.rules.limits
-    bounds = "" if limits is None else f" from {limits[0]} to {limits[1]}"
-    takes = "use true or false" if key.type is ValueType.BOOLEAN else f"use {article} {key.type}{bounds}"
+    limits, takes = key.rules.limits, f"use {_accepted(key, setting.layer)}"
     try:
-        parsed = _parse(key, setting)
-        return _validator(key).validate_python(parsed, strict=True), None
+        value = _validator(key).validate_python(_parse(key, setting), strict=True)
+        return (None, problem(twice, takes)) if (twice := _repetition(key, value)) else (value, None)
     except ValidationError as error:
         details = error.errors(include_url=False)[0]
         value, kind = details["input"], details["type"]
@@ -49,10 +46,33 @@ def read_value(key: Key, setting: RawSetting) -> tuple[Value | None, ConfigProbl
         what = f"{value} is out of range; {nearest} is used"
         return nearest, problem(what, f"use {low} to {high}", fatal=False)
     if kind == "string_pattern_mismatch":
-        return None, problem(f"{short_json(value)} is not the name of a model", "fix or remove it")
-    if key.choices and isinstance(value, str):
-        return None, problem(f"unknown value {value!r}", f"use one of: {', '.join(key.choices)}")
-    return None, problem(f"{short_json(setting.raw)} is not {article} {key.type}", takes)
+        return None, problem(f"{short_json(value)} is not the name of a model", "use its agent's name of it")
+    if kind == "literal_error" and isinstance(value, str):
+        return None, problem(f"unknown value {value!r}", takes)
+    return None, problem(f"{short_json(setting.raw)} is not {_type_text(key)}", takes)
+
+
+def _accepted(key: Key, layer: Layer) -> str:
+    """Describe the values that a layer may have for a key."""
+    limits, choices = key.rules.limits, ", ".join(key.choices)
+    if choices and key.type is ValueType.WORDS:
+        form = "a list of names" if layer in _FROM_JSON else "names, separated by spaces,"
+        return f"{form} from: {choices}"
+    if choices:
+        return f"one of: {choices}"
+    if key.type is ValueType.BOOLEAN:
+        return "true or false"
+    return _type_text(key) if limits is None else f"{_type_text(key)} from {limits[0]} to {limits[1]}"
+
+
+def _type_text(key: Key) -> str:
+    return f"{'an' if key.type is ValueType.INTEGER else 'a'} {key.type}"
+
+
+def _repetition(key: Key, value: Value) -> str:
+    """Name a choice that is twice in a list of choices; "" without one."""
+    words = value if key.choices and isinstance(value, tuple) else ()
+    return next((f"{word} is there twice" for word in words if words.count(word) > 1), "")
 
 
 @cache
@@ -198,10 +218,7 @@ def merge_layers(keys: Keys, given: Iterable[RawSetting], problems: Sequence[Con
         values,
         (
             *problems,
-            *(
-                ConfigProblem(setting.origin, setting.name, "unknown key", _unknown_hint(keys, setting))
-                for setting in unknown
-            ),
+            *(_unknown(keys, setting) for setting in unknown),
             *(setting.problem for setting in reversed(values) if setting.problem is not None),
         ),
     )
@@ -210,21 +227,29 @@ def merge_layers(keys: Keys, given: Iterable[RawSetting], problems: Sequence[Con
 _OWN_FILES = {Layer.PROJECT: " --project", Layer.GLOBAL: " --global", Layer.GIT_LOCAL: ""}
 
 
-def _unknown_hint(keys: Keys, setting: RawSetting) -> str:
-    """Name the key that was probably meant, and the command that removes the one that is there."""
-    nearest, word = keys.nearest(setting.name), shell_word(setting.name)
+def _unknown(keys: Keys, setting: RawSetting) -> ConfigProblem:
+    hint = _with_removal(keys.nearest(setting.name), setting)
+    return ConfigProblem(setting.origin, setting.name, "unknown key", hint)
+
+
+def _with_removal(hint: str, setting: RawSetting) -> str:
+    """Add the command that removes a value to what else helps, for one that is stored."""
     scope = setting.origin.removeprefix("git config (").removesuffix(")")
-    if setting.layer in _OWN_FILES and scope not in {"worktree", "command"}:
-        command = f"git blackbird config --unset {word}{_OWN_FILES[setting.layer]}"
+    if setting.layer is Layer.ENVIRONMENT:
+        command = f"unset {setting.origin}"
     elif scope in {"worktree", "global", "system"}:
         command = f"git config --{scope} --unset-all {shell_word(f'blackbird.{setting.name}')}"
+    elif setting.layer in _OWN_FILES and scope != "command":
+        command = f"git blackbird config --unset {shell_word(setting.name)}{_OWN_FILES[setting.layer]}"
     else:
-        return nearest
-    return f"{nearest}{' ' if nearest.endswith('?') else '; '}`{command}` removes it"
+        return hint
+    return f"{hint}{' ' if hint.endswith('?') else '; '}`{command}` removes it"
 
 
 def _validated(key: Key, given: RawSetting) -> Setting:
     value, problem = read_value(key, given)
+    if problem is not None:
+        problem = problem._replace(hint=_with_removal(problem.hint, given._replace(name=key.name)))
     if given.layer is Layer.PROJECT and not key.rules.clone_safe:
         does = "choose what runs on this machine" if key.rules.stricter is None else "take protection away"
         what = f"ignored: a repository's own file must not {does}"

@@ -212,7 +212,7 @@ class SettingsScreen(Modal[None], SearchesText):
             return
         save = partial(write_key, workspace, key.name, scope=scope)
         choices = ("true", "false") if key.type is ValueType.BOOLEAN else key.choices
-        if choices:
+        if choices and key.type is not ValueType.WORDS:
             now, default = value_text(applied.value), value_text(key.default)
             remarks = {default: "the default"}
             remarks[now] = f"counts now, {remarks[now]}" if now in remarks else "counts now"

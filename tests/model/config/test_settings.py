@@ -16,6 +16,11 @@ from tests.support import examples
 LAYERS = [layer for layer in Layer if layer != Layer.DEFAULT]
 STOP = "execution.stopAfterEachTask"
 MINUTES = "execution.timeoutMinutes"
+AGENTS = "claude, codex, command, demo, gemini, opencode"
+
+
+def removed(key: str, option: str = "") -> str:
+    return f"; `git blackbird config --unset {key}{option}` removes it"
 
 
 def settings_with(key: str, value: object, layer: Layer = Layer.GIT_LOCAL) -> Settings:
@@ -86,7 +91,7 @@ def test_booleans_are_read_as_git_reads_them(text: str, value: bool) -> None:
 def test_what_git_takes_for_no_boolean(text: str) -> None:
     problem = the_problem(settings_with(STOP, text))
     assert (problem.what, problem.fatal) == (f'"{text}" is not a boolean', True)
-    assert problem.hint == "use true or false"
+    assert problem.hint == f"use true or false{removed(STOP)}"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +119,7 @@ def test_gigabytes() -> None:
 def test_what_git_takes_for_no_integer(text: str) -> None:
     problem = the_problem(settings_with(MINUTES, text))
     assert (problem.what, problem.fatal) == (f'"{text}" is not an integer', True)
-    assert problem.hint == "use an integer from 1 to 1440"
+    assert problem.hint == f"use an integer from 1 to 1440{removed(MINUTES)}"
 
 
 @pytest.mark.parametrize(("text", "value"), [("0", 1), ("-5", 1), ("99999", 1440), ("9" * 40, 1440)])
@@ -123,7 +128,7 @@ def test_what_is_out_of_range_is_clamped_with_a_warning(text: str, value: int) -
     problem = the_problem(found)
     assert found.config.execution.timeout_minutes == value
     assert problem.what == f"{int(text)} is out of range; {value} is used"
-    assert (problem.hint, problem.fatal) == ("use 1 to 1440", False)
+    assert (problem.hint, problem.fatal) == (f"use 1 to 1440{removed(MINUTES)}", False)
 
 
 def test_a_clamped_value_still_wins_over_weaker_layers() -> None:
@@ -243,8 +248,55 @@ def test_the_command_that_trusts_a_value_keeps_it_as_it_is() -> None:
 def test_an_unknown_choice_is_named_with_the_choices() -> None:
     problem = the_problem(settings_with("agent", "gpt"))
     assert problem.what == "unknown value 'gpt'"
-    assert problem.hint == "use one of: claude, codex, command, demo, gemini, opencode"
+    assert problem.hint == f"use one of: {AGENTS}{removed('agent')}"
     assert str(problem) == "somewhere: agent: unknown value 'gpt'"
+
+
+@pytest.mark.parametrize(
+    ("value", "layer", "what"),
+    [
+        ("nobody", Layer.GIT_LOCAL, "unknown value 'nobody'"),
+        ("codex,gemini", Layer.GIT_LOCAL, "unknown value 'codex,gemini'"),
+        ("codex gemini codex", Layer.GIT_LOCAL, "codex is there twice"),
+        (["codex", "x"], Layer.GLOBAL, "unknown value 'x'"),
+        ("codex", Layer.GLOBAL, '"codex" is not a list of texts'),
+    ],
+)
+def test_each_name_of_a_list_is_one_of_the_choices(value: object, layer: Layer, what: str) -> None:
+    problem = the_problem(settings_with("execution.agents", value, layer))
+    form = "a list of names" if layer is Layer.GLOBAL else "names, separated by spaces,"
+    option = " --global" if layer is Layer.GLOBAL else ""
+    assert (problem.what, problem.fatal) == (what, True)
+    assert problem.hint == f"use {form} from: {AGENTS}{removed('execution.agents', option)}"
+    assert settings_with("execution.agents", "codex gemini").config.execution.agents == ("codex", "gemini")
+
+
+@pytest.mark.parametrize(
+    ("layer", "origin", "command"),
+    [
+        (Layer.ENVIRONMENT, "BLACKBIRD_AGENT_PROVIDER", "unset BLACKBIRD_AGENT_PROVIDER"),
+        (Layer.GIT_LOCAL, "git config (local)", "git blackbird config --unset execution.onLimit"),
+        (
+            Layer.GIT_LOCAL,
+            "git config (worktree)",
+            "git config --worktree --unset-all blackbird.execution.onLimit",
+        ),
+        (
+            Layer.GIT_GLOBAL,
+            "git config (global)",
+            "git config --global --unset-all blackbird.execution.onLimit",
+        ),
+        (Layer.GLOBAL, "/home/x/config.json", "git blackbird config --unset execution.onLimit --global"),
+        (Layer.FLAG, "--on-limit", None),
+        (Layer.GIT_LOCAL, "git config (command)", None),
+    ],
+)
+def test_a_wrong_value_is_named_with_the_command_that_removes_it(
+    layer: Layer, origin: str, command: str | None
+) -> None:
+    wrong = RawSetting("execution.onlimit", "maybe", layer, origin)
+    removes = f"; `{command}` removes it" if command else ""
+    assert the_problem(merge_layers(KEYS, [wrong])).hint == f"use one of: wait, stop, other-agent{removes}"
 
 
 JSON = st.recursive(
