@@ -42,7 +42,7 @@ def trial(repo: Path) -> Trial:
     commit(repo, {"old.txt": "old\n"})
     trial = Trial(repo)
     trial.init()
-    trial.plan({"a": ()})
+    trial.plan({"a": (), "b": ("a",)})
     trial.command(AGENT)
     trial.configure({"execution.stopAfterEachTask": "true", "execution.questions": "rule"})
     return trial
@@ -92,6 +92,7 @@ def test_a_ruling_is_overruled_by_a_change_request_that_quotes_it(trial: Trial) 
     will_say(trial, asks(HARMLESS), rules(db="SQLite"))
     trial.expect(3, "execute", "--no-input")
     assert "its rulings are: db" in trial.expect(1, "decide", "a", "--overrule", "port=1")
+    assert "decided nothing itself" in trial.expect(1, "decide", "b", "--overrule", "db=1")
     trial.expect(2, "decide", "a", "--overrule", "db")
     trial.expect(2, "decide", "a", "--approve", "--overrule", "db=x")
     trial.expect(2, "decide", "a", "--overrule", "db=x", "-e")
@@ -103,7 +104,10 @@ def test_a_ruling_is_overruled_by_a_change_request_that_quotes_it(trial: Trial) 
     assert quoted in sent(trial, 2)["feedback"]
     assert "  > > You decided: SQLite\n" in output
     assert "by the agent:" not in output
-    assert "SQLite (it is small)" not in trial.expect(0, "show", "a")
+    assert [each for each in sent(trial, 1)["answers"] if each["id"] == "db"]
+    assert sent(trial, 2).keys().isdisjoint({"questions", "answers"})
+    assert "SQLite (it is small)" not in (shown := trial.expect(0, "show", "a"))
+    assert "db: SQLite" not in shown
 
 
 @pytest.mark.parametrize(
@@ -134,9 +138,10 @@ def test_an_agent_that_asks_again_and_again_comes_to_a_person(trial: Trial) -> N
 
 
 def test_a_decision_that_is_not_said_is_asked_for_again(trial: Trial) -> None:
-    will_say(trial, asks(HARMLESS), "Done, somehow.", rules(db="SQLite"))
+    will_say(trial, asks(HARMLESS), rules(database="SQLite"), rules(db="SQLite"))
     output = trial.expect(3, "execute")
     assert "    it did not say what it decided\n" in output
+    assert '  it decided "database" (SQLite), which it did not ask; its questions are: db\n' in output
     trial.expect(0, "decide", "a", "--request-changes", "-m", "Say it.")
     assert "1 ruling by the agent:\n  db: Which db? (one, two)\n    SQLite" in trial.expect(3, "execute")
 

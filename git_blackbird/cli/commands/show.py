@@ -31,7 +31,6 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.messages.display.quantities import counted, format_moment
 from git_blackbird.messages.display.reviews import overall_word
-from git_blackbird.messages.outgoing.rulings import standing_rulings
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.change import Change
@@ -106,7 +105,7 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     new, repeated = view.words.select(sent=False), view.words.select(sent=True)
     yield from render_section("sent with the next start", message_lines(new))
     yield from render_section("sent before, repeated until the task is done", message_lines(repeated))
-    rulings = standing_rulings(Change.of(view.history))
+    rulings = Change.of(view.history).standing_rulings
     yield from render_section(
         counted(len(rulings), "ruling"), chain.from_iterable(map(ruling_lines, rulings))
     )

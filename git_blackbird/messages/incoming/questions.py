@@ -21,6 +21,7 @@ from pydantic import (
 
 from git_blackbird.errors import RequestError, UsageError
 from git_blackbird.model.base.lenient import Fallback, Part, Several, Text, Valid, replace_surrogates
+from git_blackbird.model.base.sanitize import clean_line, quoted
 from git_blackbird.model.change.next_steps import answer_options
 from git_blackbird.model.run.parts import Answer, Question
 from git_blackbird.model.run.run import Run
@@ -140,6 +141,14 @@ def parse_rulings(final_text: str) -> dict[str, tuple[str, str | None]]:
     values = (_RULINGS.validate_python(value) for value in _closing_values(final_text))
     decided = (each for value in values for each in value.rulings)
     return {each.id: (each.decision, each.reason or None) for each in decided if each.id and each.decision}
+
+
+def stray_rulings(run: Run, decided: Mapping[str, tuple[str, str | None]]) -> Iterator[str]:
+    """Name what an agent that was to decide its questions decided under an id that none of them has."""
+    asked = [ruling.question.id for ruling in run.own.said.rulings]
+    for name in (name for name in decided if asked and name not in asked):
+        named = f"{quoted(name)} ({clean_line(decided[name][0], 100)})"
+        yield f"it decided {named}, which it did not ask; its questions are: {', '.join(asked)}"
 
 
 def parse_tool_questions(tool_name: str, tool_input: object) -> tuple[Question, ...]:

@@ -2,9 +2,6 @@
 
 from collections.abc import Sequence
 
-from git_blackbird.model.base.sanitize import strip_controls
-from git_blackbird.model.change.change import Change
-from git_blackbird.model.change.messages import messages_of
 from git_blackbird.model.run.parts import Ruling
 
 RULING_PROMPT = (
@@ -28,16 +25,4 @@ def render_ruling(rulings: Sequence[Ruling]) -> str:
 
 def render_overruled(ruling: Ruling, text: str = "") -> str:
     """Quote what an agent decided itself, above what is to be instead."""
-    return "\n".join((_quote(ruling), "", text.rstrip("\n")))
-
-
-def _quote(ruling: Ruling) -> str:
-    decided = f"You decided: {ruling.decision or 'what you did not say'}"
-    lines = strip_controls(f"{ruling.question.prompt}\n{decided}").splitlines()
-    return "\n".join(f"> {line}".rstrip() for line in lines)
-
-
-def standing_rulings(change: Change) -> tuple[Ruling, ...]:
-    """Return the rulings of a change that no request quotes to overrule them."""
-    texts = messages_of(change.runs).texts
-    return tuple(each for each in change.rulings if not any(_quote(each) in text for text in texts))
+    return "\n".join((ruling.quote, "", text.rstrip("\n")))

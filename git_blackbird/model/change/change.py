@@ -198,6 +198,12 @@ class Change:
                 rulings[asked] = ruling
         return tuple(rulings.values())
 
+    @property
+    def standing_rulings(self) -> tuple[Ruling, ...]:
+        """The rulings that no request overrules."""
+        texts = messages_of(self.runs).texts
+        return tuple(ruling for ruling in self.rulings if not ruling.is_overruled(texts))
+
     def is_rulable(self, run: Run) -> bool:
         """Whether its agent may decide all questions of a run itself; only in so many runs of a change."""
         questions = run.own.said.questions

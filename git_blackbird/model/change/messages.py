@@ -63,7 +63,7 @@ def messages_of(runs: Sequence[Run]) -> PendingMessages:
         if (told := run.own.said.told_text) is not None:
             texts.append(told)
             sent.discard(told)
-    questions, answers = _answered(runs)
+    questions, answers = _answered(runs, texts)
     # An answer is recorded with the run that it was sent to.
     lost = {answer.value for run in runs if not _reached_agent(run) for answer in run.own.said.answers}
     return PendingMessages(
@@ -86,8 +86,10 @@ def _reached_agent(run: Run) -> bool:
     return run.run_type is RunType.EXECUTE and is_sent
 
 
-def _answered(runs: Sequence[Run]) -> tuple[tuple[Question, ...], tuple[Answer, ...]]:
-    """Pair every answer with its question.
+def _answered(
+    runs: Sequence[Run], requests: Sequence[str]
+) -> tuple[tuple[Question, ...], tuple[Answer, ...]]:
+    """Pair every answer with its question; a ruling is none once a request overrules it.
 
     Agents reuse ids: an answer belongs to the last run before it that asked under its id, and an id that
     several runs used is qualified with the run.
@@ -97,11 +99,15 @@ def _answered(runs: Sequence[Run]) -> tuple[tuple[Question, ...], tuple[Answer, 
     answers: dict[str, Answer] = {}
     uses = Counter(question.id for run in runs for question in run.own.said.questions)
     for run in runs:
-        for answer in (*run.own.said.answers, *(ruling.answer for ruling in run.own.said.rulings)):
+        rulings = run.own.said.rulings
+        overruled = [ruling.answer for ruling in rulings if ruling.is_overruled(requests)]
+        for answer in (*run.own.said.answers, *(ruling.answer for ruling in rulings)):
             asker, question = asked.get(answer.id, (None, None))
             name = answer.id if asker is None or uses[answer.id] < 2 else f"{answer.id} ({asker.id})"
             if question is not None:
                 questions[name] = question.model_copy(update={"id": name})
             answers[name] = answer.model_copy(update={"id": name})
+            if answer in overruled:
+                del answers[name]
         asked |= {question.id: (run, question) for question in run.own.said.questions}
-    return tuple(questions.values()), tuple(answers.values())
+    return tuple(questions[name] for name in answers if name in questions), tuple(answers.values())

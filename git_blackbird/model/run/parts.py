@@ -1,11 +1,13 @@
 """Our parts of a run's record, beside the fields of the Go program; none can be in an impossible state."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainSerializer, WithJsonSchema
 
 from git_blackbird.model.base.ids import CheckedRunId, ObjectId
 from git_blackbird.model.base.record import Record
+from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.parent_verdict import Dismissal
@@ -54,6 +56,17 @@ class Ruling(Part):
     def answer(self) -> Answer:
         """The ruling as the answer to its question."""
         return Answer(id=self.question.id, value=self.decision or self.told)
+
+    @property
+    def quote(self) -> str:
+        """The ruling as a change request quotes it above what is to be instead."""
+        decided = f"You decided: {self.decision or 'what you did not say'}"
+        lines = strip_controls(f"{self.question.prompt}\n{decided}").splitlines()
+        return "\n".join(f"> {line}".rstrip() for line in lines)
+
+    def is_overruled(self, texts: Iterable[str]) -> bool:
+        """Whether one of these requests to the agent quotes it."""
+        return any(self.quote in text for text in texts)
 
     def decided(self, decision: str | None = None, reason: str | None = None) -> "Ruling":
         """Return a copy with a decision; the same without one."""

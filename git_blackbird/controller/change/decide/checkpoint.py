@@ -18,7 +18,7 @@ from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import switched_lines
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.outgoing.prompts import render_suggestion
-from git_blackbird.messages.outgoing.rulings import render_overruled, standing_rulings
+from git_blackbird.messages.outgoing.rulings import render_overruled
 from git_blackbird.messages.patch.comments import is_taken_up, moved_along
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -66,7 +66,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
     place = place_of(workspace, run)
     worktree = None if pair is None else place.files_now(pair)
     merged, edits = merged_or_none(run), _edits(place)
-    rulings = standing_rulings(Change.of(state.history(task.id)))
+    rulings = Change.of(state.history(task.id)).standing_rulings
     if edits is not None:
         pair, summary = edits.pair, summarize(workspace.repo, edits.pair)
     return Checkpoint(

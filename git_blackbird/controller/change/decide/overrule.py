@@ -21,7 +21,9 @@ def overruling_request(
     rulings = {ruling.question.id: ruling for ruling in Change.of(history).rulings}
     for name, text in given.items():
         if name not in rulings:
-            known = f"its rulings are: {', '.join(rulings)}" if rulings else None
+            known = (
+                f"its rulings are: {', '.join(rulings)}" if rulings else "its agent decided nothing itself"
+            )
             raise RequestError(f"{task_id} has no ruling {quoted(name)}", hint=known)
         if not text.strip():
             raise RequestError(f"--overrule {name}= says nothing of what is to be instead")

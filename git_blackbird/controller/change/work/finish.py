@@ -23,7 +23,7 @@ from git_blackbird.git.worktree.composing import compose
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.snapshot_values import Snapshot
 from git_blackbird.git.worktree.summary import summarize
-from git_blackbird.messages.incoming.questions import parse_rulings
+from git_blackbird.messages.incoming.questions import parse_rulings, stray_rulings
 from git_blackbird.model.base.ids import session_fault
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.timestamps import parse_timestamp
@@ -131,7 +131,8 @@ def close_run(
     closed = summarized.ended(ending_of(ended, outcome, at or now))
     closed = closed.continuable(session_to_resume(run, ended.reading))
     closed = closed.noting(*_unresolved_conflicts(workspace, summarized)).with_own(Own(no_change=no_change))
-    closed = closed.ruling(parse_rulings(ended.reading.final_text))
+    decided = parse_rulings(ended.reading.final_text)
+    closed = closed.ruling(decided).noting(*stray_rulings(run, decided))
     if outcome.status is RunStatus.WAITING_USER:
         closed = closed.asking(ended.reading.questions)
     # Where nothing was changed there is nothing to review, and only a person can say whether it is done.

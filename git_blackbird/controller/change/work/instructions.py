@@ -168,7 +168,8 @@ def _resuming_instruction(
     run: Run, task: Task, owed: PendingMessages, prompt: str, message: str | None
 ) -> Instruction:
     fresh = {name: value for name, value in run.context.items() if name not in _OF_ONE_RUN}
-    unsaid = tuple(ruling for ruling in run.own.said.rulings if ruling.decision is None)
+    owing = (ruling for ruling in run.own.said.rulings if ruling.decision is None)
+    unsaid = tuple(ruling for ruling in owing if not ruling.is_overruled(owed.texts))
     gated = run.decision_required is True
     context = with_messages(fresh, owed)
     return Instruction(task, context, prompt, run, message, rulings=unsaid, gated=gated)
