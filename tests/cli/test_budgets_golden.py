@@ -33,5 +33,7 @@ def test_budgets(program: Program) -> None:
     assert "<p>the plan: 0.40 USD of 0.40; 1 run of the agent &#x27;command&#x27; reports no cost" in page
     program.run("execute", "--budget", "euro=5")
     program.run("execute", "--budget", "usd=five")
+    program.run("execute", "--budget", "")
+    program.run("execute", "--budget", "usd=5", "--budget", "usd=6")
     program.run("config", "budget.call.usd", "0")
     program.check("budgets")

@@ -149,5 +149,11 @@ def test_who_cannot_be_told_anything_is_said_with_the_way_out(trial: Trial) -> N
     process.send_signal(2)
     said(process)
     assert refused("a", "-m", "x") == f"error: no agent is at work on a: paused\n{way}\n"
+    trial.expect(3, "resume", "a", "--no-input")
+    trial.expect(0, "decide", "a", "--approve")
+    assert refused("a", "-m", "x") == (
+        f"error: no agent is at work on a: done\n{way}    # opens it again, in its session\n"
+        "hint: git blackbird undo a    # takes its change out of your files\n"
+    )
     trial.expect(0, "add", "--id", "below", "--parent", "b", "--title", "Below")
     assert "b has children" in refused("b", "-m", "x")

@@ -151,7 +151,7 @@ def execute(
     flags: dict[str, str | int | None] = {"execution.jobs": jobs, "execution.worktrees": worktrees}
     flags |= {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     flags["cluster.address"] = cluster
-    end = None if until is None else _moment(until, call.environment.now())
+    end = None if until is None else parse_until(until, call.environment.now())
     workspace = open_with_flags(call, flags | budget_flags(budget))
     if worktrees is False and workspace.config.cluster.address:
         raise UsageError("agents on a cluster need worktrees of their own", hint="leave --no-worktrees out")
@@ -168,21 +168,26 @@ def execute(
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 
 
-def _moment(until: str, now: int) -> int:
+def parse_until(until: str, now: int) -> int:
     """Return a time of day, the next such time here, or an ISO time; in nanoseconds since 1970, as ``now``.
 
-    Raises UsageError for any other text, and for a time that has passed.
+    Raises UsageError for any other text, for a time that has passed, and for the present minute, which could
+    mean at once or a day later.
     """
     here = datetime.fromtimestamp(now / 10**9)  # noqa: DTZ006  # a time of day is meant as clocks here show it
     try:
         if clock := _CLOCK.fullmatch(until):
             at = here.replace(hour=int(clock[1]), minute=int(clock[2]), second=0, microsecond=0)
+            is_present = at == here.replace(second=0, microsecond=0)
             at = at if at > here else at + timedelta(days=1)
+            if is_present:
+                hint = f"--until {at:%Y-%m-%dT%H:%M} is that time tomorrow"
+                raise UsageError(f"--until: it is {until} already, so nothing would start", hint=hint)
         else:
             at = datetime.fromisoformat(until)
         moment = int(at.timestamp()) * 10**9
     except (ValueError, OverflowError, OSError):
-        hint = "--until 07:30, the next such time, or --until 2026-05-01T07:30"
+        hint = "--until 07:30, the next such time, or --until 2026-05-01T07:30; a date alone begins at 00:00"
         raise UsageError(f"--until: {quoted(until)} is no time", hint=hint) from None
     if moment <= now:
         raise UsageError(f"--until: {until} has passed")
@@ -305,7 +310,7 @@ def open_with_flags(call: CommandContext, flags: Mapping[str, str | int | None])
 
 def budget_flags(given: tuple[str, ...]) -> dict[str, str | int | None]:
     """Return the settings of ``--budget UNIT=AMOUNT``. Raises UsageError."""
-    amounts = {unit: amount for unit, _, amount in (each.partition("=") for each in given)}
+    amounts = parse_texts("--budget", given, "UNIT=AMOUNT")
     for unit in amounts.keys() - set(BudgetUnit):
         raise UsageError(f"--budget has no unit {unit}", hint=f"one of {', '.join(BudgetUnit)}, as in usd=5")
     keys = {f"budget.{BudgetScope.CALL}.{unit}": amount for unit, amount in amounts.items()}

@@ -45,7 +45,7 @@ def name_what_follows(call: Call) -> None:
 async def agree_to_stand_ins(call: Call) -> None:
     """Ask for consent, while a person is here, to the agents that start tasks at a usage limit.
 
-    Those that cannot start or are not agreed to are named and left out.
+    Those that cannot start or are not agreed to are left out, and named with the reason.
     """
     if call.on_limit != "other-agent":
         return
@@ -55,7 +55,8 @@ async def agree_to_stand_ins(call: Call) -> None:
             agent = load_agent(name, config)
             await call.require_consent(await call.context_of(agent))
         except (AgentUnavailableError, NotAgreedError, RequestError) as error:
-            warn(call.ui, f"{agent_in_text(name)} starts no task at a usage limit: {error.message}")
+            text = f"{agent_in_text(name)} of execution.agents is left out: {error.message}"
+            warn(call.ui, f"{text}; at a usage limit no task starts with it", hint=error.hint)
         else:
             call.stand_ins = (*call.stand_ins, agent)
 

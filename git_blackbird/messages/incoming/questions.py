@@ -262,16 +262,16 @@ OTHER = "Other..."
 """Listed below the options of a question, for another answer."""
 
 
-def parse_texts(option: str, texts: Iterable[str]) -> dict[str, str]:
-    """Parse values of an option of the form ``ID=VALUE``.
+def parse_texts(option: str, texts: Iterable[str], form: str = "ID=VALUE") -> dict[str, str]:
+    """Parse values of an option of a form such as ``ID=VALUE``.
 
-    Raises UsageError if one has no ``=``, or two answer the same question.
+    Raises UsageError if one has another form, or two have different values under one name.
     """
     answers: dict[str, str] = {}
     for text in texts:
         name, separator, value = text.partition("=")
         if not separator or not name:
-            raise UsageError(f"{option} {text!r} is not ID=VALUE")
+            raise UsageError(f"{option} {text!r} is not {form}")
         if answers.setdefault(name, value) != value:
             raise UsageError(f'{option} gives two values for "{name}"')
     return answers

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.cli.commands.run import parse_until
+from git_blackbird.errors import UsageError
 from tests.cli.terminal import Terminal
-from tests.controller.limited import HOUR, enlist, started
+from tests.controller.limited import HOUR, SECOND, enlist, started
 from tests.controller.support import agree_to_agent
 from tests.support import commit
 from tests.trial.program import Trial
@@ -60,11 +62,16 @@ def _waits(trial: Trial, process: subprocess.Popen[str], at: int) -> None:
 
 
 def test_a_limit_beyond_the_end_of_a_call_ends_it(trial: Trial) -> None:
-    enlist(trial.repo, a=[f"refused {int(time.time()) + 100 * HOUR}"])
+    now = time.time()
+    enlist(trial.repo, a=[f"refused {int(now) + 100 * HOUR}"])
     trial.plan({"a": ()})
-    said = trial.expect(8, "execute", "--until", "12:00", "--no-input")
-    assert re.search(r"starts nothing after 20\d\d-\d\d-\d\d 12:00\nat a usage limit, this call waits", said)
+    end = f"{datetime.fromtimestamp(now + HOUR).astimezone():%H:%M}"
+    said = trial.expect(8, "execute", "--until", end, "--no-input")
+    assert re.search(rf"starts nothing after 20\d\d-\d\d-\d\d {end}\nat a usage limit, this call waits", said)
     assert ", after the end of this call; claude: You have hit your limit; a is unchanged" in said
+
+
+NOW = datetime(2026, 3, 4, 7, 30, 20).astimezone().timestamp()
 
 
 @pytest.mark.parametrize(
@@ -75,18 +82,30 @@ def test_a_limit_beyond_the_end_of_a_call_ends_it(trial: Trial) -> None:
         ("99999-01-01", "is no time"),
         ("2026-01-01T07:30", "--until: 2026-01-01T07:30 has passed"),
         ("2026-01-01T07:30:00Z", "has passed"),
+        ("2026-03-04", "has passed"),
+        (
+            "7:30",
+            "it is 7:30 already, so nothing would start; --until 2026-03-05T07:30 is that time tomorrow",
+        ),
     ],
 )
-def test_what_is_no_time_to_come_is_refused(trial: Trial, until: str, text: str) -> None:
-    trial.plan({"a": ()})
-    assert text in trial.expect(2, "execute", "--until", until)
+def test_what_is_no_time_to_come_is_refused(until: str, text: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_until(until, int(NOW * SECOND))
+    assert text in raised.value.line
 
 
-@pytest.mark.parametrize("until", ["7:30", "23:59", "2126-05-01", "2126-05-01T07:30+02:00"])
-def test_a_time_of_day_is_the_next_such_time(trial: Trial, until: str) -> None:
-    enlist(trial.repo)
-    trial.plan({"a": ()})
-    assert "every task is done" in trial.expect(0, "execute", "--until", until, "--no-input")
+@pytest.mark.parametrize(
+    ("until", "at"),
+    [
+        ("7:31", "2026-03-04T07:31"),
+        ("07:29", "2026-03-05T07:29"),
+        ("2026-03-05", "2026-03-05T00:00"),
+        ("2026-05-01T07:30+02:00", "2026-05-01T07:30+02:00"),
+    ],
+)
+def test_a_time_of_day_is_the_next_such_time(until: str, at: str) -> None:
+    assert parse_until(until, int(NOW * SECOND)) == datetime.fromisoformat(at).timestamp() * SECOND
 
 
 def test_a_terminal_counts_down(trial: Trial) -> None:

@@ -14,7 +14,12 @@ from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus, TerminalReason
 
-_BETWEEN = frozenset({Stage.CHECKING, Stage.REVIEWING, Stage.LANDING, Stage.HALF_UNDONE})
+_REMARKS = {
+    **dict.fromkeys((Stage.CHECKING, Stage.REVIEWING, Stage.LANDING, Stage.HALF_UNDONE), "once that is over"),
+    **dict.fromkeys(
+        (Stage.DONE, Stage.FAILED, Stage.REJECTED, Stage.UNDONE), "opens it again, in its session"
+    ),
+}
 
 
 class Told(NamedTuple):
@@ -78,6 +83,7 @@ def _not_at_work(task: Task, run: Run | None) -> RequestError:
         return RequestError(f"no agent is at work on {task.id}", hint=way)
     stage = stage_of(run)
     label = "its run was interrupted" if stage is Stage.WORKING else label_of(run)
-    remark = "once that is over" if stage in _BETWEEN else ""
-    way = task_command("resume", task.id, blank=MESSAGE, remark=remark)
-    return RequestError(f"no agent is at work on {task.id}: {label}", hint=way)
+    ways = [task_command("resume", task.id, blank=MESSAGE, remark=_REMARKS.get(stage, ""))]
+    if stage is Stage.DONE:
+        ways.append(task_command("undo", task.id, remark="takes its change out of your files"))
+    return RequestError(f"no agent is at work on {task.id}: {label}", hint=tuple(ways))
