@@ -157,7 +157,9 @@ class Copies:
             aside = shell_word(str(self._paths.state / f"{path.name}.set-aside"))
             ways_out = (
                 task_command("runs", run.task_id, f" --accept {run.id}", remark="takes it over"),
-                ShellLine(f"mv -i {shell_word(str(path))} {aside}", "or: it does not count"),
+                ShellLine(
+                    f"mv -i {shell_word(str(path))} {aside}", "or keeps the file, but that run does not count"
+                ),
             )
             what = f"run {run.id} is from elsewhere, and newer than the runs here"
             yield RecordError(str(path), what, ways_out)

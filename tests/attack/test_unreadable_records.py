@@ -36,7 +36,8 @@ def record(trial: Trial) -> Path:
 
 
 def way_out(path: Path) -> str:
-    return f"mv -i {path} {path}.unreadable    # or fix it; moved away, it no longer counts"
+    remark = "or fix it; this keeps the file, but what it records no longer counts"
+    return f"mv -i {path} {path}.unreadable    # {remark}"
 
 
 def files(trial: Trial) -> dict[str, bytes]:

@@ -22,6 +22,7 @@ from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.model.base.next_steps import ShellLine, task_command
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.rules.next_action import CallScope
+from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.views.doctor import DiskUse, Finding, Mend
 from git_blackbird.storage.locks import approval_in_progress
 from git_blackbird.storage.notes import load_pending_approval
@@ -75,7 +76,7 @@ def _check_folders(workspace: Workspace) -> Iterator[Finding]:
         is_link = os.path.islink(folder) and folder.is_relative_to(paths.state)  # noqa: PTH114
         is_folder = os.path.isdir(folder)  # noqa: PTH112
         if is_link or (os.path.lexists(folder) and not is_folder):
-            way = _set_aside(folder, folder.parent, "a folder is made in its place")
+            way = _set_aside(folder, folder.parent, "keeps it; a folder is made in its place")
             yield Finding("this is in the place of a folder", str(folder), ways_out=(way,))
         elif is_folder and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             way = ShellLine(f"chmod u+rwx {shell_word(str(folder))}")
@@ -95,11 +96,11 @@ def _check_records(workspace: Workspace) -> Iterator[Finding]:
     faults, stale = list(store.feedback.load_all().faults), list(store.copies.stale_feedback())
     for task_id in sorted({*store.records.tasks(), *store.copies.tasks(), PLANNING}):
         history = store.records.history(task_id)
-        faults += [*history.faults, *store.records.reviews(task_id).faults]
+        faults += [_named(task_id, one) for one in (*history.faults, *store.records.reviews(task_id).faults)]
         stale += history.beside.restorable if task_id in open_ones else ()
         for stray in history.beside.strays:
             path = workspace.paths.state_root / stray
-            way = _set_aside(path, workspace.paths.state, "the Go program stops at it")
+            way = _set_aside(path, workspace.paths.state, "keeps it where the Go program does not stop at it")
             yield Finding("this is not a record", stray, ways_out=(way,))
     for fault in dict.fromkeys(faults):
         yield Finding(fault.what, fault.path, ways_out=fault.ways_out or (fault.hint,))
@@ -107,6 +108,14 @@ def _check_records(workspace: Workspace) -> Iterator[Finding]:
     for copy in stale:
         if str(workspace.paths.record_of(copy.path)) not in unusable:
             yield Finding(f"this copy was {copy.what}", copy.path, Mend.RECOVERY)
+
+
+def _named(task_id: str, fault: RecordError) -> RecordError:
+    """Add the task, and the run whose record cannot be used, to what is wrong."""
+    path = Path(fault.path)
+    is_record = path.suffix == ENDING and not fault.ways_out
+    subject = f"the record of run {path.stem} of {task_id} cannot be used" if is_record else task_id
+    return fault._replace(what=f"{subject}: {fault.what}")
 
 
 def _check_objects(workspace: Workspace) -> Iterator[Finding]:

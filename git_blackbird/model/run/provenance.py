@@ -48,7 +48,7 @@ class RecordError(NamedTuple):
         if path.suffix != ".json":
             return f"make {shell_word(self.path)} a folder that can be read"
         move = f"mv -i {shell_word(self.path)} {shell_word(f'{self.path}{MOVED_AWAY}')}"
-        return ShellLine(move, "or fix it; moved away, it no longer counts")
+        return ShellLine(move, "or fix it; this keeps the file, but what it records no longer counts")
 
 
 class StaleCopy(NamedTuple):

@@ -285,7 +285,7 @@ CASES = (
     Case(break_plan, "plan", "conflict"),
     Case(make_a_cycle, "plan", "cycle"),
     Case(remove_plan, "plan", "plan file not found"),
-    Case(break_record, "records", "JSON", command="mv -i", is_cured=True),
+    Case(break_record, "records", " of b cannot be used: ", command="mv -i", is_cured=True),
     Case(make_record_of_a_later_version, "records", "landing", command="mv -i", is_cured=True),
     Case(break_feedback, "records", "feedback", command="mv -i", is_cured=True),
     Case(lose_an_object, "objects", "lacks 1 git object", command="git fsck"),
