@@ -111,6 +111,18 @@ def test_a_wrapper_that_is_not_there_is_named_and_charged_to_no_task(trial: Tria
     assert trial.records("a") == []
 
 
+@pytest.mark.parametrize("agent", ["demo", "command"])
+def test_a_wrapper_that_ends_without_starting_the_agent_is_named(trial: Trial, agent: str) -> None:
+    trial.command("echo done")
+    trial.configure({"execution.wrapper": "true", "agent": agent, "execution.acceptNoChange": "false"})
+    _, said = trial.run("execute", "--no-input")
+    silence = "the agent said nothing: execution.wrapper (true) may have ended without starting it"
+    if agent == "demo":
+        assert f"failed a: exit status 0: {silence}\n" in said
+    else:
+        assert silence in trial.expect(0, "runs", "a", trial.records("a")[0]["id"])
+
+
 def test_a_stop_command_that_cannot_run_is_said(trial: Trial) -> None:
     trial.configure({"execution.wrapperStop": "no-such-program {run}"})
     process = start_endless(trial)

@@ -25,7 +25,7 @@ from git_blackbird.controller.core.waiting import WATCH_SECONDS
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.launch.logs import log_files, log_paths
-from git_blackbird.controller.launch.wrapper import Wrapping, wrapped
+from git_blackbird.controller.launch.wrapper import Wrapping, silence_texts, wrapped
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.snapshot_values import Snapshot
@@ -276,6 +276,9 @@ async def follow_agent(
     with ledger.run(run) as meter:
         following = child.follow(request)
         ended = await (following if run.is_review else _until_told(context.workspace, run, works, following))
+        if error := ended.reading.error:
+            error = ": ".join((error, *silence_texts(context.workspace, ended)))
+            ended = replace(ended, reading=replace(ended.reading, error=error))
         meter.update(ended.reading.usage, ended.reading.cost_usd)
         if ended.cause is not ExitCause.BUDGET and not ended.reading.is_budget_spent:
             return ended

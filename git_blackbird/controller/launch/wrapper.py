@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import LaunchSpec, RunRequest
 from git_blackbird.agents.registry import declarations
 from git_blackbird.controller.core.workspace import Workspace
@@ -46,6 +47,15 @@ def wrapped(workspace: Workspace, launch: LaunchSpec, wrapping: Wrapping) -> Lau
         argv=(*_filled(words, places), *launch.argv),
         stop=_filled(config.wrapper_stop, places),
     )
+
+
+def silence_texts(workspace: Workspace, ended: ProcessResult) -> Iterator[str]:
+    """Say of an agent from which nothing came that its wrapper may be why, if it has one."""
+    reading, wrapper = ended.reading, workspace.config.execution.wrapper
+    is_mute = not (ended.stdout_bytes or ended.stderr_bytes)
+    is_unheard = not (reading.succeeded or reading.session or reading.worked or reading.refusal)
+    if wrapper and ended.cause is ExitCause.EXITED and (is_mute or is_unheard):
+        yield f"the agent said nothing: execution.wrapper ({wrapper[0]}) may have ended without starting it"
 
 
 def stop_command(workspace: Workspace, run: Run) -> tuple[str, ...]:

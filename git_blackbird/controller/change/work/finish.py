@@ -12,6 +12,7 @@ from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.logs import publish_logs
+from git_blackbird.controller.launch.wrapper import silence_texts
 from git_blackbird.controller.place.place import place_of
 from git_blackbird.controller.place.snapshots import OwnChange, snapshot, submodules, without_earlier_files
 from git_blackbird.controller.place.unresolved import unresolved_text
@@ -129,8 +130,9 @@ def close_run(
     is_success = outcome.status is RunStatus.SUCCESS
     no_change = is_success and _changed_nothing(workspace, summarized)
     closed = summarized.ended(ending_of(ended, outcome, at or now))
-    closed = closed.continuable(session_to_resume(run, ended.reading))
-    closed = closed.noting(*_unresolved_conflicts(workspace, summarized)).with_own(Own(no_change=no_change))
+    closed = closed.continuable(session_to_resume(run, ended.reading)).with_own(Own(no_change=no_change))
+    silence = silence_texts(workspace, ended) if no_change else ()
+    closed = closed.noting(*_unresolved_conflicts(workspace, summarized), *silence)
     decided = parse_rulings(ended.reading.final_text)
     closed = closed.ruling(decided).noting(*stray_rulings(run, decided))
     if outcome.status is RunStatus.WAITING_USER:
