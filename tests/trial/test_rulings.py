@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from git_blackbird.model.run.parts import Question, Ruling
 from tests.records import fact
 from tests.support import commit, git, write
 from tests.trial.program import Record, Trial
@@ -108,6 +109,15 @@ def test_a_ruling_is_overruled_by_a_change_request_that_quotes_it(trial: Trial) 
     assert sent(trial, 2).keys().isdisjoint({"questions", "answers"})
     assert "SQLite (it is small)" not in (shown := trial.expect(0, "show", "a"))
     assert "db: SQLite" not in shown
+
+
+def test_a_ruling_is_overruled_by_its_whole_quotation_alone() -> None:
+    short, long = (
+        Ruling(question=Question(id="db", prompt="Which?"), told="Decide.", decision=decision)
+        for decision in ("SQL", "SQLite")
+    )
+    request = f"Before.\n{long.quote}\n\nAnother."
+    assert (long.is_overruled([request]), short.is_overruled([request])) == (True, False)
 
 
 @pytest.mark.parametrize(

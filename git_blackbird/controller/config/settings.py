@@ -107,7 +107,11 @@ def unset_key(workspace: Workspace, name: str, scope: Scope | None) -> ConfigCha
             hint = "\n".join(f"{problem.origin}: {problem.hint}" for problem in elsewhere)
             raise UsageError(f"unknown key {name} is not set in {place}", hint=hint)
         known = require_key(name)
-        raise RequestError(f"{known.name} is not set in {place}", hint=f"git blackbird config {known.name}")
+        text, hint = f"{known.name} is not set in {place}", f"git blackbird config {known.name}"
+        if any((value.key, value.origin) == (known, place) for value in workspace.settings.values):
+            text = f"{text} itself, but in a file that it includes"
+            hint = f"git config --show-origin --get-all blackbird.{known.name}"
+        raise RequestError(text, hint=hint)
     follow_own_change(workspace, place, name.lower())
     key = KEYS.find(name)
     return ConfigChange(name if key is None else key.name, None, place)

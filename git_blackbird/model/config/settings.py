@@ -34,7 +34,8 @@ def read_value(key: Key, setting: RawSetting) -> tuple[Value | None, ConfigProbl
     limits, takes = key.rules.limits, f"use {_accepted(key, setting.layer)}"
     try:
         value = _validator(key).validate_python(_parse(key, setting), strict=True)
-        return (None, problem(twice, takes)) if (twice := _repetition(key, value)) else (value, None)
+        twice = _repetition(key, value)
+        return (None, problem(twice, takes)) if twice else (value, None)
     except ValidationError as error:
         details = error.errors(include_url=False)[0]
         value, kind = details["input"], details["type"]

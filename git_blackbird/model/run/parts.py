@@ -65,8 +65,8 @@ class Ruling(Part):
         return "\n".join(f"> {line}".rstrip() for line in lines)
 
     def is_overruled(self, texts: Iterable[str]) -> bool:
-        """Whether one of these requests to the agent quotes it."""
-        return any(self.quote in text for text in texts)
+        """Whether one of these requests to the agent quotes it, in lines of its own."""
+        return any(f"\n{self.quote}\n" in f"\n{text}\n" for text in texts)
 
     def decided(self, decision: str | None = None, reason: str | None = None) -> "Ruling":
         """Return a copy with a decision; the same without one."""

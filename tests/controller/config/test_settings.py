@@ -120,3 +120,12 @@ def test_an_unknown_key_in_several_places_is_named_with_a_command_for_each(repo:
         "git config --global --unset-all blackbird.execution.foo",
     ):
         assert f"`{command}` removes it" in (raised.value.hint or "")
+
+
+def test_a_key_of_an_included_file_is_not_removed_but_the_file_can_be_found(repo: Path) -> None:
+    (repo / "more").write_text('[blackbird "execution"]\n\tonLimit = maybe\n')
+    git(repo, "config", "include.path", str(repo / "more"))
+    with pytest.raises(RequestError, match="itself, but in a file that it includes") as raised:
+        unset_key(open_at(repo), "execution.onLimit", None)
+    assert raised.value.hint is not None
+    assert str(repo / "more") in git(repo, *raised.value.hint.split()[1:])
