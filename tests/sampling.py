@@ -1,7 +1,7 @@
 """Which stories the suite takes, and which of their variants; with BLACKBIRD_EVERY_STEP all.
 
-Of a story marked ``sampled`` it takes some variants from all over. One marked ``exhaustive`` it leaves out: it
-takes more than half a second of processor time, and quicker ones stand for it.
+Of a story marked ``sampled`` it takes some variants from all over. One marked ``exhaustive`` it leaves out:
+it takes about half a second of processor time or more, and quicker ones stand for it.
 """
 
 import os
@@ -14,6 +14,8 @@ import pytest
 T = TypeVar("T")
 # Read before the tests are sealed.
 EVERY_STEP = bool(os.environ.get("BLACKBIRD_EVERY_STEP"))
+# Whoever writes the golden files writes all of them.
+_TAKES_ALL = EVERY_STEP or bool(os.environ.get("BLACKBIRD_GOLDEN_UPDATE"))
 
 
 def spread(cases: Sequence[T], usual: int) -> Sequence[T]:
@@ -31,7 +33,7 @@ def variants(items: Iterable[pytest.Item]) -> list[list[pytest.Item]]:
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what the suite does not take, unless the command line names tests."""
-    if EVERY_STEP or config.getoption("keyword") or any("::" in argument for argument in config.args):
+    if _TAKES_ALL or config.getoption("keyword") or any("::" in argument for argument in config.args):
         return
     left: set[pytest.Item] = set()
     for story in variants(items):

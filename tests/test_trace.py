@@ -92,6 +92,7 @@ def test_without_it_nothing_is_said(planned: Path, value: str) -> None:
     assert call(planned, "list", BLACKBIRD_TRACE=value).stderr == ""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("value", "says"),
     [

@@ -67,6 +67,7 @@ def test_what_an_unsealed_program_reaches_for_is_seen(program: Program, tmp_path
     assert seen["names"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("attempt", "names", "unrouted"),
     [

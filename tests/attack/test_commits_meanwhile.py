@@ -67,6 +67,7 @@ def approve(trial: Trial) -> list[str]:
     return git(trial.repo, "show", "--format=", "--name-only", "HEAD").splitlines()
 
 
+@pytest.mark.exhaustive
 def test_a_commit_of_another_file_is_no_part_of_the_change(trial: Trial) -> None:
     mine: list[str] = []
     said = work(

@@ -90,6 +90,7 @@ def test_nothing_that_depends_on_it_starts_meanwhile(trial: Trial) -> None:
     assert trial.expect(0, "runs", "--accept", "--all").startswith("no task stands still")
 
 
+@pytest.mark.exhaustive
 def test_a_person_takes_one_over_and_an_agent_may_not(trial: Trial) -> None:
     trial.command(FORGE + f"forge b\ngit blackbird runs b --accept {LATER} 2>refused.txt\n" + WORK)
     trial.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -108,6 +109,7 @@ rm -f forged
 """
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("replace", ["cat forged >", "mv forged "])
 @pytest.mark.parametrize("accepts", [True, False])
 def test_a_decision_on_a_copy_decides_nothing(trial: Trial, replace: str, accepts: bool) -> None:
@@ -143,6 +145,7 @@ def test_other_copies_that_change_are_named_and_written_again(trial: Trial) -> N
     assert f"warning: the copy {name} was changed\n" in trial.expect(0, "status")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "removal", ["rm -rf .blackbird", "rm -rf .blackbird/runs", "git clean -qfdx", "rm .blackbird/runs/b/*"]
 )

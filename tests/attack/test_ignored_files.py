@@ -117,6 +117,7 @@ def test_nothing_is_taken_out_of_one(trial: Trial) -> None:
     assert (trial.repo / "kept").read_text() == "1\n"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", [".Blackbird/x", "BLACKBIRD.PLAN.JSON"])
 @pytest.mark.parametrize("is_committed", [True, False])
 @pytest.mark.usefixtures("place")

@@ -296,6 +296,7 @@ def editor_at_the_terminal(repo: Path) -> str:
     return str(path)
 
 
+@pytest.mark.exhaustive
 def test_the_prompt_opens_the_draft_in_the_editor(pending: Path) -> None:
     environ = {"GIT_EDITOR": editor_at_the_terminal(pending)}
     with Terminal(pending, "execute", environ=environ) as terminal:

@@ -51,6 +51,7 @@ def asked(tmp_path: Path) -> Path:
     return hook
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("names", COMBINATIONS, ids="-".join)
 def test_what_is_shown_is_what_is_committed(
     repo: Path, tmp_path: Path, asked: Path, names: tuple[str, ...]

@@ -94,7 +94,7 @@ def test_a_file_system_without_locks_is_named(trial: Trial, tmp_path: Path, numb
     assert trial.statuses() == {"a": "todo", "b": "todo"}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @linux_only
 @pytest.mark.parametrize(
     "args",

@@ -101,7 +101,6 @@ def test_an_answer_that_is_no_xml_is_read_in_the_old_form_or_tried_once_more(pro
     check(program, "change_review_old_form")
 
 
-@pytest.mark.exhaustive
 def test_where_both_fail_a_person_is_asked(program: Program) -> None:
     add(program, f"{CLEAR}\ncode-fail 3\nspec-ask q Is it?")
     program.run("execute", "--no-input")

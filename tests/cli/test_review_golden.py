@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from git_blackbird.model.plan.status import Status
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import run, task
@@ -77,7 +75,6 @@ def test_what_programs_are_told(program: Program) -> None:
     program.check("review_json")
 
 
-@pytest.mark.exhaustive
 def test_a_parent_below_a_parent_stands_for_its_leaves(program: Program) -> None:
     commit(program.cwd, {"readme": "one\n"})
     git(program.cwd, "config", "blackbird.agent", "demo")
@@ -107,7 +104,6 @@ def test_a_parent_below_a_parent_stands_for_its_leaves(program: Program) -> None
     program.check("review_of_parents")
 
 
-@pytest.mark.exhaustive
 def test_no_verdict_and_a_dismissal(program: Program) -> None:
     plan(program, "review-answer all\x1b[31m is well\nreview-say Looks fine.")
     program.run("review", "dismiss", "docs", "--reason", "early")

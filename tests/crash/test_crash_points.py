@@ -252,7 +252,7 @@ def chosen(steps: tuple[str, ...], name: str, kind: str, share: int | None) -> r
     return range(first, first + 1)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "kind", "share"), list(every_case()))
 def test_struck(name: str, kind: str, share: int | None, tmp_path: Path) -> None:
     scene = SCENES[name]

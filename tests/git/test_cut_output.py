@@ -268,7 +268,7 @@ def positions(printed: bytes, end: bytes) -> Iterator[int]:
     return (place for place in sorted({*evenly, *about, len(printed) - 1}) if 0 <= place < len(printed))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_cut_short_is_refused_or_makes_no_difference(
     name: str, there: Repository, tmp_path: Path

@@ -79,6 +79,7 @@ def test_what_cannot_be_a_branch_is_refused_with_the_way_out(trial: Trial) -> No
     assert "c has changed nothing" in trial.expect(1, "branch", "c")
 
 
+@pytest.mark.exhaustive
 def test_the_files_of_a_run_come_back_in_a_worktree_or_on_a_branch(trial: Trial, tmp_path: Path) -> None:
     was, (record,) = untouched(trial), trial.records("a")
     there = tmp_path / "it's there"

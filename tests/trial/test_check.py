@@ -161,7 +161,7 @@ def test_shown_alone_what_failed_before_stops_nothing_either(trial: Trial, tmp_p
     assert trial.statuses() == {"a": "done"}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
@@ -188,6 +188,7 @@ def test_what_does_not_run_is_for_a_person_and_is_run_again(
     assert times(tmp_path) == 2
 
 
+@pytest.mark.exhaustive
 def test_a_tree_is_checked_once(trial: Trial, tmp_path: Path) -> None:
     trial.command("echo new >new.txt")
     check(trial, "true", tmp_path)

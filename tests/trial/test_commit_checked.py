@@ -117,6 +117,7 @@ def test_another_branch_than_that_of_the_run_gets_no_commit(trial: Trial) -> Non
     assert subjects(trial) == ["start"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", ["show", "gate"])
 @pytest.mark.parametrize("check", ["exit 1", "kill -9 $$"])
 def test_what_did_not_pass_is_not_committed_and_said_once(trial: Trial, mode: str, check: str) -> None:

@@ -125,6 +125,7 @@ def test_its_repository_is_opened_and_given_back(trial: Trial) -> None:
     assert "from elsewhere" not in trial.expect(0, "status")
 
 
+@pytest.mark.exhaustive
 def test_after_a_spell_with_it_what_it_did_is_accepted(trial: Trial) -> None:
     trial.expect(3, "execute", "a", "--no-input")
     trial.expect(3, "execute", "b", "--no-input")

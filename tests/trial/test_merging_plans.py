@@ -82,6 +82,7 @@ def test_a_true_conflict_is_left_readable(trial: Trial) -> None:
     assert json.loads(resolved)["items"]["c"]["status"] == "skipped"
 
 
+@pytest.mark.exhaustive
 def test_a_plan_that_is_broken_is_merged_as_text_and_the_driver_goes_with_the_program(trial: Trial) -> None:
     git(trial.repo, "checkout", "-q", "-b", "side")
     (trial.repo / "blackbird.plan.json").write_text("{")

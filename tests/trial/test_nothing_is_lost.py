@@ -454,7 +454,7 @@ kill -9 $(cat {place}/pid)
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("share", range(SHARES))
 def test_nothing_is_lost_half_done_or_left(share: int) -> None:
     for number in range(share, STORIES, SHARES):

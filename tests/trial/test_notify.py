@@ -131,6 +131,7 @@ def test_a_commit_by_hand_that_waits_for_a_decision_needs_a_person_once(trial: T
     assert notifications(sealed, 1) == [line]
 
 
+@pytest.mark.exhaustive
 def test_a_commit_by_hand_waits_for_no_notification_and_never_fails_for_it(
     trial: Trial, sealed: Path
 ) -> None:

@@ -319,6 +319,7 @@ def test_a_sandbox_that_cannot_be_made_is_said_with_the_way_out(
     assert (trial.repo / "greet.py").read_text() == "x\n"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", real(*EVERY_CODEX))
 def test_a_session_that_can_be_none_is_never_passed_on(trial: Trial, model: StandIn) -> None:
     trial.expect(3, "execute", "--no-input")

@@ -212,6 +212,7 @@ def test_sessions_of_another_agent_go_on(trial: Trial) -> None:
     assert (len(trial.records("x")), len(started(trial))) == (2, 2)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_the_work_of_another_agent_goes_on_while_its_reviewers_refuse(trial: Trial, jobs: str) -> None:
     plan(trial, "abcd")

@@ -101,6 +101,7 @@ def test_changes_that_pass_the_check_bring_their_status(trial: Trial, place: str
     assert is_clean(trial)
 
 
+@pytest.mark.exhaustive
 def test_a_commit_of_a_call_that_was_killed_is_recorded_at_the_time_that_it_has(trial: Trial) -> None:
     trial.configure({"execution.commit": "checked", "check.command": "true"})
     trial.expect(0, "config", "--project", "execution.stopAfterEachTask", "false")
@@ -118,6 +119,7 @@ def test_a_commit_of_a_call_that_was_killed_is_recorded_at_the_time_that_it_has(
     assert is_clean(trial)
 
 
+@pytest.mark.exhaustive
 def test_what_was_done_without_a_commit_brings_its_status_with_a_later_one(trial: Trial) -> None:
     trial.expect(3, "execute", "c", "--no-input")
     trial.expect(0, "decide", "c", "--approve", "--no-commit")
@@ -279,6 +281,7 @@ def test_no_commit_is_made_for_the_status_alone(trial: Trial) -> None:
     assert git(trial.repo, "status", "--porcelain") == f" M {PLAN}"
 
 
+@pytest.mark.exhaustive
 def test_a_plan_that_people_wrote_is_committed_in_the_form_in_which_it_is_saved(trial: Trial) -> None:
     path = trial.repo / PLAN
     path.write_text(json.dumps(json.loads(path.read_text())))

@@ -88,7 +88,7 @@ def streams() -> Iterator[object]:
             yield pytest.param(stream, id=f"{path.stem}: {stream.name}")
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("stream", list(streams()))
 def test_a_stream_comes_to_what_a_person_would_expect(stream: Stream, repo: Path, tmp_path: Path) -> None:
     trial, folder = Trial(repo), tmp_path / "bin"

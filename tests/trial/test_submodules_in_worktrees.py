@@ -225,6 +225,7 @@ def test_a_session_has_the_submodules_that_its_user_has_by_then(trial: Trial, is
     assert not place(trial).exists()
 
 
+@pytest.mark.exhaustive
 def test_stashes_and_commits_that_were_left_are_kept(trial: Trial) -> None:
     identity = "export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=A GIT_COMMITTER_EMAIL=a"
     script = (

@@ -131,6 +131,7 @@ def test_what_was_said_survives_the_program_that_ran_the_agent(trial: Trial) -> 
     assert second["provider_session_ref"] == first["provider_session_ref"]
 
 
+@pytest.mark.exhaustive
 def test_who_cannot_be_told_anything_is_said_with_the_way_out(trial: Trial) -> None:
     def refused(*args: str) -> str:
         return trial.expect(1, "tell", *args)

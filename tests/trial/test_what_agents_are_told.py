@@ -26,6 +26,7 @@ def saved_context(trial: Trial) -> dict[str, object]:
     return context
 
 
+@pytest.mark.exhaustive
 def test_a_change_request_tells_the_files_of_the_change(trial: Trial) -> None:
     trial.command("cat >../told; echo agent >new.txt; echo agent >old.txt")
     trial.expect(3, "execute", "--no-input")

@@ -127,6 +127,7 @@ def test_an_approval_does_not_commit_to_another_branch_unasked(trial: Trial) -> 
     assert git(trial.repo, "log", "--format=%s", "main..side") == "A"
 
 
+@pytest.mark.exhaustive
 def test_a_branch_that_the_agent_went_to_is_named_and_not_left(trial: Trial) -> None:
     trial.configure({"execution.commit": "approved"})
     trial.command(
@@ -149,6 +150,7 @@ def test_a_branch_that_the_agent_went_to_is_named_and_not_left(trial: Trial) -> 
     assert git(trial.repo, "status", "--porcelain", "four.txt", "five.txt") == ""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 3)])
 def test_line_mode_asks_first(trial: Trial, answer: str, code: int) -> None:
     trial.configure({"execution.commit": "approved"})

@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from git_blackbird.controller.change.decide.record import record_decision
@@ -124,6 +125,7 @@ def output_of(repo: Path, *args: str) -> str:
     return preloaded.run(command, cwd=repo, env=environ, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.exhaustive
 def test_both_name_the_same_in_the_same_words(repo: Path) -> None:
     put_every_kind(repo)
     due = json.loads(output_of(repo, "status", "--json"))["data"]["due"]

@@ -97,6 +97,7 @@ def is_shown(app: BlackbirdApp, text: str) -> bool:
     return text in screen_text(app)
 
 
+@pytest.mark.exhaustive
 def test_what_both_found_of_a_clear_change_is_told_and_kept(reviewed: Path) -> None:
     put_plan(reviewed, leaf("alpha", "write x.txt one"))
 

@@ -52,6 +52,7 @@ def states(repo: Path, task_id: str) -> list[DecisionState | None]:
     return [run.decision_state for run in runs_of(repo, task_id)]
 
 
+@pytest.mark.exhaustive
 def test_rulings_stand_first_and_a_request_begins_with_them(planned: Path) -> None:
     question = '{"questions": [{"id": "db", "prompt": "Which db?", "destructive": false}]}'
     ruled = '{"rulings": [{"id": "db", "decision": "sqlite", "reason": "one user"}]}'
@@ -702,6 +703,7 @@ def test_an_agent_with_more_rights_starts_only_when_that_is_agreed_to(planned: P
     assert status(planned, "alpha") == Status.DONE
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("lines", "first"), [(2, ">1. Approve and continue"), (19, ">(choose)")])
 def test_what_is_not_all_in_view_is_not_approved_by_enter_alone(repo: Path, lines: int, first: str) -> None:
     commit(repo, {"README.md": "# Here\n"})

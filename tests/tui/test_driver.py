@@ -102,6 +102,7 @@ def test_a_decision_that_is_taken_elsewhere_closes_the_checkpoint(planned: Path,
     tmux.wait_for_end(0)
 
 
+@pytest.mark.exhaustive
 def test_the_commit_of_an_approval_is_interrupted_and_has_no_terminal(planned: Path, tmux: Tmux) -> None:
     configure(planned, execution__commit="approved")
     hook = planned / ".git" / "hooks" / "pre-commit"

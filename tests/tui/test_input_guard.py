@@ -53,6 +53,7 @@ def test_a_checkpoint_is_not_approved_by_keys_that_were_under_way(planned: Path)
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
 
 
+@pytest.mark.exhaustive
 def test_keys_that_choose_nothing_work_at_once_where_a_checkpoint_comes_up(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt one"))
 

@@ -127,6 +127,7 @@ def test_a_second_ctrl_c_leaves(planned: Path) -> None:
     assert [run.status for run in runs_of(planned, "alpha")] == [RunStatus.PAUSED]
 
 
+@pytest.mark.exhaustive
 def test_a_failed_task_is_retried_and_restarted(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "fail-once 3\nsay Better."))
     execute(planned)

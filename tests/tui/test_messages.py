@@ -126,6 +126,7 @@ def test_a_message_on_a_pending_decision_is_a_change_request(planned: Path) -> N
     assert (second.own.resumes, second.decision_state) == (first.id, DecisionState.APPROVED_CONTINUE)
 
 
+@pytest.mark.exhaustive
 def test_feedback_of_a_review_is_carried_with_a_message(planned: Path) -> None:
     put_plan(
         planned,

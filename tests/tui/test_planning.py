@@ -76,6 +76,7 @@ def test_questions_revision_and_consent_lead_to_a_plan(empty: Path) -> None:
     ] * 2
 
 
+@pytest.mark.exhaustive
 def test_enter_and_escape_change_nothing_and_the_proposal_and_the_text_are_kept(empty: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         for key in ("enter", "escape"):

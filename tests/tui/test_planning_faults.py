@@ -87,6 +87,7 @@ def test_who_plans_is_named_as_such_and_leaving_stops_it(empty: Path) -> None:
     assert titles(empty) == []
 
 
+@pytest.mark.exhaustive
 def test_a_question_that_waits_names_the_planner(empty: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await describe(app, pilot, "sleep 1\nask db Which database?\n- One")

@@ -210,6 +210,7 @@ def test_a_rejected_task_is_counted_once(planned: Path) -> None:
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_a_search_in_the_diff_tab_names_its_keys(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="true")
     execute(planned, None, "alpha")

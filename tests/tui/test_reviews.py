@@ -185,6 +185,7 @@ def test_a_leaf_that_nobody_reviewed_is_reviewed_by_hand(planned: Path) -> None:
     drive(planned, session, LARGE)
 
 
+@pytest.mark.exhaustive
 def test_looking_is_possible_while_agents_work_and_nothing_more(planned: Path) -> None:
     plan_guide(planned, "require use.md more | use | Say more.")
     execute(planned)

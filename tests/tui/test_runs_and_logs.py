@@ -58,6 +58,7 @@ def test_a_failing_review_comes_up_and_its_child_is_resumed(planned: Path) -> No
     assert second.own.resumes == first.id
 
 
+@pytest.mark.exhaustive
 def test_all_that_a_review_flagged_is_resumed(planned: Path) -> None:
     plan_a_failing_review(planned)
     execute(planned)

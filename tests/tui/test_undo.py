@@ -51,6 +51,7 @@ def test_an_approved_change_is_taken_back_and_brought_back(planned: Path) -> Non
     drive(planned, session, (140, 40))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", [(60, 20), (200, 60)])
 def test_the_question_is_to_be_seen_however_many_files_there_are(
     planned: Path, size: tuple[int, int]

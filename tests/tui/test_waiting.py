@@ -79,6 +79,7 @@ def test_where_nothing_is_written_a_opens_what_waits(planned: Path) -> None:
     drive(planned, session, (100, 40))
 
 
+@pytest.mark.exhaustive
 def test_a_search_on_the_plan_goes_on(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("slash", *"alp")

@@ -100,7 +100,7 @@ def test_a_reason_of_a_rejection_is_kept(trial: Trial) -> None:
     assert [trial.records(one)[-1]["decision_feedback"] for one in "ab"] == ["Not that way."] * 2
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
@@ -119,6 +119,7 @@ def test_what_does_not_go_together(trial: Trial, options: tuple[str, ...], fault
     assert f"error: {fault}\n" in trial.expect(2, "decide", *options)
 
 
+@pytest.mark.exhaustive
 def test_on_a_terminal_it_asks_for_each_that_waits(trial: Trial) -> None:
     with Terminal(trial.repo, "decide") as terminal:
         for times, key in ((1, "1"), (2, "4"), (3, "1")):

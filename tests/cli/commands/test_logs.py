@@ -265,7 +265,7 @@ print([name for name in sys.modules if name in ("git_blackbird.agents", "asyncio
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("args", [["runs"], ["runs", "t1"], ["runs", "t1", FIRST_RUN]])
 def test_lists_of_runs_load_no_agent(repo: Path, args: list[str]) -> None:
     save(repo, [task("t1")], [run("t1")])

@@ -182,6 +182,7 @@ def test_pages_come_from_standard_input_and_wrong_ones_change_nothing(trial: Tri
     assert "has no file NAME.md" in trial.expect(2, "plan", "import", "empty")
 
 
+@pytest.mark.exhaustive
 def test_many_tasks_and_hostile_texts(trial: Trial) -> None:
     hostile = ["<!-- 1 tasks -->", "\x1b[31m## x", 'a"b', "- [ ] y", "```", "\u202eabc", "prompt: x\nid: y"]
     many = [

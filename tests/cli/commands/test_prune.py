@@ -83,6 +83,7 @@ def test_what_nothing_needs_goes_after_a_question_and_all_else_stays(trial: Tria
     assert (trial.repo / "a.txt").read_text() == "a\n"
 
 
+@pytest.mark.exhaustive
 def test_what_is_young_stays(trial: Trial) -> None:
     before = names(trial)
     assert trial.expect(0, "prune", "--keep", "36500", "--yes").startswith("1 reference of runs")

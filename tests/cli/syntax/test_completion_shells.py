@@ -197,6 +197,7 @@ def test_an_installed_program_is_found_by_fish(planned: Path, installed: Path) -
     assert list(fish.complete(["git blackb", "git-blackbird exe"])) == [["blackbird"], ["execute"]]
 
 
+@pytest.mark.sampled(1)
 def test_a_value_may_stand_behind_an_equals_sign(make: Make, planned: Path, installed: Path) -> None:
     (seen,) = make(planned, installed).complete(["git blackbird execute --agent=co"])
     assert [word.removeprefix("--agent=") for word in seen] == ["codex", "command"]

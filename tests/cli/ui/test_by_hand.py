@@ -166,6 +166,7 @@ def test_a_program_that_fails_leaves_the_task_as_it_was_or_paused(
     assert status(worked, "a") is (Status.DONE if state is None else Status.WAITING_USER)
 
 
+@pytest.mark.exhaustive
 def test_it_is_opened_in_the_worktree_of_its_task(worked: Path, tmp_path: Path) -> None:
     configure(worked, execution__worktrees="true", execution__stopAfterEachTask="true")
     with Terminal(worked, "execute", "b") as terminal:

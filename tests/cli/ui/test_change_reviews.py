@@ -87,6 +87,7 @@ def test_a_terminal_lets_what_the_reviewers_found_be_changed(reviewed: Path) -> 
     assert len(list(records.glob("*.json"))) == 6
 
 
+@pytest.mark.exhaustive
 def test_programs_are_told_of_both_reviews(reviewed: Path) -> None:
     configure(reviewed, reviews__maxIterations="2")
     completed = run(reviewed, "execute", "--json")

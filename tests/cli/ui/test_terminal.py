@@ -220,6 +220,7 @@ def test_ctrl_c_in_the_pager_is_the_pagers(pending: Path, tmp_path: Path) -> Non
     assert last_run(pending).decision_state is DecisionState.APPROVED_QUIT
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("send", [CTRL_S, ALT_ENTER])
 def test_a_change_request_has_lines_and_completes_paths(pending: Path, send: str) -> None:
     with Terminal(pending, "execute") as terminal:

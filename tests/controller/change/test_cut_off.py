@@ -286,6 +286,7 @@ def test_nothing_begins_with_half_of_a_change(approved: Path, verb: str, call: s
     assert seen.count("theirs") in {0, len(NAMES)}
 
 
+@pytest.mark.exhaustive
 def test_half_of_a_change_of_no_task_of_the_plan_is_told_and_nothing_begins(approved: Path) -> None:
     interrupt(approved, "landing")
     plan = (approved / "blackbird.plan.json").read_text()

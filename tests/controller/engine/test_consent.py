@@ -120,6 +120,7 @@ def test_the_demo_agent_is_never_asked_about(planned: Path) -> None:
     assert person.agreements == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("content", ["", "[]", '{"agreed": 1}', '{"agreed": [1]}', "\0"])
 def test_a_file_that_nobody_can_read_agrees_to_nothing(planned: Path, content: str) -> None:
     execute(planned, Person(), limit=1)

@@ -140,7 +140,7 @@ GONE = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("provider", GONE)
 @pytest.mark.parametrize("step", ["resume a -m more", "execute", "restart a", "execute a"])
 def test_whoever_follows_the_hint_where_an_agent_is_gone_goes_on_with_another(

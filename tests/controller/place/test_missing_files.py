@@ -71,6 +71,7 @@ def test_the_file_of_other_tools_is_offered_and_not_acted_on(parallel: Path) -> 
     assert "./.env" not in found(parallel, "one")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("content", [b"", b"x\x1b[31m\n", b"\xff\n", b"a\n" * 3000, None])
 def test_a_file_of_other_tools_that_cannot_be_shown_is_not_offered(
     parallel: Path, content: bytes | None

@@ -242,7 +242,7 @@ def test_a_parent_is_reviewed_before_it_counts_as_done_whoever_approves_its_last
     assert runs_of(demo, "z") == ()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("prompt", "error"),
     [
@@ -309,6 +309,7 @@ def test_a_child_that_was_set_done_by_hand_is_reviewed_as_such(demo: Path) -> No
     assert (on_disk(demo), status(demo, "p")) == ([], Status.DONE)
 
 
+@pytest.mark.exhaustive
 def test_feedback_outlives_a_resume_that_fails_and_goes_with_the_next(demo: Path) -> None:
     family(demo, feedback="fail 4")
     execute(demo)

@@ -242,6 +242,7 @@ def test_a_file_that_cannot_be_read_is_named(planned: Path) -> None:
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_what_is_changed_elsewhere_is_seen_here_and_by_the_plan(
     repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

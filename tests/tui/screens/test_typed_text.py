@@ -145,6 +145,7 @@ def test_what_is_typed_behind_a_key_that_opens_a_text_is_its_text_and_else_it_is
     assert runs_of(pending, "t1")[0].decision_state is DecisionState.PENDING
 
 
+@pytest.mark.exhaustive
 def test_of_another_answer_every_letter_arrives_however_fast_it_is_typed(pending: Path) -> None:
     put_plan(pending, leaf("t3", "ask tone Which tone? | friendly | formal"))
 

@@ -257,7 +257,7 @@ def test_overlaps_leave_the_decision_pending(waiting: Path) -> None:
     assert "- x.txt: HEAD has changed this file since the change began" in refused(waiting).message
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("command", ["merge", "rebase", "cherry-pick", "revert"])
 def test_in_the_middle_of_an_operation_the_way_out_is_to_end_that(waiting: Path, command: str) -> None:
     commit(waiting, {"a.txt": "two\n"})
@@ -337,6 +337,7 @@ def test_a_hook_that_fails_leaves_the_decision_pending(waiting: Path) -> None:
     assert subjects(waiting) == ["Task a", "a commit"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["pre-commit", "commit-msg", "prepare-commit-msg"])
 def test_what_a_hook_said_is_the_change_request_that_is_suggested(waiting: Path, name: str) -> None:
     hook(waiting, name, "printf '\\033[31mx.txt: no final line\\033[0m\\n' >&2; exit 1")
@@ -594,6 +595,7 @@ def test_what_outlives_us_makes_the_commit_and_the_index_follows(waiting: Path, 
     assert subjects(waiting) == ["Task a", "a commit"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_asked_to_end_it_ends_git_and_commits_nothing(waiting: Path, held: Path, number: int) -> None:
     process = decide_apart(waiting, held)
@@ -866,6 +868,7 @@ def refusal_of(repo: Path, task_id: str) -> str:
     return f"{raised.value.message}\n{raised.value.hint}"
 
 
+@pytest.mark.exhaustive
 def test_of_two_tasks_that_alternate_on_a_file_the_one_that_began_there_is_decided_first(gated: Path) -> None:
     interleave(gated, "append a.txt first", "append a.txt second", "append a.txt third")
     assert "decide m1 first (`git blackbird decide m1 --approve`) and approve again" in refusal_of(

@@ -448,6 +448,7 @@ def test_a_removed_worktree_is_made_again_with_its_files(demo: Path) -> None:
     assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("is_in_part", [False, True])
 def test_a_checkout_that_was_cut_off_is_made_again_and_taken_for_no_edit(
     demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_in_part: bool
@@ -862,6 +863,7 @@ def test_folders_without_files_are_in_nobodys_way(demo: Path) -> None:
     assert git(demo, "status", "--short") == ""
 
 
+@pytest.mark.exhaustive
 def test_what_could_not_be_committed_is_committed_by_another_approval(demo: Path) -> None:
     configure(demo, execution__commit="approved")
     pending(demo, "write x.txt one")
