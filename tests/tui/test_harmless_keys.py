@@ -17,7 +17,7 @@ from git_blackbird.tui.screens.questions import QuestionScreen
 from git_blackbird.tui.widgets.choices import ChoiceRow
 from tests.controller.support import configure, execute, leaf, parent_of, put_plan, runs_of
 from tests.support import commit
-from tests.tui.driver import QuickApp, RealApp, drive, is_over, see, wait_for
+from tests.tui.driver import QuickApp, RealApp, drive, is_over, see, wait_for, works
 
 
 class AskingApp(QuickApp):
@@ -28,9 +28,9 @@ class AskingApp(QuickApp):
 
 
 class PatientApp(QuickApp):
-    """Drops keys for a moment, as the real one does."""
+    """Drops keys for a moment, as the real one does, and a longer one: on a busy machine keys come late."""
 
-    pause_seconds = 0.5
+    pause_seconds = 2.0
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_who_quits_while_agents_work_is_asked_and_told_who_is_paused(planned: Pa
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         app.commands.execute(TaskId("alpha"))
-        await see(app, pilot, "Working on it.")
+        await wait_for(pilot, lambda: works(app))
         await pilot.press("q")
         await see(app, pilot, "alpha is at work", "2. Pause it and quit")
         await pilot.press("enter")
@@ -124,7 +124,7 @@ def test_no_key_of_the_plan_changes_a_record_or_starts_anything_unasked(repo: Pa
         app.commands.execute(TaskId("alpha"))
         await wait_for(pilot, lambda: bool(runs_of(repo, "alpha")))
         if "sleep" in prompt:
-            await see(app, pilot, "Working on it.")
+            await wait_for(pilot, lambda: works(app))
             await pilot.press("ctrl+c")
         else:
             await wait_for(pilot, lambda: is_over(app) or app.screen is not app.main)
@@ -186,9 +186,9 @@ def test_keys_that_are_held_decide_nothing_until_they_are_let_go(planned: Path) 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         app.commands.execute(TaskId("alpha"))
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
-        for _ in range(20):
+        for _ in range(25):
             await pilot.press("enter")
-            await pilot.pause(0.05)
+            await pilot.pause(0.1)
         assert asks(app, CheckpointScreen)
         app.accept_input()
         await pilot.press("escape")
