@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,6 +39,8 @@ ROOM_BYTES = 4 * 10**9
 
 HERE = Path(__file__).resolve().parent
 LONGEST_FIRST = ("trial", "tui", "controller", "cli", "agents")
+# What these begin with is dear, and shared by all of one worker: Dask, and the imports of every module.
+TOGETHER = ("cluster", "test_imports.py")
 
 
 def pytest_configure() -> None:
@@ -66,15 +69,21 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deal the tests like cards, of each package an equal share for each worker.
+    """Deal the tests like cards, of nearly each package an equal share for each worker.
 
     Each worker begins in another package, so that tests that wait go on beside those that compute.
     """
     leave_out(config, items)
-    rooms = {room: place for place, room in enumerate(LONGEST_FIRST)}
-    items.sort(key=lambda item: rooms.get(item.path.relative_to(HERE).parts[0], len(rooms)))
+    rooms: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        rooms[item.path.relative_to(HERE).parts[0]].append(item)
     hands = getattr(config, "workerinput", {}).get("workercount", 1)
-    dealt = [items[hand::hands] for hand in range(hands)]
+    dealt: list[list[pytest.Item]] = [[] for _ in range(hands)]
+    for number, room in enumerate(TOGETHER):
+        dealt[number % hands] += rooms.pop(room, [])
+    for room in sorted(rooms, key=lambda room: (*LONGEST_FIRST, room).index(room)):
+        for item in rooms[room]:
+            min(dealt, key=len).append(item)
     begins = [len(each) * hand // hands for hand, each in enumerate(dealt)]
     items[:] = [
         item for each, begin in zip(dealt, begins, strict=True) for item in (*each[begin:], *each[:begin])
