@@ -32,8 +32,9 @@ def variants(items: Iterable[pytest.Item]) -> list[list[pytest.Item]]:
 
 
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what the suite does not take, unless the command line names tests."""
-    if _TAKES_ALL or config.getoption("keyword") or any("::" in argument for argument in config.args):
+    """Leave out what the suite does not take, unless the command line names tests or a mark."""
+    is_selected = any(map(config.getoption, ("keyword", "markexpr")))
+    if _TAKES_ALL or is_selected or any("::" in path for path in config.args):
         return
     left: set[pytest.Item] = set()
     for story in variants(items):
