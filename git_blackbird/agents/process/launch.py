@@ -35,7 +35,8 @@ RESULT_GRACE_SECONDS = 60.0
 _PROMPT_FILE = "prompt"
 _SHORTEST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.05
-_PIECES_PER_TURN = 2
+# How long output is read before a pause: a screen in this process waits for the interpreter meanwhile.
+_TURN_SECONDS = 0.005
 
 OnOutput = Callable[[bytes, str, int], None]
 """A callback for a piece of output, its stream, ``stdout`` or ``stderr``, and the bytes skipped before it."""
@@ -291,7 +292,10 @@ class _Supervisor:
     async def _follow_until_exit(self) -> None:
         pause = _SHORTEST_PAUSE_SECONDS
         while not self._has_exited:
-            has_more = all(self._read_piece() for _ in range(_PIECES_PER_TURN))
+            until = time.monotonic() + _TURN_SECONDS
+            has_more = self._read_piece()
+            while has_more and time.monotonic() < until:
+                has_more = self._read_piece()
             now = time.monotonic()
             if now - self._started > self._limits.wall_seconds:
                 self._stop(ExitCause.WALL_LIMIT)

@@ -7,6 +7,7 @@ process, and a descendant that keeps a stream open does not block it.
 import os
 import resource
 import stat
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -27,10 +28,13 @@ _ALIGNMENT = 64 * 1024
 _KEEP_SIZE_AND_PUNCH = 0x01 | 0x02
 TAIL_BYTES = 16 * 1024
 CHUNK_BYTES = 256 * 1024
+_LIVE_BYTES = 32 * 1024
 _MAX_SLACK_BYTES = 16 * 1024 * 1024
 _MIN_SLACK_BYTES = 64 * 1024
 _MAX_BACKLOG_BYTES = 1024 * 1024
 _FREED_AT_ONCE = 1024 * 1024
+# Between two pieces, so that another thread, such as the screen's, gets the interpreter.
+_PAUSE_SECONDS = 0.0005
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,7 @@ class TailedLog:
             self.seen += behind
             self._passed_over += behind
             self._torn = True
-        room = CHUNK_BYTES if end is None else max(0, min(CHUNK_BYTES, end - self._offset))
+        room = _LIVE_BYTES if end is None else max(0, min(_LIVE_BYTES, end - self._offset))
         data = os.pread(self._fd, room, self._offset)
         torn, self._torn = self._torn and bool(data), self._torn and not data
         before = self.release() + b"\n" if torn else b""
@@ -220,6 +224,7 @@ def mask_saved(path: Path, redactor: Redactor | None) -> None:
     if redactor is not None:
         for data in _masked_pieces(path, redactor):
             redactor.count_marks(data)
+            time.sleep(_PAUSE_SECONDS)
 
 
 def _masked_pieces(path: Path, redactor: Redactor | None) -> Iterator[bytes]:

@@ -160,6 +160,8 @@ def _matches(kinds: Iterable[Kind], data: bytes) -> Iterator[Span]:
 def _near_long_words(kinds: Kinds, data: bytes) -> Iterator[Span]:
     """Yield the tokens and the assigned values: they are near long words, which most text has few of."""
     regions = list(_regions(data, data.translate(_RUNS)))
+    if not regions:
+        return
     places = list(accumulate((end - start + 1 for start, end in regions), initial=0))
     joined = b"\n".join(data[start:end] for start, end in regions)
     for start, end, name in chain(
