@@ -6,10 +6,10 @@ from pathlib import Path
 
 from git_blackbird.controller.core.guards import HalfWrittenError, processes_at_work, require_whole
 from git_blackbird.controller.core.workspace import Workspace, running_command
-from git_blackbird.controller.doctor.references import stale_refs, unheld_runs
+from git_blackbird.controller.doctor.references import lost_records, stale_refs, unheld_runs
 from git_blackbird.controller.engine.recovery import lost_runs
 from git_blackbird.controller.launch.scratch import scratch_dirs
-from git_blackbird.controller.place.listing import finished_places
+from git_blackbird.controller.place.listing import finished_places, missing_places
 from git_blackbird.controller.queries.agents import AgentView, view_agents
 from git_blackbird.controller.setup.install import HookState, view_hook
 from git_blackbird.errors import BlackbirdError, UnusableError
@@ -21,6 +21,8 @@ from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.model.base.next_steps import ShellLine, task_command
 from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.plan.status import IN_HAND
+from git_blackbird.model.rules.attention import stuck_tasks
 from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.views.doctor import DiskUse, Finding, Mend
@@ -108,6 +110,21 @@ def _check_records(workspace: Workspace) -> Iterator[Finding]:
     for copy in stale:
         if str(workspace.paths.record_of(copy.path)) not in unusable:
             yield Finding(f"this copy was {copy.what}", copy.path, Mend.RECOVERY)
+    yield from _missing_records(workspace)
+
+
+def _missing_records(workspace: Workspace) -> Iterator[Finding]:
+    for record in lost_records(workspace):
+        folder, copy = shell_word(str(record.parent)), shell_word(str(workspace.paths.copy_of(record)))
+        way = ShellLine(f"mkdir -p {folder} && cp -i {copy} {folder}", "trusts the copy as it is")
+        yield Finding("this record is gone, and its copy is left", str(record), ways_out=(way,))
+    if not os.path.lexists(workspace.paths.plan):
+        return
+    state = workspace.plan_state()
+    for stuck in stuck_tasks(state):
+        if stuck.task.status in IN_HAND and state.history(stuck.task.id).foreign_latest is None:
+            what = f"{stuck.task.id} is {stuck.words}"
+            yield Finding(what, str(workspace.paths.task_runs(stuck.task.id)), ways_out=(stuck.command,))
 
 
 def _named(task_id: str, fault: RecordError) -> RecordError:
@@ -161,6 +178,10 @@ def _check_worktrees(workspace: Workspace) -> Iterator[Finding]:
             what = f"the worktree of {place.task_id} is done with: {place.state.words}"
             prune = ShellLine("git blackbird worktrees prune", "says why one stays")
             yield Finding(what, str(place.path), Mend.WORKTREES, (prune,))
+        for run in missing_places(workspace):
+            what = f"the worktree of {run.task_id} is gone, and its change has yet to land"
+            give_up = task_command("retry", run.task_id, remark="gives its change up")
+            yield Finding(what, str(run.worktree_path), Mend.WORKTREES, (give_up,))
 
 
 def _check_references(workspace: Workspace) -> Iterator[Finding]:
@@ -171,7 +192,8 @@ def _check_references(workspace: Workspace) -> Iterator[Finding]:
         yield Finding(what, str(record_path(workspace.paths, unheld[0])), Mend.REFERENCES)
     if stale := stale_refs(workspace):
         what = f"{counted(len(stale), 'reference')} of runs that no worktree has a record of"
-        yield Finding(what, stale[0], ways_out=(ShellLine("git blackbird prune"),))
+        look = ShellLine(f"git ls-tree -r {stale[0]}", "lists what it keeps")
+        yield Finding(what, stale[0], ways_out=(look, ShellLine("git blackbird prune", "removes them")))
 
 
 def _check_hooks(workspace: Workspace) -> Iterator[Finding]:

@@ -10,8 +10,8 @@ from git_blackbird.controller.doctor.checks import CHECKS, Seen, finding_of
 from git_blackbird.controller.doctor.references import unheld_runs
 from git_blackbird.controller.engine.recovery import recover
 from git_blackbird.controller.launch.scratch import sweep_scratch_dirs
-from git_blackbird.controller.place.listing import prune_places
-from git_blackbird.controller.place.worktrees import kept_text
+from git_blackbird.controller.place.listing import missing_places, prune_places
+from git_blackbird.controller.place.worktrees import kept_text, reopen_place
 from git_blackbird.controller.queries.agents import AgentView
 from git_blackbird.controller.setup.install import install_hook
 from git_blackbird.errors import BlackbirdError, ElsewhereError, UnusableError
@@ -105,10 +105,16 @@ def _recover(workspace: Workspace, ui: UserInterface) -> None:
         sweep_scratch_dirs(workspace.paths)
 
 
-def _prune(workspace: Workspace, ui: UserInterface) -> None:
+def _mend_worktrees(workspace: Workspace, ui: UserInterface) -> None:
     for place, _, kept in prune_places(workspace, dry_run=False):
         if kept is not None:
             inform(ui, kept_text(place.task_id, kept), place.task_id)
+    with hold_controller(workspace, "doctor"):
+        for run in list(missing_places(workspace)):
+            try:
+                reopen_place(workspace, run)
+            except BlackbirdError as error:
+                warn(ui, error.message, run.task_id, hint=error.hint)
 
 
 def _hold_again(workspace: Workspace, ui: UserInterface) -> None:
@@ -125,6 +131,6 @@ _MENDS: Mapping[Mend, Callable[[Workspace, UserInterface], object]] = {
     Mend.INDEX_LOCK: lambda workspace, _: clear_leftover_lock(workspace.repo),
     Mend.RECOVERY: _recover,
     Mend.REFERENCES: _hold_again,
-    Mend.WORKTREES: _prune,
+    Mend.WORKTREES: _mend_worktrees,
     Mend.HOOKS: lambda workspace, _: install_hook(workspace.environment),
 }

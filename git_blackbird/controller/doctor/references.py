@@ -1,4 +1,4 @@
-"""The references of runs: those that no record needs, and the records that lack one."""
+"""The references and the records of runs: those that lack the other."""
 
 import os
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from git_blackbird.controller.setup.install import other_layouts
 from git_blackbird.git.worktree.saved_trees import run_refs
 from git_blackbird.model.base.ids import build_run_id
 from git_blackbird.model.run.run import Run
+from git_blackbird.storage.record_file import ENDING
 
 # A reference is made just before its record.
 _HOUR = 3_600 * 10**9
@@ -27,11 +28,27 @@ def stale_refs(workspace: Workspace) -> list[str]:
     Raises GitError, OSError where not all records can be read.
     """
     young, paths = build_run_id(workspace.environment.now() - _HOUR, 0), workspace.paths
-    folders = (paths.run_copies, paths.runs, *(other.runs for other in other_layouts(workspace)))
-    known = {name for folder in folders for name in _recorded(folder)}
+    known = {*_recorded_ids(workspace), *_recorded(paths.run_copies)}
     return [
         name for run_id, name in run_refs(workspace.repo).items() if run_id not in known and run_id < young
     ]
+
+
+def lost_records(workspace: Workspace) -> Iterator[Path]:
+    """Yield the records that are gone from here, though a reference has their trees and a copy is left.
+
+    Raises GitError, OSError where not all records can be read.
+    """
+    held, known, copies = run_refs(workspace.repo), _recorded_ids(workspace), workspace.paths.run_copies
+    for path in sorted(copies.rglob(f"*{ENDING}")):
+        if path.stem in held and path.stem not in known and path.is_file() and not path.is_symlink():
+            yield workspace.paths.runs / path.relative_to(copies)
+
+
+def _recorded_ids(workspace: Workspace) -> set[str]:
+    """Return the ids of all runs that have a record in any worktree."""
+    folders = workspace.paths.runs, *(other.runs for other in other_layouts(workspace))
+    return {name for folder in folders for name in _recorded(folder)}
 
 
 def _recorded(folder: Path) -> Iterator[str]:

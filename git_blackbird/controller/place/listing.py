@@ -1,6 +1,7 @@
 """The worktrees of tasks: list their states, and remove finished ones."""
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +20,8 @@ from git_blackbird.git.worktree.linked import (
     task_worktrees,
 )
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import IN_HAND
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus
@@ -86,6 +89,19 @@ def finished_places(workspace: Workspace) -> Iterator[PlaceOfTask]:
             yield place
 
 
+def missing_places(workspace: Workspace) -> Iterator[Run]:
+    """Yield the last runs of unfinished tasks whose worktrees somebody removed."""
+    tasks = workspace.store.plan().tasks
+    there = {each.task_id for each in task_worktrees(workspace.repo)}
+    for task_id, history in workspace.store.records.histories().open.items():
+        run = history.latest
+        if run is None or run.worktree_path is None or task_id in there:
+            continue
+        state = _state_of(history, run, tasks.get(task_id))
+        if state not in {*_DONE_WITH, PlaceState.AT_WORK} and not os.path.lexists(run.worktree_path):
+            yield run
+
+
 def find_place(workspace: Workspace, task_id: str) -> PlaceOfTask:
     """Return the worktree of a task. Raises RequestError where it has none."""
     place = next((place for place in list_places(workspace) if place.task_id == task_id), None)
@@ -122,7 +138,8 @@ def remove_landed(workspace: Workspace) -> None:
         _prune_lost(workspace, linked, place)
     for each in list(task_worktrees(workspace.repo)):
         history = workspace.store.records.history(TaskId(each.task_id))
-        if _state_of(history, _last_run(history, each), is_planned=True) is PlaceState.LANDED:
+        run = _last_run(history, each)
+        if run is not None and run.has_landed and not history.faults:
             with contextlib.suppress(BlackbirdError):  # `worktrees` lists it
                 release(workspace, each.repo)
 
@@ -155,7 +172,7 @@ def _with_states(
         task_id, linked = TaskId(each.task_id), each.repo
         history = workspace.store.records.history(task_id)
         run = _last_run(history, each)
-        state = _state_of(history, run, is_planned=task_id in tasks)
+        state = _state_of(history, run, tasks.get(task_id))
         since = None if run is None else run.started_at
         yield linked, PlaceOfTask(task_id, linked.top, state, since, disk_bytes(linked.top))
 
@@ -166,18 +183,22 @@ def _last_run(history: History, place: TaskWorktree) -> Run | None:
     return next(there, None)
 
 
-def _state_of(history: History, run: Run | None, *, is_planned: bool) -> PlaceState:
-    """Return the state of a worktree by the last run there; which one that was may be on a broken record."""
-    if history.faults:
+def _state_of(history: History, run: Run | None, task: Task | None) -> PlaceState:
+    """Return the state of a worktree by the last run there; which one that was may be on a broken record.
+
+    Where all records are gone, the task's status or a copy tells that there was one.
+    """
+    was_in_hand = bool(history.beside.foreign) or (task is not None and task.status in IN_HAND)
+    if history.faults or (not history.recent and was_in_hand):
         return PlaceState.UNREADABLE
     if run is None:
-        return PlaceState.NOT_STARTED if is_planned else PlaceState.GIVEN_UP
+        return PlaceState.GIVEN_UP if task is None else PlaceState.NOT_STARTED
     requested = run.decision_state is DecisionState.CHANGES_REQUESTED
     is_rejected = run.decision_state is DecisionState.REJECTED
     facts = (
         (run.status is RunStatus.RUNNING, PlaceState.AT_WORK),
         (run.has_landed, PlaceState.LANDED),
-        (not is_planned or is_rejected or history.latest != run, PlaceState.GIVEN_UP),
+        (task is None or is_rejected or history.latest != run, PlaceState.GIVEN_UP),
         (run.is_pending, PlaceState.DECISION),
         (requested, PlaceState.CHANGES),
         (run.awaits_landing, PlaceState.LANDING),

@@ -20,40 +20,23 @@ from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.git.hooks.script import _checksum
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.storage.notes import PendingApproval, save_pending_approval
+from tests.cli.commands.history import bring_history
 from tests.controller.support import open_at, store_at
 from tests.records import place_of
-from tests.support import Prepared, commit, git, wait_until, write
+from tests.support import Prepared, git, wait_until, write
 from tests.trial.program import Trial
 
 STALE_RUN = "0195000000000000"
 
 
-def begin(trial: Trial) -> None:
-    """Have one task done and one that waits for a decision, in a repository with the hook."""
-    commit(trial.repo, {"old.txt": "old\n", ".gitignore": ".blackbird\nblackbird.plan.json\n"}, "start")
-    trial.plan({"a": (), "b": (), "c": ()})
-    trial.command("echo $BLACKBIRD_TASK_ID >$BLACKBIRD_TASK_ID.txt")
-    trial.configure({"execution.stopAfterEachTask": "false"})
-    trial.expect(0, "execute", "a", "--no-input")
-    trial.configure({"execution.stopAfterEachTask": "true"})
-    trial.expect(3, "execute", "b", "--no-input")
-    trial.expect(0, "hooks", "install")
-
-
 @pytest.fixture
 def trial(repo: Path, prepared: Prepared) -> Trial:
-    trial = Trial(repo)
-
-    def prepare() -> None:
-        begin(trial)
-
-    prepared.bring(repo, prepare)
-    return trial
+    return bring_history(repo, prepared)
 
 
 def record(trial: Trial, task: str) -> Path:
-    (path,) = trial.repo.glob(f".git/blackbird/runs/{task}/*.json")
-    return path
+    """The latest record of a task."""
+    return max(trial.repo.glob(f".git/blackbird/runs/{task}/*.json"))
 
 
 def change_record(trial: Trial, task: str, fact: str, value: object) -> None:
@@ -195,6 +178,21 @@ def remove_a_worktree(trial: Trial) -> None:
     shutil.rmtree(folder)
 
 
+def lose_the_worktree_of_a_decision(trial: Trial) -> None:
+    shutil.rmtree(work_in_worktree(trial))
+    git(trial.repo, "worktree", "prune")
+
+
+def lose_records(trial: Trial) -> None:
+    work_in_worktree(trial)
+    shutil.rmtree(trial.repo / ".git/blackbird/runs")
+
+
+def lose_records_and_copies(trial: Trial) -> None:
+    lose_records(trial)
+    shutil.rmtree(trial.repo / ".blackbird/runs")
+
+
 def move_a_worktree(trial: Trial) -> None:
     (work_in_worktree(trial) / ".git").write_text("gitdir: /nowhere\n")
 
@@ -298,8 +296,11 @@ CASES = (
     Case(interrupt_a_landing, "runs", "was interrupted", command="git blackbird execute"),
     Case(interrupt_an_approval, "runs", "the approval of a was interrupted", mend="recovery"),
     Case(leave_a_temporary_folder, "runs", "temporary folder", mend="recovery"),
+    Case(lose_records, "records", "/c/", command="mkdir -p", is_cured=True),
+    Case(lose_records_and_copies, "records", "c is waiting user, but", command="git blackbird retry c"),
     Case(leave_a_worktree, "worktrees", "given up", mend="worktrees"),
     Case(remove_a_worktree, "worktrees", "given up", mend="worktrees"),
+    Case(lose_the_worktree_of_a_decision, "worktrees", "worktree of c is gone", mend="worktrees"),
     Case(move_a_worktree, "worktrees", "not as git made it", command="git worktree repair", is_cured=True),
     Case(leave_a_reference, "references", "1 reference", command="git blackbird prune", is_cured=True),
     Case(cut_a_reference, "references", "names no object", mend="references"),
@@ -410,7 +411,7 @@ def type_command(trial: Trial, command: str) -> None:
 def test_nothing_is_wrong_where_nothing_is(trial: Trial) -> None:
     said = trial.expect(0, "doctor")
     assert said.splitlines()[:3] == ["nothing is wrong", "", "agents"]
-    assert "2 records and 2 references" in said
+    assert "3 records and 3 references" in said
     assert trial.expect(0, "doctor", "--fix").startswith("nothing is wrong\n")
 
 
@@ -450,6 +451,18 @@ def test_what_was_edited_in_a_worktree_is_kept_where_it_is_said(trial: Trial) ->
     said = trial.expect(0, "doctor", "--fix")
     kept = next(word for word in said.split() if word.startswith("refs/blackbird/worktrees/"))
     assert git(trial.repo, "show", f"{kept.rstrip(';')}/c.txt") == "by hand"
+
+
+def test_what_lost_its_records_keeps_its_worktree_and_has_them_again_whole(trial: Trial) -> None:
+    kept = work_in_worktree(trial) / "c.txt"
+    before = {path: path.read_bytes() for path in trial.repo.glob(".git/blackbird/runs/*/*.json")}
+    shutil.rmtree(trial.repo / ".git/blackbird/runs")
+    for finding in examine(trial, "--fix")["findings"]:
+        type_command(trial, finding["next"][0]["command"])
+    assert kept.read_text() == "c\n"
+    assert {path: path.read_bytes() for path in trial.repo.glob(".git/blackbird/runs/*/*.json")} == before
+    trial.expect(0, "decide", "c", "--approve")
+    assert (trial.repo / "c.txt").read_text() == "c\n"
 
 
 def test_runs_from_elsewhere_are_counted(trial: Trial) -> None:

@@ -5,38 +5,22 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.commands.history import bring_history
 from tests.records import fact
-from tests.support import Prepared, commit, git
+from tests.support import Prepared, git
 from tests.trial.program import Trial
 
 OLD = "2025-06-01T00:00:00Z"
 STALE = "refs/blackbird/runs/0195000000000000"
 
 
-def begin(trial: Trial) -> None:
-    commit(trial.repo, {"old.txt": "old\n", ".gitignore": ".blackbird\nblackbird.plan.json\n"}, "start")
-    trial.plan({"a": (), "b": ("a",)})
-    trial.configure({"execution.stopAfterEachTask": "false", "check.command": "true"})
-    trial.command("echo tried; exit 1")
-    trial.expect(1, "execute", "--no-input")
-    trial.expect(0, "retry", "a")
-    trial.command("echo done; echo $BLACKBIRD_TASK_ID >$BLACKBIRD_TASK_ID.txt")
-    trial.expect(0, "execute", "a", "--no-input")
-    trial.expect(3, "execute", "b", "--no-input", "--stop-after-each")
-    git(trial.repo, "update-ref", STALE, "HEAD^{tree}")
-    for path in trial.repo.glob(".git/blackbird/runs/*/*.json"):
-        path.write_text(json.dumps(json.loads(path.read_bytes()) | {"completedAt": OLD}))
-
-
 @pytest.fixture
 def trial(repo: Path, prepared: Prepared) -> Trial:
-    """One task done at the second attempt, and one that waits for a decision, all of it long ago."""
-    trial = Trial(repo)
-
-    def prepare_old_runs() -> None:
-        begin(trial)
-
-    prepared.bring(repo, prepare_old_runs)
+    """The history with all its runs long ago, and a reference of a run without a record."""
+    trial = bring_history(repo, prepared)
+    git(repo, "update-ref", STALE, "HEAD^{tree}")
+    for path in repo.glob(".git/blackbird/runs/*/*.json"):
+        path.write_text(json.dumps(json.loads(path.read_bytes()) | {"completedAt": OLD}))
     return trial
 
 
