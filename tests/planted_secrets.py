@@ -2,6 +2,10 @@
 
 import random
 import string
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tests.support import git
 
 _ALL = string.ascii_letters + string.digits
 _HEX = "0123456789abcdef"
@@ -67,6 +71,17 @@ def make_secrets(seed: int) -> dict[str, str]:
         return "".join(drawn.choices(part[0], k=part[1])) if isinstance(part, tuple) else str(part)
 
     return {name: "".join(map(text, parts)) for name, parts in _FORMS.items()}
+
+
+def leaks(repo: Path, parts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Find what is left of secrets below .git and .blackbird, in objects and in the trace beside them."""
+    files = [path for folder in (".git", ".blackbird") for path in (repo / folder).rglob("*")]
+    contents = {str(path): path.read_bytes() for path in (*files, repo.parent / "trace") if path.is_file()}
+    objects = git(repo, "cat-file", "--batch-all-objects", "--batch")
+    contents["objects"] = objects.encode(errors="surrogateescape")
+    wanted = [part.encode() for part in parts]
+    for name, data in contents.items():
+        yield from ((name, part.decode()) for part in wanted if part in data)
 
 
 def hidden_part(secret: str) -> str:

@@ -69,6 +69,10 @@ def hold_none(_run: Run, _trees: frozenset[str]) -> frozenset[str]:
     return frozenset()
 
 
+def redact_none() -> None:
+    """Mask no secrets in records."""
+
+
 def examples(usual: int) -> int:
     """How many examples of a property are tried: a third of these, or as many as BLACKBIRD_EXAMPLES says."""
     return int(os.environ.get("BLACKBIRD_EXAMPLES", usual // 3))

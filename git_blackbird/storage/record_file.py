@@ -1,7 +1,7 @@
 """One record as a file: its name, its bytes, and how it is read."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.record import Record
@@ -11,6 +11,17 @@ from git_blackbird.storage.files import load_in
 from git_blackbird.storage.json_codec import dump_json, load_part
 from git_blackbird.storage.paths import Paths
 
+if TYPE_CHECKING:
+    from git_blackbird.model.base.redaction import Redactor
+
+# What people write, and names: of paths, branches and what else is looked up or compared by them.
+_OURS = frozenset(
+    (
+        *("additions", "approved_on", "command", "comments", "context", "decision_feedback", "heads", "left"),
+        *("path", "prepared", "provider_session_ref", "repo_root", "review_summary", "said", "taskId"),
+        *("worktree",),
+    )
+)
 _NOTHING: tuple[object, ...] = ((), [], "", {})
 _ALWAYS = frozenset({"id", "provider", "startedAt", "context", "review_summary"})
 ENDING = ".json"
@@ -51,16 +62,29 @@ def record_path(paths: Paths, run: Run) -> Path:
     return place(run.task_id, run.id)
 
 
-def render_record(run: Run) -> bytes:
+def render_record(run: Run, redactor: "Redactor | None" = None) -> bytes:
     """Serialize a record: the Go program's fields in its order, then ours, then unknown ones.
 
-    A field of this program is left out if it is empty; an unknown one stays unchanged.
+    A field of this program is left out if it is empty; an unknown one stays unchanged. All texts are masked
+    but those of people, names, and unknown ones: any other may be of a program that printed a secret.
     """
     # By json, because pydantic writes names that are not UTF-8 differently than ``dump_json``.
     fields = run.model_dump()
     if run.review_summary is not None:
         fields["review_summary"] = _without_nothing(fields["review_summary"], run.review_summary)
+    if redactor is not None:
+        fields = _masked(fields, redactor, _OURS | (run.model_extra or {}).keys())
     return dump_json(_without_nothing(fields, run))
+
+
+def _masked(value: Any, redactor: "Redactor", ours: frozenset[str]) -> Any:
+    if isinstance(value, str):
+        return redactor.mask_text(value)
+    if isinstance(value, dict):
+        return {name: part if name in ours else _masked(part, redactor, ours) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_masked(part, redactor, ours) for part in value]
+    return value
 
 
 def _without_nothing(fields: dict[str, Any], part: Record) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -35,6 +36,9 @@ from git_blackbird.storage.plan_file import PlanRenderer, parse_plan, require_un
 from git_blackbird.storage.record_file import parse_record, record_path, render_record
 from git_blackbird.storage.records import RunStore, noop
 
+if TYPE_CHECKING:
+    from git_blackbird.model.base.redaction import Redactor
+
 BROKEN_BY_AGENT = (
     "this happened while an agent was working: the plan is restored at the end of its run, "
     "or by the next `git blackbird execute`"
@@ -52,9 +56,11 @@ Hold = Callable[[Run, frozenset[str]], frozenset[str]]
 class Store:
     """Reads take no lock; a transaction holds the store lock for its milliseconds. Threads may share one."""
 
-    def __init__(self, paths: Paths, hold: Hold) -> None:
+    def __init__(self, paths: Paths, hold: Hold, redactor: "Callable[[], Redactor | None]") -> None:
         self.paths = paths
         self.hold = hold
+        # Makes what masks the secrets in one record.
+        self.redactor = redactor
         self.copies = Copies(paths)
         self.records = RunStore(paths, self.copies)
         self.feedback = FeedbackStore(paths, self.copies)
@@ -209,7 +215,7 @@ class Transaction:
                 self._back_up(data)
 
     def save_run(self, run: Run) -> None:
-        """Save a run's record, readable by its owner only, then its copy.
+        """Save a run's record without secrets, readable by its owner only, then its copy.
 
         The trees that it names are held by the reference of its run from before that. What is saved says
         since when the task has the status that follows.
@@ -221,7 +227,8 @@ class Transaction:
         except (OSError, ValueError):
             stored = None
         self._hold_trees(run, frozenset() if stored is None else stored.named_trees)
-        write_atomic(self._paths, path, render_record(following(run, stored, self._now)), mode=0o600)
+        data = render_record(following(run, stored, self._now), self._store.redactor())
+        write_atomic(self._paths, path, data, mode=0o600)
         self._store.records.note_saved(run.task_id)
         self._store.copies.write(path)
 

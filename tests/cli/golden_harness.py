@@ -20,7 +20,7 @@ from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
-from tests.support import hold_none
+from tests.support import hold_none, redact_none
 
 GOLDEN = Path(__file__).with_name("golden")
 UPDATE = bool(os.environ.get("BLACKBIRD_GOLDEN_UPDATE"))
@@ -116,7 +116,7 @@ def program(
 
 
 def store_at(repo: Path) -> Store:
-    return Store(Paths(repo, repo / ".git" / "blackbird"), hold_none)
+    return Store(Paths(repo, repo / ".git" / "blackbird"), hold_none, redact_none)
 
 
 def save(repo: Path, tasks: Sequence[Task], runs: Sequence[Run] = ()) -> None:

@@ -16,6 +16,7 @@ from git_blackbird.errors import ExitCode
 from git_blackbird.model.base.timestamps import parse_timestamp
 from tests import preloaded
 from tests.controller.engine.test_budgets import CLAUDE
+from tests.planted_secrets import hidden_part, leaks, make_secrets
 from tests.records import fact
 from tests.support import commit, git
 from tests.trial.machines import SSHD, Machines, eventually, other_machines, ssh_server
@@ -66,9 +67,12 @@ def starts(signs: Path) -> list[tuple[str, str, str]]:
 
 def test_workers_here_do_the_plan_and_leave_nothing_running(trial: Trial, tmp_path: Path) -> None:
     trial.plan({"one": (), "two": (), "three": ("one", "two")})
-    trial.command(agent(tmp_path))
+    secrets = make_secrets(5).values()
+    (tmp_path / "secrets").write_text("\n".join(secrets))
+    trial.command(f"{agent(tmp_path)}; cat {tmp_path}/secrets; cat {tmp_path}/secrets >&2")
     (tmp_path / "go").touch()
     said = trial.expect(0, "execute", "--no-input", "--cluster", "local:2")
+    assert list(leaks(trial.repo, map(hidden_part, secrets))) == []
     assert set(trial.statuses().values()) == {"done"}
     assert git(trial.repo, "status", "--short").split()[1::2] == ["one.txt", "three.txt", "two.txt"]
     records = [record for task in ("one", "two", "three") for record in trial.records(task)]

@@ -31,7 +31,7 @@ from git_blackbird.model.views.events import Event, Notice
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
-from tests.support import Prepared, hold_none, repository_at, set_config
+from tests.support import Prepared, hold_none, redact_none, repository_at, set_config
 
 APPROVE = Decision(DecisionState.APPROVED_CONTINUE)
 QUIT = Decision(DecisionState.APPROVED_QUIT)
@@ -134,7 +134,11 @@ def open_at(repo: Path, **environ: str) -> Workspace:
 def store_at(repo: Path) -> Store:
     """Return the state of a worktree as a command that opens it has it; only for others is git asked."""
     git_dir = repo / ".git"
-    return Store(Paths(repo, git_dir / "blackbird"), hold_none) if git_dir.is_dir() else open_at(repo).store
+    return (
+        Store(Paths(repo, git_dir / "blackbird"), hold_none, redact_none)
+        if git_dir.is_dir()
+        else open_at(repo).store
+    )
 
 
 def put_plan(repo: Path, *tasks: Task) -> None:

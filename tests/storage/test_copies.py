@@ -20,7 +20,7 @@ from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
 from tests.records import run_of
 from tests.storage.building import make_layout
-from tests.support import hold_none
+from tests.support import hold_none, redact_none
 
 T = TaskId("t1")
 
@@ -40,7 +40,7 @@ def paths(tmp_path: Path) -> Paths:
 
 
 def save(paths: Paths, *runs: Run) -> Store:
-    store = Store(paths, hold_none)
+    store = Store(paths, hold_none, redact_none)
     with store.transaction() as transaction:
         for run in runs:
             transaction.save_run(run)
@@ -60,7 +60,7 @@ def bring(paths: Paths, run: Run) -> Path:
 
 
 def history(paths: Paths) -> History:
-    return Store(paths, hold_none).records.history(T)
+    return Store(paths, hold_none, redact_none).records.history(T)
 
 
 def shown(paths: Paths, run: Run) -> str:
@@ -119,7 +119,7 @@ def test_what_is_from_elsewhere_is_history(paths: Paths) -> None:
     bring(paths, later)
     found = history(paths)
     assert (found.runs, found.beside.foreign, found.faults) == ((), (later,), ())
-    assert Store(paths, hold_none).records.histories() == {}
+    assert Store(paths, hold_none, redact_none).records.histories() == {}
 
 
 def test_one_that_is_older_than_ours_is_history_too(paths: Paths) -> None:

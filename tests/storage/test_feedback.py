@@ -20,7 +20,7 @@ from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.removal import has_state, remove, remove_state
 from git_blackbird.storage.store import Store
 from tests.storage.building import ODD, STAMP, all_files, make_layout
-from tests.support import hold_none
+from tests.support import hold_none, redact_none
 
 A, B = TaskId("a"), TaskId("b")
 LATER = "2026-01-02T00:00:00Z"
@@ -56,12 +56,12 @@ def put(paths: Paths, name: str, content: bytes | dict[str, Any]) -> Path:
 
 
 def save(paths: Paths, task_id: TaskId, feedback: Feedback) -> None:
-    with Store(paths, hold_none).transaction() as transaction:
+    with Store(paths, hold_none, redact_none).transaction() as transaction:
         transaction.save_feedback(task_id, feedback)
 
 
 def drop(paths: Paths, task_id: TaskId) -> None:
-    with Store(paths, hold_none).transaction() as transaction:
+    with Store(paths, hold_none, redact_none).transaction() as transaction:
         transaction.drop_feedback(task_id)
 
 
@@ -214,7 +214,7 @@ def test_a_file_where_the_folder_should_be_is_told(paths: Paths) -> None:
 
 
 def test_the_state_holds_what_is_owed(paths: Paths) -> None:
-    store = Store(paths, hold_none)
+    store = Store(paths, hold_none, redact_none)
     with store.transaction() as transaction:
         transaction.save_plan(Plan())
         assert transaction.state() == PlanState(Plan(), {})

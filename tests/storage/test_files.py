@@ -13,7 +13,7 @@ from git_blackbird.storage.files import SaveError, sweep_temporaries, write_atom
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
 from tests.storage.building import all_files, make_layout
-from tests.support import hold_none
+from tests.support import hold_none, redact_none
 
 ROOT = Path(__file__).parents[2]
 
@@ -91,7 +91,7 @@ def test_what_stands_in_the_way_is_named_and_stays(paths: Paths) -> None:
 
 def test_a_plan_that_links_to_itself_is_an_error(paths: Paths) -> None:
     paths.plan.symlink_to(paths.plan.name)
-    store = Store(paths, hold_none)
+    store = Store(paths, hold_none, redact_none)
     with pytest.raises(UnusableError, match="Too many levels of symbolic links"):
         store.plan()
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId, build_run_id
+from git_blackbird.model.base.redaction import Redactor
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
 from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.history import NO_HISTORY
@@ -24,9 +25,10 @@ from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.record_file import render_record
 from git_blackbird.storage.records import RunStore
 from git_blackbird.storage.store import Store
+from tests.planted_secrets import make_secrets
 from tests.records import record_of, run_of
 from tests.storage.building import STAMP, broken, make_layout, read_record
-from tests.support import examples, hold_none
+from tests.support import examples, hold_none, redact_none
 
 T = TaskId("t1")
 GO_ID = "9f86d081884c7d65"
@@ -116,6 +118,23 @@ def history_faults(paths: Paths) -> list[tuple[str, str]]:
     return [(str(Path(fault.path).relative_to(paths.runs)), fault.what) for fault in faults]
 
 
+def test_all_texts_of_a_record_are_masked_but_what_people_wrote_names_and_what_is_not_known() -> None:
+    secret = make_secrets(2)["github"]
+    printed = {"error": secret, "stderr": secret, "blackbird": {"notes": [secret], "way_out": secret}}
+    ours = {"context": {"task": secret}, "decision_feedback": secret, "unknown": {"x": secret}}
+    ours |= {"blackbird": {"said": {"message": secret}, "worktree": {"path": f"/{secret}"}}}
+    whole = {"id": "0199f3a0c0000001", "taskId": "t1", "startedAt": STAMP, "status": "success"}
+
+    def written(fields: dict[str, Any]) -> bytes:
+        return render_record(Run.from_value(whole | fields), Redactor({}))
+
+    assert (secret.encode() in written(printed), written(printed).count(b"[redacted:github-token")) == (
+        False,
+        4,
+    )
+    assert (written(ours).count(secret.encode()), b"redacted" in written(ours)) == (5, False)
+
+
 @pytest.mark.parametrize("record", [GO_RECORD, GO_REVIEW, GO_MISSING], ids=["run", "review", "missing"])
 def test_records_of_the_go_program_are_read_and_written_back_whole(
     paths: Paths, record: dict[str, Any]
@@ -202,7 +221,7 @@ def test_unknown_fields_are_kept_on_rewrite_also_nested_and_null_ones(paths: Pat
     record = GO_RECORD | UNKNOWN
     found = read_record(put(paths, record), T)
     assert isinstance(found, Run)
-    with Store(paths, hold_none).transaction() as transaction:
+    with Store(paths, hold_none, redact_none).transaction() as transaction:
         transaction.save_run(found.updated(RunFields(decision_state=DecisionState.APPROVED_QUIT)))
     again = json.loads(paths.record(T, found.id).read_bytes())
     assert _lost(record | {"decision_state": "approved_quit"}, again) == []
@@ -306,7 +325,7 @@ def test_an_id_that_would_leave_its_folder_has_no_records(paths: Paths, name: st
         RunStore(paths).history(TaskId(name))
     with (
         pytest.raises(UnusableError, match="cannot name a folder"),
-        Store(paths, hold_none).transaction() as transaction,
+        Store(paths, hold_none, redact_none).transaction() as transaction,
     ):
         transaction.save_run(ours().model_copy(update={"task_id": TaskId(name)}))
     assert list(paths.state_root.rglob("*.json")) == []
@@ -332,7 +351,7 @@ def test_runs_come_in_the_order_of_their_start_not_of_their_ids(paths: Paths) ->
 def test_a_record_is_for_its_owner_only(paths: Paths) -> None:
     old = os.umask(0)
     try:
-        with Store(paths, hold_none).transaction() as transaction:
+        with Store(paths, hold_none, redact_none).transaction() as transaction:
             transaction.save_run(ours())
     finally:
         os.umask(old)
@@ -441,7 +460,7 @@ def test_records_whose_names_do_not_sort_by_their_start_are_all_read(tmp_path: P
 
 
 def test_planning_is_no_task_and_its_runs_are_listed_with_those_of_tasks(paths: Paths) -> None:
-    store = Store(paths, hold_none)
+    store = Store(paths, hold_none, redact_none)
     with store.transaction() as transaction:
         for name in (PLANNING, T):
             transaction.save_run(

@@ -20,14 +20,14 @@ from git_blackbird.storage.plan_file import InvalidPlanError, render_plan
 from git_blackbird.storage.store import Store
 from tests.records import run_of
 from tests.storage.building import STAMP, all_files, make_layout
-from tests.support import hold_none
+from tests.support import hold_none, redact_none
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return Store(make_layout(tmp_path), hold_none)
+    return Store(make_layout(tmp_path), hold_none, redact_none)
 
 
 def task(name: str) -> Task:
@@ -47,11 +47,11 @@ from pathlib import Path
 from git_blackbird.model.plan.plan import new_task
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
-from tests.support import hold_none
+from tests.support import hold_none, redact_none
 
 
 def add(writer):
-    store = Store(Paths(Path(sys.argv[1]), Path(sys.argv[2])), hold_none)
+    store = Store(Paths(Path(sys.argv[1]), Path(sys.argv[2])), hold_none, redact_none)
     store.plan()
     os.close(going)
     os.read(waiting, 1)
@@ -84,7 +84,7 @@ def test_twenty_writers_at_once_lose_nothing(store: Store) -> None:
 
 def test_a_transaction_sees_what_others_wrote_before_it(store: Store) -> None:
     put(store, "a")
-    other = Store(store.paths, hold_none)
+    other = Store(store.paths, hold_none, redact_none)
     assert set(other.plan().tasks) == {"a"}
     put(store, "a", "b")
     with other.transaction() as transaction:
@@ -191,7 +191,7 @@ def test_a_worktree_is_two_places(tmp_path: Path) -> None:
     root = tmp_path / "a root"
     root.mkdir()
     paths = Paths(root, tmp_path / "private")
-    put(Store(paths, hold_none), "a")
+    put(Store(paths, hold_none, redact_none), "a")
     assert all_files(root) == ["blackbird.plan.json"]
     assert all_files(paths.private) == ["store.lock"]
 
@@ -222,10 +222,10 @@ def test_a_record_that_names_a_lost_tree_is_not_saved(tmp_path: Path) -> None:
 
     fields = {"id": "9f86d081884c7d65", "taskId": "a", "startedAt": STAMP, "status": "success"}
     known = Run.from_value({**fields, "blackbird": {"snapshots": {"base": tree}}})
-    with Store(paths, hold_none).transaction() as transaction:
+    with Store(paths, hold_none, redact_none).transaction() as transaction:
         transaction.save_run(known)
     before = all_files(paths.private)
-    with Store(paths, lose).transaction() as transaction:
+    with Store(paths, lose, redact_none).transaction() as transaction:
         # Of what it names already nothing is asked: that was kept, and is the user's to drop.
         transaction.save_run(known)
         assert wanted == []
@@ -233,4 +233,4 @@ def test_a_record_that_names_a_lost_tree_is_not_saved(tmp_path: Path) -> None:
             transaction.save_run(known.with_own(Own(snapshots=Snapshots(base=tree, head="b" * 40))))
     assert wanted == [frozenset({tree, "b" * 40})]
     assert all_files(paths.private) == before
-    assert Store(paths, hold_none).records.history(TaskId("a")).runs == (known,)
+    assert Store(paths, hold_none, redact_none).records.history(TaskId("a")).runs == (known,)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.planted_secrets import hidden_part, make_secrets
+from tests.git.support import script
+from tests.planted_secrets import hidden_part, leaks, make_secrets
 from tests.records import fact
 from tests.support import commit, git, wait_until
 from tests.trial.program import Trial
@@ -29,17 +30,6 @@ def trial(repo: Path) -> Trial:
     events = [{"type": "text", "text": f"see {secret}"} for secret in PRINTED]
     (repo.parent / "events").write_text("".join(f"{json.dumps(event)}\n" for event in events))
     return trial
-
-
-def leaks(trial: Trial) -> list[tuple[str, str]]:
-    """Find what is left of a secret below .git and .blackbird, in objects and in the trace."""
-    folders = trial.repo / ".git", trial.repo / ".blackbird"
-    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
-    contents = {str(path): path.read_bytes() for path in (*files, trial.repo.parent / "trace")}
-    contents["objects"] = git(trial.repo, "cat-file", "--batch-all-objects", "--batch").encode(
-        errors="surrogateescape"
-    )
-    return [(name, part) for name, data in contents.items() for part in PARTS if part.encode() in data]
 
 
 def test_no_secret_that_is_printed_is_kept(trial: Trial) -> None:
@@ -64,9 +54,13 @@ def test_no_secret_that_is_printed_is_kept(trial: Trial) -> None:
     assert question["options"][1] in json.dumps(answer)
     shown = trial.expect(0, "show", "a")
     assert " secrets in its output: $DEPLOY_PASSWORD, $SIGNING_KEY, age-key, " in shown
+    script(trial.repo / ".git/hooks/pre-commit", "cat ../all; test -e ../fixed")
+    trial.expect(1, "decide", "a", "--approve")
+    assert "[redacted:github-token" in fact(trial.records("a")[-1], "hook_output")
+    (trial.repo.parent / "fixed").touch()
     trial.expect(0, "decide", "a", "--approve")
     assert "x.txt" in git(trial.repo, "show", "--stat", "HEAD")
-    assert leaks(trial) == []
+    assert list(leaks(trial.repo, PARTS)) == []
 
 
 def test_no_secret_is_kept_of_a_run_that_was_killed(trial: Trial) -> None:
@@ -79,7 +73,21 @@ def test_no_secret_is_kept_of_a_run_that_was_killed(trial: Trial) -> None:
     process.communicate()
     trial.command("exit 1")
     trial.run("execute", "--no-input")
-    assert leaks(trial) == []
+    assert list(leaks(trial.repo, PARTS)) == []
+
+
+def test_no_secret_is_kept_that_a_review_has_for_a_task(trial: Trial) -> None:
+    trial.plan({"p": (), "a": ()})
+    trial.expect(0, "move", "a", "--parent", "p")
+    trial.configure({"command.schema": "true", "execution.parentReviewEnabled": "true"})
+    verdict = {"passed": False, "resumeTaskIds": ["a"], "feedbackForResume": "see " + "\n".join(PRINTED)}
+    (trial.repo.parent / "verdict").write_text(json.dumps(verdict))
+    answer = f"cat {trial.repo.parent}/verdict"
+    trial.command(f'cat >/dev/null; test -z "$BLACKBIRD_RESPONSE_SCHEMA" || {answer}')
+    trial.run("execute", "--no-input")
+    (feedback,) = trial.repo.glob(".git/blackbird/parent-review-feedback/*.json")
+    assert "[redacted:github-token" in feedback.read_text()
+    assert list(leaks(trial.repo, PARTS)) == []
 
 
 def test_a_project_cannot_switch_it_off_and_its_user_can(trial: Trial) -> None:
@@ -89,8 +97,8 @@ def test_a_project_cannot_switch_it_off_and_its_user_can(trial: Trial) -> None:
     (trial.repo / ".blackbird/config.json").write_text('{"records": {"redact": false}}')
     said = trial.expect(0, "execute", "--no-input")
     assert "records.redact: ignored: a repository's own file must not take protection away" in said
-    assert leaks(trial) == []
+    assert list(leaks(trial.repo, PARTS)) == []
     trial.configure({"records.redact": "false"})
     trial.expect(0, "set-status", "a", "todo")
     trial.expect(0, "execute", "--no-input")
-    assert {part for _, part in leaks(trial)} == set(PARTS)
+    assert {part for _, part in leaks(trial.repo, PARTS)} == set(PARTS)

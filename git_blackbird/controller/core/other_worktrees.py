@@ -53,7 +53,8 @@ def runs_elsewhere(
     also where a task works in its own.
     """
     for top, git_dir in other_worktrees(workspace.home):
-        store = Store(Paths(top, git_dir / workspace.repo.private_dir.name), workspace.store.hold)
+        paths = Paths(top, git_dir / workspace.repo.private_dir.name)
+        store = Store(paths, workspace.store.hold, workspace.store.redactor)
         try:
             if not store.paths.runs.is_dir():
                 continue

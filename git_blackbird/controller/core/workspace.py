@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from git_blackbird.agents.configuration import KEYS
 from git_blackbird.agents.registry import declarations
@@ -33,6 +34,9 @@ from git_blackbird.storage.config_files import global_config_path, load_agent_ch
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, controller_holder, controller_lock
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store, Transaction
+
+if TYPE_CHECKING:
+    from git_blackbird.model.base.redaction import Redactor
 
 _MAX_NAMED = 5
 
@@ -247,13 +251,20 @@ def view_workspace(
     paths = Paths(repo.top, repo.private_dir)
     given, problems = read_layers(environment, repo, paths)
     settings = merge_layers(KEYS, [*given, *flags], problems)
-    return Workspace(environment, repo, Store(paths, partial(_hold, repo)), settings, no_input)
+    store = Store(paths, partial(_hold, repo), partial(_redactor, repo, settings.config))
+    return Workspace(environment, repo, store, settings, no_input)
 
 
 def _hold(repo: Repository, run: Run, trees: frozenset[str]) -> frozenset[str]:
     from git_blackbird.git.worktree.saved_trees import hold_trees  # reading needs none
 
     return hold_trees(repo, run.id, {"base": run.base_tree, "head": run.head_tree}, trees)
+
+
+def _redactor(repo: Repository, config: Config) -> "Redactor | None":
+    from git_blackbird.model.base.redaction import Redactor, secret_values  # reading needs none
+
+    return Redactor(secret_values(repo.environ)) if config.records.redact else None
 
 
 def _require_no_task(repo: Repository) -> None:

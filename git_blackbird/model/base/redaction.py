@@ -76,6 +76,11 @@ class Redactor:
         """Return the data with its secrets masked, and where they were."""
         return self._apply(data, self._find(data))
 
+    def mask_text(self, text: str) -> str:
+        """Return a text with its secrets masked."""
+        masked, spans = self.mask(text.encode(errors="surrogatepass"))
+        return masked.decode(errors="replace") if spans else text
+
     def mask_decided(self, data: bytes) -> tuple[bytes, Sequence[Span]]:
         """Mask as much of the data as can be decided on before more is printed; return that much."""
         spans = self._find(data)

@@ -64,14 +64,18 @@ _TOKENS: _Forms = {
 _KEY = r"[A-Z0-9 ]{0,20}PRIVATE KEY(?: BLOCK)?-----"
 _LINE = r"(?:[\s>]|\\+[nrt]){1,9}"
 _CUT_KEY = rf" {_KEY}(?:{_LINE}[\w+/=]{{32,100}}){{1,100}}(?:{_LINE}[\w+/=]{{1,100}})?"
+_NO_EXAMPLE = r"(?!(?i:pass|passw(?:or)?d|pwd|secret|token)@)"
 _ANYWHERE: _Forms = {
     rf" {_KEY}(?:[^<\"'-]|-(?!----)){{40,15000}}-----END {_KEY}": "private-key=-----BEGIN",
     _CUT_KEY: "private-key=-----BEGIN",
-    r"[^\s:/@\"'\\<>\[\]]{0,100}:([^\s/@\"'\\<>\[\]{}$*]{6,200})@": "password-in-url=://",
+    rf"[^\s:/@\"'\\<>\[\]]{{0,100}}:({_NO_EXAMPLE}[^\s/@\"'\\<>\[\]{{}}$*]{{1,200}})@": "password-in-url=://",
 }
+# A path and an id, which are no secrets: Base64 has no dots, and seldom begins with a slash.
+_PATH = r"~?\.{0,2}/[\w.-]{1,99}/[\w./-]{0,200}(?![\w./+=-])|[\w/-]{1,99}/[\w/-]{0,99}\.[a-z]{1,5}\b"
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])"
 _ASSIGNED = (
     r"[\w-]{0,20}(?:\\*[\"'])?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}(?:\\*[\"'])?"
-    rf"({_MIXED}[\w+/=.~-]{{16,300}})"
+    rf"((?!{_PATH}|{_UUID}){_MIXED}[\w+/=.~-]{{16,300}})"
 )
 _OF_AN_API = r"(?:(?<=apikey)|(?<=api.key)|(?<=accesskey)|(?<=access.key))"
 _IN_LOWER_CASE: _Forms = {

@@ -37,6 +37,13 @@ def test_a_key_of_aws_is_masked_with_few_digits() -> None:
     assert b"eyyZF" not in masked
 
 
+def test_a_short_password_in_an_address_is_masked() -> None:
+    masked, spans = Redactor({}).mask(b"postgres://app:x@db redis://:short@cache/0")
+    assert masked == b"postgres://app:*@db redis://:*****@cache/0"
+    assert [span.kind for span in spans] == ["password-in-url"] * 2
+    assert Redactor({}).mask(masked)[1] == []
+
+
 def test_a_line_that_is_written_over_is_decided_on() -> None:
     assert Redactor({}).mask_decided(b"10 %\r20 %")[0] == b"10 %\r"
 
@@ -48,6 +55,8 @@ def test_a_line_that_is_written_over_is_decided_on() -> None:
         '{"usage": {"input_tokens": 1234567890123456}, "session_id": "0199f3a0-c000-4001-8000-00005e551011"}',
         "token = request.headers.get_token_of_user  # task-management-of-2024-and-2025 disk-0123456789",
         "https://example.com:8080/path@v1 git@github.com:owner/name.git user@example.com ${U}:${PASS}@host",
+        "token: 0199f3a0-c000-4001-8000-00005e551011 password=/run/secrets/db_2024",
+        "secret: ~/keys/of-2024/key-123.pem, token = src/app/v123/auth.py https://user:password@host",
         "The form begins with -----BEGIN RSA PRIVATE KEY----- and ends with -----END RSA PRIVATE KEY-----.",
         "postgres postgresql development /home/user/.config 2026-11-28T12:00:00Z sha256-47DEQpj8HBSa+/TImW",
     ],
