@@ -7,8 +7,9 @@ from pathlib import Path
 
 from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.parts import Own
-from git_blackbird.model.run.states import ReviewState
+from git_blackbird.model.run.fields import RunFields
+from git_blackbird.model.run.parts import Own, Said
+from git_blackbird.model.run.states import ReviewState, RunStatus, TerminalReason
 from tests.cli.terminal import PROGRAM
 from tests.controller.support import (
     agree_to_agent,
@@ -99,6 +100,44 @@ def _in_worktrees(repo: Path, prompt: str, **settings: str) -> None:
     _start(repo, *tasks, execution__stopAfterEachTask="true", execution__worktrees="true", **settings)
     execute(repo)
     write(repo, {"a.txt": "edited\n"})
+
+
+def _tried_twice(repo: Path) -> None:
+    tasks = leaf("a", "fail-once 1\nwrite x.txt 1"), leaf("b", "append x.txt 3", deps=["a"])
+    _start(repo, *tasks)
+    execute(repo)
+    run(repo, ours("retry", "a"))
+    run(repo, ours("execute", "a", "--no-input"))
+    store = store_at(repo)
+    with store.transaction() as transaction:
+        for one in store.records.history(leaf("a").id).runs:
+            transaction.save_run(one.updated(RunFields(completed_at="2025-06-01T00:00:00Z")))
+    git(repo, "update-ref", "refs/blackbird/runs/0195000000000000", "HEAD^{tree}")
+
+
+def _told(repo: Path) -> None:
+    """Have a run stopped for what it was told: the call that is at work is about to go on with it."""
+    _start(repo, leaf("a", "write x.txt 1\non-feedback write x.txt 2"))
+    execute(repo)
+    store = store_at(repo)
+    with store.transaction() as transaction:
+        (done,) = store.records.history(leaf("a").id).runs
+        said = Own(said=Said(told=("in French",)), terminal_reason=TerminalReason.TOLD)
+        transaction.save_run(done.updated(RunFields(status=RunStatus.PAUSED)).with_own(said))
+
+
+# Holds the controller lock as a call at work does; with -I, its own steps are not struck.
+_BESIDE_A_CALL = """
+import fcntl, subprocess, sys
+lock = open(".git/blackbird/controller.lock", "a")
+fcntl.flock(lock, fcntl.LOCK_EX)
+sys.exit(abs(subprocess.run(sys.argv[1:]).returncode))
+"""
+
+
+def beside_a_call(prepare: Callable[[Path], None], *args: str) -> Scene:
+    command = (sys.executable, "-I", "-c", _BESIDE_A_CALL, *ours(*args))
+    return Scene(prepare, command, command)
 
 
 def _approve_beside_a_call(repo: Path) -> None:
@@ -239,6 +278,8 @@ SCENES: Mapping[str, Scene] = {
         ("git", "commit", "-q", "-m", "by hand\n\nBlackbird-Task: a"),
         ("git", "commit", "-q", "--amend", "--no-edit"),
     ),
+    "prune": scene(_tried_twice, "prune", "--yes"),
+    "tell": beside_a_call(_told, "tell", "a", "-m", "in short"),
     "install": scene(_two_leaves, "hooks", "install"),
     "parent review": scene(_judged, "execute", "--no-input"),
     "reviews": scene(_reviewed, "execute", "--no-input"),

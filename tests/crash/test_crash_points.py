@@ -43,6 +43,8 @@ SAMPLE: Mapping[str, Mapping[str, str]] = {
     "undo": {"kill": r"os\.replace|os\.rename .*/x\.txt|os\.(remove|unlink) .*x\.txt"},
     "land": {"kill": r"os\.(link|rename) .*x\.txt", "fail": r"os\.mkdir .*/work/repo/d"},
     "hook": {"kill": r"fcntl\.flock .*/store\.lock"},
+    "prune": {"kill": r"os\.(remove|unlink) .*/blackbird/runs/a/"},
+    "tell": {"kill": r"os\.rename .*/tmp/\w+\.json"},
     "parent review": {"kill": r"os\.rename .*/tmp/p?t\.json"},
 }
 BUG = 70
@@ -65,7 +67,9 @@ class Final(NamedTuple):
 
 def final(repo: Path) -> Final:
     state = open_at(repo).plan_state()
-    contexts = str([run.context for history in state.histories.values() for run in history.runs])
+    runs = [run for history in state.histories.values() for run in history.runs]
+    contexts = str([run.context for run in runs])
+    texts = {text for _, _, text in decisions(repo) if text}.union(*(run.own.said.told for run in runs))
     # A plan in git has times: that git sees no edit of ours in it is in what it calls changed.
     others = ("--", ".", ":!blackbird.plan.json")
     listed = git(repo, "ls-files", "--cached", "--others", "--exclude-standard", *others)
@@ -75,7 +79,7 @@ def final(repo: Path) -> Final:
             for task in state.plan.tasks.values()
         },
         decisions(repo),
-        frozenset(text for _, _, text in decisions(repo) if text and text in contexts),
+        frozenset(text for text in texts if text in contexts),
         tuple(git(repo, "log", "--format=%s%n%(trailers:key=Blackbird-Task)").splitlines()),
         git(repo, "ls-files", "-s", *others),
         git(repo, "status", "--porcelain"),
