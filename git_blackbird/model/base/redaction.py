@@ -70,7 +70,7 @@ class Redactor:
         forms = {form: _kind(name) for name, value in values.items() for form in _forms(value)}
         # The longest first: one may be a part of another.
         self._forms = tuple(sorted(forms, key=len, reverse=True))
-        self._values = tuple(Kind(forms[form], re.compile(re.escape(form))) for form in self._forms)
+        self._values = tuple(Kind(forms[form], form, re.escape(form)) for form in self._forms)
 
     def mask(self, data: bytes) -> tuple[bytes, Sequence[Span]]:
         """Return the data with its secrets masked, and where they were."""
@@ -157,9 +157,8 @@ def _forms(value: str) -> set[bytes]:
 
 
 def _matches(kinds: Iterable[Kind], data: bytes) -> Iterator[Span]:
-    for name, pattern in kinds:
-        for match in pattern.finditer(data):
-            yield Span(*match.span(pattern.groups and 1), name)
+    for kind in kinds:
+        yield from (Span(start, end, kind.name) for start, end in kind.matches(data))
 
 
 def _near_long_words(kinds: Kinds, data: bytes) -> Iterator[Span]:

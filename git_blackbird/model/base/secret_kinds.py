@@ -7,7 +7,8 @@ All quantifiers are bounded, so that no match is longer than ``MOST_BYTES``.
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import NamedTuple
 
 MOST_BYTES = 16 * 1024
@@ -88,11 +89,25 @@ _IN_LOWER_CASE: _Forms = {
 }
 
 
-class Kind(NamedTuple):
-    """A form of secrets; the secret is the first group of ``pattern``, if that has any."""
+@dataclass(frozen=True)
+class Kind:
+    """A form of secrets with ``literal`` in it; the secret is the first group of ``regex``, if that has any.
+
+    It is compiled once the literal occurs: compiling all of them at once would delay a screen.
+    """
 
     name: str
-    pattern: re.Pattern[bytes]
+    literal: bytes
+    regex: bytes
+
+    def matches(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Yield where the secrets of this form are."""
+        if self.literal in data:
+            yield from (match.span(self._pattern.groups and 1) for match in self._pattern.finditer(data))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[bytes]:
+        return re.compile(self.regex)
 
 
 class Kinds(NamedTuple):
@@ -105,18 +120,18 @@ class Kinds(NamedTuple):
 
 @cache
 def known_kinds() -> Kinds:
-    """Compile all forms, which takes some time."""
-    return Kinds(*(tuple(_compiled(forms)) for forms in (_TOKENS, _ANYWHERE, _IN_LOWER_CASE)))
+    """Return all forms."""
+    return Kinds(*(tuple(_kinds_of(forms)) for forms in (_TOKENS, _ANYWHERE, _IN_LOWER_CASE)))
 
 
-def _compiled(forms: _Forms) -> Iterator[Kind]:
+def _kinds_of(forms: _Forms) -> Iterator[Kind]:
     for rest, named in forms.items():
         for entry in named.split():
             name, _, literals = entry.partition("=")
             for literal in literals.split(","):
                 word = literal.removeprefix("^")
                 begins = "" if word == literal else _begins(len(word))
-                yield Kind(name, re.compile((re.escape(word) + begins + rest).encode()))
+                yield Kind(name, word.encode(), (re.escape(word) + begins + rest).encode())
 
 
 def _begins(size: int) -> str:
