@@ -4,10 +4,8 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from pydantic import TypeAdapter
-
 from git_blackbird.agents.event_parser import EventParser, bounded, relative_to_top, top_folders
-from git_blackbird.agents.failures import FailureMatch, ProviderHelp, exit_text
+from git_blackbird.agents.failures import FailureMatch, exit_text
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.messages.incoming.questions import parse_questions
 from git_blackbird.model.base.lenient import Lenient
@@ -26,10 +24,8 @@ class AnswerParser(EventParser[E]):
 
     tools: Mapping[str, ProgressKind]
 
-    def __init__(
-        self, events: TypeAdapter[E | tuple[E, ...]], request: RunRequest, provider: ProviderHelp
-    ) -> None:
-        super().__init__(events, request, provider)
+    def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
+        super().__init__(request, args)
         self._requested = request.session if request.resume else None
         self._tops = top_folders(request.folder)
         self._session = self._text = self._failure = ""

@@ -92,17 +92,20 @@ class JsonEvents(Generic[E]):
 
 
 class EventParser(ABC, Generic[E]):
-    """Parse the event stream of one run; subclasses handle the events of one program."""
+    """Parse the event stream of one run; subclasses handle the ``events`` of one program.
+
+    ``args`` are the arguments that the configuration adds.
+    """
 
     needs_all = True
+    events: TypeAdapter[E | tuple[E, ...]]
+    provider: ProviderHelp
 
-    def __init__(
-        self, events: TypeAdapter[E | tuple[E, ...]], request: RunRequest, provider: ProviderHelp
-    ) -> None:
+    def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
         self._reviews = request.read_only
         self._previous = finite_counters(request.previous_totals)
-        self._provider = replace(provider, task_id=request.task_id)
-        self._lines = JsonEvents(events)
+        self._provider = replace(self.provider, args=args, task_id=request.task_id)
+        self._lines = JsonEvents(self.events)
         self._printed = False
 
     def feed(self, data: bytes) -> Sequence[Progress]:

@@ -142,10 +142,6 @@ class Agent(Protocol):
         """Its rights as configured; None if it can only edit the worktree."""
         ...
 
-    def new_session(self, random_hex: str) -> str | None:
-        """Return a name for a new conversation from 32 random hex digits; None if the agent chooses it."""
-        ...
-
     def probe(self, environ: Mapping[str, str]) -> str:
         """Check that the agent can be started and return its version, or "".
 
@@ -161,8 +157,8 @@ class Agent(Protocol):
         """Whether this can be one of its sessions; other names are never passed to the program."""
         ...
 
-    def launch(self, request: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:
-        """Return how to start it; ``environ`` is the environment that the child inherits."""
+    def launch(self, request: RunRequest) -> LaunchSpec:
+        """Return how to start it."""
         ...
 
     def parser(self, request: RunRequest) -> OutputParser:
@@ -193,9 +189,9 @@ def render_schema(agent: Agent, request: RunRequest) -> str | None:
     return json.dumps(request.schema, separators=(",", ":"))
 
 
-def build_session_uuid(random_hex: str) -> str:
-    """Return 32 random hex digits as a version 4 UUID."""
-    return str(UUID(random_hex, version=4))
+def new_session(agent: Agent, random_hex: str) -> str | None:
+    """Return a name for a new conversation from 32 random hex digits; None if the agent chooses it."""
+    return str(UUID(random_hex, version=4)) if agent.abilities.chooses_session else None
 
 
 def is_uuid(session: str) -> bool:

@@ -352,7 +352,7 @@ async def _agent(
         tmp_dir=scratch / "tmp",
         extra={**order.variables, **variables},
     )
-    launch = wrapped(workspace, agent.launch(request, environ), Wrapping(request, order.agent, environ))
+    launch = wrapped(workspace, agent.launch(request), Wrapping(request, order.agent, environ))
     child = spawn_gated(launch, cwd=workspace.repo.top, environ=environ, logs=logs, work_dir=scratch)
     with place.reaper.guarding(child.pid, child.identity, request.run_id, launch.stop):
         child.open_gate()

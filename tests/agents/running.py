@@ -118,7 +118,7 @@ class Stage:
         return ended
 
     def run_agent(self, agent: Agent, assignment: RunRequest, **variables: str) -> ProcessResult:
-        child = self.hold(agent.launch(assignment, os.environ), **variables)
+        child = self.hold(agent.launch(assignment), **variables)
         child.open_gate()
         return asyncio.run(self.follow(child, agent.parser(assignment)))
 

@@ -1,5 +1,4 @@
 import json
-import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -142,14 +141,14 @@ def test_it_stays_in_its_worktree(stage: Stage, line: str, path: str) -> None:
 def test_no_module_of_the_worktree_takes_its_place(stage: Stage) -> None:
     for name in ("json.py", "subprocess.py", "git_blackbird.py", "sitecustomize.py"):
         (stage.tree / name).write_text("raise SystemExit('taken over')\n")
-    launch = DEMO.launch(assign("write a one"), os.environ)
+    launch = DEMO.launch(assign("write a one"))
     child = stage.hold(launch, PYTHONPATH=str(stage.tree))
     child.abandon()
     assert stage.run_agent(DEMO, assign("write a one"), PYTHONPATH=str(stage.tree)).reading.succeeded
 
 
 def test_a_broken_context_is_a_failure(stage: Stage) -> None:
-    launch = DEMO.launch(assign(), os.environ)
+    launch = DEMO.launch(assign())
     ended = stage.run_shell(shlex.join(launch.argv), DEMO.parser(assign()), stdin=b"{")
     assert ended.exit_code == 1
     assert ended.reading.error is not None

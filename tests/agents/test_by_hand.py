@@ -9,7 +9,7 @@ from tests.support import config_with
 
 ARGV = {
     "claude": "claude --resume ID --permission-mode plan --model m --verbose",
-    "codex": "codex resume -s read-only -m m --search ID",
+    "codex": "codex resume -s read-only --model m --search ID",
     "gemini": "gemini --resume ID --model m --debug",
     "opencode": "opencode --session ID --model m --pure --agent blackbird-ID",
 }

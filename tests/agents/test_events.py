@@ -336,7 +336,7 @@ def test_any_stream_is_survived(stream: list[dict[str, Any]], exit_code: int | N
 def test_the_arguments_of_a_start_and_of_a_resume() -> None:
     stream = ("-p", "--output-format", "stream-json", "--verbose")
     plain = load_agent("claude", config_with())
-    assert plain.launch(assign("Go"), {}).argv == (
+    assert plain.launch(assign("Go")).argv == (
         *("claude", *stream, "--session-id", SESSION),
         *("--permission-mode", "bypassPermissions"),
     )
@@ -346,7 +346,7 @@ def test_the_arguments_of_a_start_and_of_a_resume() -> None:
         claude__model="m",
         claude__args=("--effort", "low"),
     )
-    launch = load_agent("claude", told).launch(assign("/compact", resume=True), {})
+    launch = load_agent("claude", told).launch(assign("/compact", resume=True))
     assert launch.argv == (
         *("/opt/claude", *stream, "--resume", SESSION),
         *("--permission-mode", "acceptEdits", "--model", "m", "--effort", "low"),
@@ -360,7 +360,7 @@ def test_the_arguments_of_a_reviewer_are_no_wider_than_they_must_be(mode: str) -
     told = config_with(
         claude__permission_mode=mode, claude__model="m", claude__args=("--dangerously-skip-permissions",)
     )
-    launch = load_agent("claude", told).launch(assign("Look", schema={"a": [1]}, read_only=True), {})
+    launch = load_agent("claude", told).launch(assign("Look", schema={"a": [1]}, read_only=True))
     assert launch.argv == (
         *("claude", "-p", "--output-format", "stream-json", "--verbose", "--json-schema", '{"a":[1]}'),
         *("--tools", "Read,Grep,Glob,Bash", "--permission-mode", "dontAsk", "--setting-sources", "user"),

@@ -40,7 +40,7 @@ DECLARATION = Declaration(
 import shutil
 
 from git_blackbird.agents.command.agent import CommandParser
-from git_blackbird.agents.protocol import Capabilities, LaunchSpec, ProbeResult, build_session_uuid
+from git_blackbird.agents.protocol import Capabilities, LaunchSpec, ProbeResult
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.run.agent_io import Rights
 from git_blackbird.model.base.next_steps import ShellLine
@@ -68,9 +68,6 @@ class ParrotAgent:
         loud = Rights("shout", (self._settings.path,), CALMER)
         return loud if self._settings.voice == "loud" else None
 
-    def new_session(self, random_hex):
-        return build_session_uuid(random_hex)
-
     def probe(self, environ):
         if shutil.which(self._settings.path, path=environ.get("PATH")) is None:
             raise AgentUnavailableError("cannot find the parrot", hint="buy one")
@@ -82,7 +79,7 @@ class ParrotAgent:
     def accepts_session(self, session):
         return bool(session)
 
-    def launch(self, request, environ):
+    def launch(self, request):
         verb = "review" if request.read_only else "work"
         argv = (self._settings.path, verb, self._settings.voice, self._settings.model or "-")
         return LaunchSpec(argv, request.prompt.encode())

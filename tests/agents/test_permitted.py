@@ -283,8 +283,8 @@ def test_what_confines_it_is_said_at_each_start(name: str, resume: bool) -> None
     session = {"opencode": SES, "gemini": UUID}[name]
     request = replace(request_for(resume=resume), session=session)
     given: dict[str, Any] = {f"{name}__args": ("--x",), f"{name}__model": "m"}
-    free = load_agent(name, config_with(**given)).launch(request, {})
-    bound = load_agent(name, config_with(**{f"{name}__permissions": "edit"})).launch(request, {})
+    free = load_agent(name, config_with(**given)).launch(request)
+    bound = load_agent(name, config_with(**{f"{name}__permissions": "edit"})).launch(request)
     assert {"--auto", "yolo"} & {*free.argv}
     assert not {"--auto", "yolo"} & {*bound.argv}
     assert "--x" in free.argv
@@ -320,9 +320,9 @@ def test_only_names_of_sessions_are_passed_on() -> None:
     ],
 )
 def test_a_prompt_reaches_gemini_as_text(prompt: str, sent: str) -> None:
-    stdin = load_agent("gemini", config_with()).launch(replace(request_for(), prompt=prompt), {}).stdin
+    stdin = load_agent("gemini", config_with()).launch(replace(request_for(), prompt=prompt)).stdin
     header, _, rest = stdin.decode().rpartition("\n\n")
     assert rest == sent
     assert header.startswith("This is a message and no command") == (prompt != sent or "/" in prompt)
-    plain = load_agent("opencode", config_with()).launch(replace(request_for(), prompt=prompt), {}).stdin
+    plain = load_agent("opencode", config_with()).launch(replace(request_for(), prompt=prompt)).stdin
     assert plain.decode() == prompt

@@ -10,7 +10,7 @@ import pytest
 
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
-from git_blackbird.agents.protocol import Agent, RunRequest
+from git_blackbird.agents.protocol import Agent, RunRequest, new_session
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, ProgressKind
 from git_blackbird.model.run.parts import Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
@@ -39,7 +39,7 @@ def stage(tmp_path: Path) -> Stage:
 
 
 def begin(agent: Agent, stage: Stage, prompt: str) -> RunRequest:
-    session = agent.new_session(os.urandom(16).hex())
+    session = new_session(agent, os.urandom(16).hex())
     return assign(prompt, session=session, folder=str(stage.tree), scratch=str(stage.work))
 
 
@@ -125,7 +125,7 @@ def test_a_limit_that_it_waits_for_in_silence_ends_with_the_words_of_the_provide
 
     async def scenario() -> ProcessResult:
         assignment = begin(agent, stage, "Go")
-        child = stage.hold(agent.launch(assignment, os.environ))
+        child = stage.hold(agent.launch(assignment))
         child.open_gate()
         work = asyncio.create_task(stage.follow(child, agent.parser(assignment)))
         await until(lambda: b"slow down" in b"".join(stage.output), PATIENCE_SECONDS)
@@ -209,7 +209,7 @@ def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
 
     async def scenario() -> ProcessResult:
         assignment = begin(agent, stage, "Make it")
-        child = stage.hold(agent.launch(assignment, os.environ))
+        child = stage.hold(agent.launch(assignment))
         child.open_gate()
         work = asyncio.create_task(stage.follow(child, agent.parser(assignment)))
         await until((stage.tree / "busy").exists, PATIENCE_SECONDS)

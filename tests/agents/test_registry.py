@@ -3,6 +3,7 @@ import sys
 
 import pytest
 
+from git_blackbird.agents.protocol import new_session
 from git_blackbird.agents.registry import declarations, load_agent
 from git_blackbird.errors import RequestError
 from git_blackbird.model.config.agent_names import AGENT_NAMES
@@ -19,7 +20,7 @@ def test_agents_are_known_by_the_names_of_the_configuration() -> None:
 @pytest.mark.parametrize("name", AGENT_NAMES)
 def test_a_session_is_named_where_the_agent_lets_us(name: str) -> None:
     agent = load_agent(name, config_with())
-    named = agent.new_session("0123456789abcdef0123456789ABCDEF")
+    named = new_session(agent, "0123456789abcdef0123456789ABCDEF")
     assert named == ("01234567-89ab-4def-8123-456789abcdef" if agent.abilities.chooses_session else None)
     own = {"opencode": "ses_dddef62c1ffeNK7gnVdzSs5Hk4"}
     assert agent.accepts_session(own.get(name, "01234567-89ab-4def-8123-456789abcdef"))

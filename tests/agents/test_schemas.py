@@ -1,5 +1,4 @@
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -41,7 +40,7 @@ def with_schema(*, read_only: bool = False) -> RunRequest:
 )
 def test_each_agent_is_told_a_schema_in_its_own_terms(name: str, named: LaunchSpec) -> None:
     agent = load_agent(name, HONOURS)
-    launch = agent.launch(with_schema(), os.environ)
+    launch = agent.launch(with_schema())
     assert " ".join(named.argv) in " ".join(launch.argv)
     assert named.environ.items() <= launch.environ.items()
     assert launch.files == named.files
@@ -52,7 +51,7 @@ def test_each_agent_is_told_a_schema_in_its_own_terms(name: str, named: LaunchSp
 def test_without_a_schema_nothing_is_said_of_one(name: str, read_only: bool) -> None:
     agent = load_agent(name, HONOURS)
     assignment = assign("Work", scratch="/work folder", read_only=read_only)
-    launch = agent.launch(assignment, os.environ)
+    launch = agent.launch(assignment)
     assert not any("schema" in name for name in launch.files)
     assert "BLACKBIRD_RESPONSE_SCHEMA" not in launch.environ
     assert "schema" not in " ".join(launch.argv)
@@ -61,7 +60,7 @@ def test_without_a_schema_nothing_is_said_of_one(name: str, read_only: bool) -> 
 def test_an_agent_that_cannot_be_held_to_a_schema_is_refused_with_the_way_out() -> None:
     agent = load_agent("command", config_with(command__run="cat"))
     with pytest.raises(AgentUnavailableError) as caught:
-        agent.launch(with_schema(), os.environ)
+        agent.launch(with_schema())
     assert caught.value.message == "the agent 'command' cannot enforce a JSON schema"
     assert caught.value.hint == (
         "git config blackbird.command.schema true    # if the command honours BLACKBIRD_RESPONSE_SCHEMA"
@@ -77,7 +76,7 @@ def test_who_can_be_held_to_a_schema(name: str, can: bool) -> None:
 def test_a_schema_file_is_never_looked_for_in_the_worktree() -> None:
     codex = load_agent("codex", config_with())
     with pytest.raises(ValueError, match="needs the run's work folder"):
-        codex.launch(assign("Look", schema=SCHEMA), os.environ)
+        codex.launch(assign("Look", schema=SCHEMA))
 
 
 def test_a_command_reads_the_schema_and_none_of_a_run_further_out(tmp_path: Path) -> None:

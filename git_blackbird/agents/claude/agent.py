@@ -3,52 +3,25 @@
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from git_blackbird.agents.claude.declaration import ClaudeConfig
-from git_blackbird.agents.claude.parser import CLAUDE_HELP, ClaudeParser
-from git_blackbird.agents.probe import (
-    CommandOutput,
-    Program,
-    Requirements,
-    find_program,
-    inspect_program,
-    run_query,
-    with_args,
-)
-from git_blackbird.agents.protocol import (
-    Capabilities,
-    LaunchSpec,
-    ProbeResult,
-    RunRequest,
-    build_session_uuid,
-    is_uuid,
-    render_schema,
-)
+from git_blackbird.agents.claude.parser import ClaudeParser
+from git_blackbird.agents.probe import CommandOutput, Program, Requirements, run_query
+from git_blackbird.agents.program import ProgramAgent
+from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest, render_schema
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text
-from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.run.agent_io import Rights
 
 BYPASS_MODE = "bypassPermissions"
-_NEEDED_FLAGS = ("--print", "--output-format", "--verbose", "--session-id", "--resume", "--permission-mode")
 # A reviewer may read everything and run read-only commands. Settings of the repository could start programs,
 # and the user's arguments could widen its rights: both are ignored.
 _REVIEW_TERMS = (
     *("--tools", "Read,Grep,Glob,Bash", "--permission-mode", "dontAsk"),
     *("--setting-sources", "user", "--strict-mcp-config", "--no-session-persistence"),
-)
-_REVIEW_FLAGS = (
-    *("--json-schema", "--tools", "--setting-sources", "--strict-mcp-config"),
-    "--no-session-persistence",
-)
-_REVIEWS = (
-    "read, run commands that only read, and do what your own settings allow; claude.args and the"
-    " repository's settings are ignored, and no session is kept"
 )
 _KEYS = (
     "ANTHROPIC_API_KEY",
@@ -58,21 +31,8 @@ _KEYS = (
     "CLAUDE_CODE_USE_VERTEX",
     "CLAUDE_CODE_USE_FOUNDRY",
 )
-_POWERS = {
-    BYPASS_MODE: "do anything you can do yourself, without asking; nothing confines it to the worktree",
-    "acceptEdits": "edit files in the worktree, but run no tests: other commands are denied",
-    "dontAsk": "do what its own settings allow, and run read-only commands; the rest is denied",
-    "plan": "read and plan; everything else is denied",
-    "default": "read; anything that needs permission is denied",
-    "provider": "read; anything that needs permission is denied",
-    "auto": "do what the model provider's own check allows",
-}
-_DENYING_MODES = frozenset({"acceptEdits", "dontAsk", "plan", "default", "provider"})
-# When it is only asked what it can do, it must not update itself or send reports.
+# It must not update itself under a run, and when it is only asked what it can do, send no reports either.
 _PINNED = {"DISABLE_AUTOUPDATER": "1"}
-_QUIET = {**_PINNED, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
-_CALMER = ShellLine("git config blackbird.claude.permissionMode acceptEdits")
-_REMARKS = ("it follows the settings, hooks and CLAUDE.md of the repository that it works in",)
 
 
 class _LoginStatus(Lenient, alias_generator=to_camel):
@@ -81,113 +41,6 @@ class _LoginStatus(Lenient, alias_generator=to_camel):
 
 
 _LOGIN_STATUS: TypeAdapter[_LoginStatus] = TypeAdapter(Part[_LoginStatus])
-
-
-class ClaudeAgent:
-    """Start and resume Claude Code, with the prompt on standard input."""
-
-    name = "claude"
-    abilities = Capabilities(
-        resume=True, schema=True, read_only=True, chooses_session=True, reports_cost=True, prints_events=True
-    )
-    leftover_dirs: tuple[str, ...] = ()
-
-    def __init__(self, settings: ClaudeConfig) -> None:
-        self._settings = settings
-
-    @property
-    def model(self) -> str | None:
-        """The configured model."""
-        return self._settings.model or None
-
-    @property
-    def summary(self) -> str:
-        """Its permission mode."""
-        return f"{self.name}, permission mode {self._settings.permission_mode}"
-
-    @property
-    def rights(self) -> Rights | None:
-        """More than editing, unless its permission mode denies the rest and no argument changes that."""
-        settings = self._settings
-        if settings.permission_mode in _DENYING_MODES and not settings.args:
-            return None
-        terms = (settings.path, settings.permission_mode, *settings.args)
-        return Rights(self._powers(), terms, _CALMER)
-
-    def new_session(self, random_hex: str) -> str:
-        """Return a session name, as the UUID that the program requires."""
-        return build_session_uuid(random_hex)
-
-    def probe(self, environ: Mapping[str, str]) -> str:
-        """Find the program and return its version. Raises AgentUnavailableError."""
-        return find_program(self._settings.path, {**environ, **_QUIET}, CLAUDE_HELP).version
-
-    def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
-        """Find the program, its options and its login."""
-        model = ("--model",) if self._settings.model else ()
-        needs = Requirements(("--help",), (*_NEEDED_FLAGS, *model), _REVIEW_FLAGS, _login)
-        result = inspect_program(self._settings.path, {**environ, **_QUIET}, CLAUDE_HELP, needs)
-        remarks = (*_REMARKS, *result.remarks)
-        return replace(result, powers=self._powers(), reviews=_REVIEWS, remarks=remarks)
-
-    def accepts_session(self, session: str) -> bool:
-        """Accept only UUIDs: a matching title would open another conversation."""
-        return is_uuid(session)
-
-    def launch(self, request: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
-        """Return the launch with all options: a resume remembers only the session."""
-        settings, schema, reviews = self._settings, render_schema(self, request), request.read_only
-        session = ("--resume" if request.resume else "--session-id", request.session or "")
-        argv = (
-            *(settings.path, "-p", "--output-format", "stream-json", "--verbose"),
-            *(("--json-schema", schema) if schema else ()),
-            *(_REVIEW_TERMS if reviews else (*session, "--permission-mode", settings.permission_mode)),
-            *(("--model", settings.model) if settings.model else ()),
-            *(() if request.usd_left is None else ("--max-budget-usd", _rounded_up(request.usd_left))),
-            *(() if reviews else settings.args),
-        )
-        # A prompt that begins like a command of the program, such as ``/compact``, would be executed and
-        # succeed without the model receiving the text.
-        prompt = f"\n{request.prompt}" if request.prompt.startswith("/") else request.prompt
-        return LaunchSpec(argv, prompt.encode(errors="replace"), _PINNED if reviews else self._environ)
-
-    def launch_by_hand(self, session: str) -> LaunchSpec:
-        """Return the launch of its own interface; a mode that denies what it could ask for is left out."""
-        settings = self._settings
-        denies = settings.permission_mode == "dontAsk"
-        argv = (
-            *(settings.path, "--resume", session),
-            *(() if denies else ("--permission-mode", settings.permission_mode)),
-            *(("--model", settings.model) if settings.model else ()),
-            *settings.args,
-        )
-        return LaunchSpec(argv, b"", self._environ)
-
-    @property
-    def _environ(self) -> dict[str, str]:
-        # As root the program refuses to work unattended unless it is in a sandbox.
-        return _PINNED | ({"IS_SANDBOX": "1"} if self._bypasses_as_root else {})
-
-    @property
-    def _bypasses_as_root(self) -> bool:
-        return self._settings.permission_mode == BYPASS_MODE and os.geteuid() == 0
-
-    def parser(self, request: RunRequest) -> ClaudeParser:
-        """Read its event stream."""
-        return ClaudeParser(request, () if request.read_only else self._settings.args)
-
-    def _powers(self) -> str:
-        mode = self._settings.permission_mode
-        allowed = _POWERS.get(mode, f"do what its permission mode {mode} allows")
-        powers = with_args(allowed, "claude.args", self._settings.args)
-        if self._bypasses_as_root:
-            return f"{powers}; as root, IS_SANDBOX=1 tells it that this is a sandbox"
-        return powers
-
-
-def _rounded_up(usd: float) -> str:
-    """Write an amount so that a run that has cost it has spent all that was left."""
-    return f"{math.ceil(usd * 10_000) / 10_000:.4f}"
 
 
 def _login(program: Program, environ: Mapping[str, str]) -> str:
@@ -211,3 +64,93 @@ def _login_text(output: CommandOutput) -> str:
     if status.logged_in:
         return f"logged in by {method}" if method else "logged in"
     return "unknown" if status.logged_in is None else "not logged in"
+
+
+class ClaudeAgent(ProgramAgent[ClaudeConfig]):
+    """Start and resume Claude Code, with the prompt on standard input."""
+
+    name = "claude"
+    abilities = Capabilities(
+        resume=True, schema=True, read_only=True, chooses_session=True, reports_cost=True, prints_events=True
+    )
+    parser_type = ClaudeParser
+    mode_name = "permission mode"
+    powers: Mapping[str, str] = {
+        BYPASS_MODE: "do anything you can do yourself, without asking; nothing confines it to the worktree",
+        "acceptEdits": "edit files in the worktree, but run no tests: other commands are denied",
+        "dontAsk": "do what its own settings allow, and run read-only commands; the rest is denied",
+        "plan": "read and plan; everything else is denied",
+        "default": "read; anything that needs permission is denied",
+        "auto": "do what the model provider's own check allows",
+        "manual": "do what its permission mode manual allows",
+    }
+    confining = frozenset({"acceptEdits", "dontAsk", "plan", "default"})
+    calmer = "permissionMode acceptEdits"
+    needs = Requirements(
+        ("--help",),
+        ("--print", "--output-format", "--verbose", "--session-id", "--resume", "--permission-mode"),
+        (
+            *("--json-schema", "--tools", "--setting-sources", "--strict-mcp-config"),
+            "--no-session-persistence",
+        ),
+        _login,
+    )
+    query_environ: Mapping[str, str] = {**_PINNED, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    reviews = (
+        "read, run commands that only read, and do what your own settings allow; claude.args and the"
+        " repository's settings are ignored, and no session is kept"
+    )
+    remarks = ("it follows the settings, hooks and CLAUDE.md of the repository that it works in",)
+
+    @property
+    def mode(self) -> str:
+        """Its permission mode."""
+        return self._settings.permission_mode
+
+    def launch(self, request: RunRequest) -> LaunchSpec:
+        """Return the launch with all options: a resume remembers only the session."""
+        settings, schema, reviews = self._settings, render_schema(self, request), request.read_only
+        session = ("--resume" if request.resume else "--session-id", request.session or "")
+        argv = (
+            *(settings.path, "-p", "--output-format", "stream-json", "--verbose"),
+            *(("--json-schema", schema) if schema else ()),
+            *(_REVIEW_TERMS if reviews else (*session, "--permission-mode", settings.permission_mode)),
+            *self._model_args,
+            *(() if request.usd_left is None else ("--max-budget-usd", _rounded_up(request.usd_left))),
+            *(() if reviews else settings.args),
+        )
+        # A prompt that begins like a command of the program, such as ``/compact``, would be executed and
+        # succeed without the model receiving the text.
+        prompt = f"\n{request.prompt}" if request.prompt.startswith("/") else request.prompt
+        return LaunchSpec(argv, prompt.encode(errors="replace"), _PINNED if reviews else self._environ)
+
+    def launch_by_hand(self, session: str) -> LaunchSpec:
+        """Return the launch of its own interface; a mode that denies what it could ask for is left out."""
+        settings = self._settings
+        denies = settings.permission_mode == "dontAsk"
+        argv = (
+            *(settings.path, "--resume", session),
+            *(() if denies else ("--permission-mode", settings.permission_mode)),
+            *self._model_args,
+            *settings.args,
+        )
+        return LaunchSpec(argv, b"", self._environ)
+
+    @property
+    def _environ(self) -> dict[str, str]:
+        # As root the program refuses to work unattended unless it is in a sandbox.
+        return _PINNED | ({"IS_SANDBOX": "1"} if self._bypasses_as_root else {})
+
+    @property
+    def _bypasses_as_root(self) -> bool:
+        return self._settings.permission_mode == BYPASS_MODE and os.geteuid() == 0
+
+    @property
+    def _powers(self) -> str:
+        sandbox = "; as root, IS_SANDBOX=1 tells it that this is a sandbox" if self._bypasses_as_root else ""
+        return f"{super()._powers}{sandbox}"
+
+
+def _rounded_up(usd: float) -> str:
+    """Write an amount so that a run that has cost it has spent all that was left."""
+    return f"{math.ceil(usd * 10_000) / 10_000:.4f}"

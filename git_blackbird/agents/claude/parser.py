@@ -165,8 +165,11 @@ _MAX_DENIALS = 1000
 class ClaudeParser(EventParser[Event]):
     """Collect session, results and denials, and yield the steps in between."""
 
+    events = EVENTS
+    provider = CLAUDE_HELP
+
     def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
-        super().__init__(EVENTS, request, replace(CLAUDE_HELP, args=args))
+        super().__init__(request, args)
         self._wants_object = request.schema is not None
         # A reviewer's session is not saved, so it has no requested name.
         self._requested = None if request.read_only else request.session

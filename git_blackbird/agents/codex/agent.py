@@ -4,108 +4,73 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 
 from git_blackbird.agents.codex.declaration import CodexConfig
 from git_blackbird.agents.codex.parser import CODEX_HELP, CodexParser
-from git_blackbird.agents.probe import (
-    Program,
-    Requirements,
-    find_program,
-    inspect_program,
-    run_query,
-    with_args,
-)
-from git_blackbird.agents.protocol import (
-    Capabilities,
-    LaunchSpec,
-    ProbeResult,
-    RunRequest,
-    is_uuid,
-    render_schema,
-)
+from git_blackbird.agents.probe import Program, Requirements, run_query
+from git_blackbird.agents.program import ProgramAgent
+from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest, render_schema
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.base.next_steps import ShellLine
-from git_blackbird.model.run.agent_io import Rights
 
 WORKSPACE_WRITE = "workspace-write"
 _SCHEMA_FILE = "schema.json"
-_NEEDED_FLAGS = ("--json", "--sandbox", "--config")
 # The user's arguments could widen a reviewer's rights: they are ignored, as is the project's AGENTS.md.
 _REVIEW_TERMS = ("-s", "read-only", "--ephemeral", "-c", "project_doc_max_bytes=0")
-_REVIEW_FLAGS = ("--output-schema", "--ephemeral")
-_REVIEWS = (
-    "read everything and write nothing; codex.args and the repository's own settings are ignored,"
-    " and no session is kept"
-)
 _KEYS = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN")
 _SANDBOX_FLAG = re.compile(r"-s|--(?:sandbox|full-auto|yolo|dangerously-bypass-approvals-and-sandbox)(?:=|$)")
-_POWERS = {
-    "read-only": "read everything and write nothing: not even the temporary files of tests",
-    WORKSPACE_WRITE: "write in the worktree, but not in its .git, and in a temporary folder; no network",
-    "danger-full-access": "do anything you can do yourself, without asking",
-}
-_CALMER = ShellLine(f"git config blackbird.codex.sandbox {WORKSPACE_WRITE}")
-_SANDBOXES = frozenset({"read-only", WORKSPACE_WRITE})
-_REMARKS = (
-    "commands that its sandbox blocks are not reported; patches that it rejects are",
-    "a model provider with a key of its own, set up in its config.toml, needs no login",
-)
 
 
-class CodexAgent:
+def _login(program: Program, environ: Mapping[str, str]) -> str:
+    """Return its login state; with a custom model provider it may need no login."""
+    state = "unknown"
+    with suppress(AgentUnavailableError):
+        output = run_query(program.path, "login", "status", environ=environ)
+        if output.exit_code == 0 or "logged in" in output.first_line.lower():
+            state = output.first_line
+    return "; ".join((state, *(f"{name} is set" for name in _KEYS if environ.get(name))))
+
+
+class CodexAgent(ProgramAgent[CodexConfig]):
     """Start and resume Codex, with the prompt on standard input."""
 
     name = "codex"
     abilities = Capabilities(resume=True, schema=True, read_only=True, prints_events=True)
+    parser_type = CodexParser
+    mode_name = "sandbox"
+    powers: Mapping[str, str] = {
+        "read-only": "read everything and write nothing: not even the temporary files of tests",
+        WORKSPACE_WRITE: "write in the worktree, but not in its .git, and in a temporary folder; no network",
+        "danger-full-access": "do anything you can do yourself, without asking",
+    }
+    confining = frozenset({"read-only", WORKSPACE_WRITE})
+    calmer = f"sandbox {WORKSPACE_WRITE}"
+    needs = Requirements(
+        ("exec", "--help"), ("--json", "--sandbox", "--config"), ("--output-schema", "--ephemeral"), _login
+    )
+    reviews = (
+        "read everything and write nothing; codex.args and the repository's own settings are ignored,"
+        " and no session is kept"
+    )
+    remarks = (
+        "commands that its sandbox blocks are not reported; patches that it rejects are",
+        "a model provider with a key of its own, set up in its config.toml, needs no login",
+    )
     # Mount points of its sandbox. Its .git is one as well, but an empty folder of that name at the top of a
     # worktree is never a leftover.
     leftover_dirs: tuple[str, ...] = (".codex", ".agents", ".aws")
 
-    def __init__(self, settings: CodexConfig) -> None:
-        self._settings = settings
-
     @property
-    def model(self) -> str | None:
-        """The configured model."""
-        return self._settings.model or None
-
-    @property
-    def summary(self) -> str:
+    def mode(self) -> str:
         """Its sandbox."""
-        return f"{self.name}, sandbox {self._settings.sandbox}"
-
-    @property
-    def rights(self) -> Rights | None:
-        """More than editing, without its sandbox or with arguments that may allow it."""
-        settings = self._settings
-        if settings.sandbox in _SANDBOXES and not settings.args:
-            return None
-        return Rights(self._powers(), (settings.path, settings.sandbox, *settings.args), _CALMER)
-
-    def new_session(self, random_hex: str) -> str | None:  # noqa: ARG002  # the Protocol's
-        """Return None: the program names its threads itself, in its first line."""
-        return None
+        return self._settings.sandbox
 
     def probe(self, environ: Mapping[str, str]) -> str:
         """Find the program and return its version. Raises AgentUnavailableError."""
-        version = find_program(self._settings.path, environ, CODEX_HELP).version
+        version = super().probe(environ)
         self._require_one_sandbox()
         return version
 
-    def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
-        """Find the program, its options and its login."""
-        model = ("--model",) if self._settings.model else ()
-        needs = Requirements(("exec", "--help"), (*_NEEDED_FLAGS, *model), _REVIEW_FLAGS, _login, self._check)
-        result = inspect_program(self._settings.path, environ, CODEX_HELP, needs)
-        remarks = (*_REMARKS, *result.remarks)
-        return replace(result, powers=self._powers(), reviews=_REVIEWS, remarks=remarks)
-
-    def accepts_session(self, session: str) -> bool:
-        """Accept only UUIDs: with any other name it would silently start a new thread."""
-        return is_uuid(session)
-
-    def launch(self, request: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
+    def launch(self, request: RunRequest) -> LaunchSpec:
         """Return the launch with all options: a resume does not even remember the sandbox."""
         settings, schema = self._settings, render_schema(self, request)
         if schema and not request.scratch:
@@ -122,7 +87,7 @@ class CodexAgent:
             terms = (*terms, "-c", "sandbox_workspace_write.exclude_slash_tmp=true")
         argv = (
             *(settings.path, "exec", "--json", *terms),
-            *(("-m", settings.model) if settings.model else ()),
+            *self._model_args,
             *(("--output-schema", f"{request.scratch}/{_SCHEMA_FILE}") if schema else ()),
             *(() if request.read_only else settings.args),
             # The options of exec are not valid after resume: they come before that word.
@@ -135,14 +100,10 @@ class CodexAgent:
     def launch_by_hand(self, session: str) -> LaunchSpec:
         """Return the launch of its own interface, in the configured sandbox."""
         settings = self._settings
-        model = ("-m", settings.model) if settings.model else ()
+        sandbox = ("-s", settings.sandbox)
         return LaunchSpec(
-            (settings.path, "resume", "-s", settings.sandbox, *model, *settings.args, session), b""
+            (settings.path, "resume", *sandbox, *self._model_args, *settings.args, session), b""
         )
-
-    def parser(self, request: RunRequest) -> CodexParser:
-        """Read its event stream."""
-        return CodexParser(request, () if request.read_only else self._settings.args)
 
     def _check(self, program: Program) -> None:
         if not program.has_command("resume"):
@@ -151,10 +112,6 @@ class CodexAgent:
             )
         self._require_one_sandbox()
 
-    def _powers(self) -> str:
-        sandbox = self._settings.sandbox
-        return with_args(_POWERS[sandbox], "codex.args", self._settings.args)
-
     def _require_one_sandbox(self) -> None:
         """Raise AgentUnavailableError if the user's arguments contradict the configured sandbox."""
         if any(_SANDBOX_FLAG.match(word) for word in self._settings.args):
@@ -162,13 +119,3 @@ class CodexAgent:
                 "codex.args sets a sandbox, but codex.sandbox always sets one",
                 hint="remove it from codex.args, and set it: git config blackbird.codex.sandbox MODE",
             )
-
-
-def _login(program: Program, environ: Mapping[str, str]) -> str:
-    """Return its login state; with a custom model provider it may need no login."""
-    state = "unknown"
-    with suppress(AgentUnavailableError):
-        output = run_query(program.path, "login", "status", environ=environ)
-        if output.exit_code == 0 or "logged in" in output.first_line.lower():
-            state = output.first_line
-    return "; ".join((state, *(f"{name} is set" for name in _KEYS if environ.get(name))))

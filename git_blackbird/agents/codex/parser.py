@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from git_blackbird.agents.codex.events import (
     EVENTS,
@@ -55,8 +54,11 @@ _REJECTED_PATCH = re.compile(r" ERROR \S+: error=patch rejected: ([^\n;]*)")
 class CodexParser(EventParser[Event]):
     """Collect thread, last message and the end of the turn, and yield the steps in between."""
 
+    events = EVENTS
+    provider = CODEX_HELP
+
     def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
-        super().__init__(EVENTS, request, replace(CODEX_HELP, args=args))
+        super().__init__(request, args)
         self._requested = request.session if request.resume else None
         self._steps = CodexProgress(top_folders(request.folder))
         self._thread: str | None = None

@@ -22,7 +22,6 @@ from git_blackbird.agents.protocol import (
     LaunchSpec,
     ProbeResult,
     RunRequest,
-    build_session_uuid,
     render_schema,
 )
 from git_blackbird.errors import AgentUnavailableError
@@ -80,10 +79,6 @@ class CommandAgent:
             return None
         return Rights(f"do anything you can do yourself: it runs {self._command!a}", (self._command,))
 
-    def new_session(self, random_hex: str) -> str:
-        """Return a session name, which the command gets again at every resume."""
-        return build_session_uuid(random_hex)
-
     def probe(self, environ: Mapping[str, str]) -> str:
         """Check that there is a command, and its program if it is a plain name; it has no version.
 
@@ -115,7 +110,7 @@ class CommandAgent:
         """Accept every name that is not empty; only the command interprets it."""
         return bool(session)
 
-    def launch(self, request: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
+    def launch(self, request: RunRequest) -> LaunchSpec:
         """Return the command for the shell, unchanged.
 
         Raises AgentUnavailableError if a schema is requested and the command is not known to support it.

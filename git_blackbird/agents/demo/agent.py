@@ -16,7 +16,6 @@ from git_blackbird.agents.protocol import (
     LaunchSpec,
     ProbeResult,
     RunRequest,
-    build_session_uuid,
 )
 from git_blackbird.messages.incoming.questions import parse_questions
 from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
@@ -56,10 +55,6 @@ class DemoAgent:
         """Limited to the directives in the plan."""
         return
 
-    def new_session(self, random_hex: str) -> str:
-        """Return a session name."""
-        return build_session_uuid(random_hex)
-
     def probe(self, environ: Mapping[str, str]) -> str:  # noqa: ARG002  # the Protocol's
         """Return the version of this program."""
         return __version__
@@ -77,7 +72,7 @@ class DemoAgent:
         """Accept every name that is not empty; it saves nothing of a session."""
         return bool(session)
 
-    def launch(self, request: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
+    def launch(self, request: RunRequest) -> LaunchSpec:
         """Return its launch, isolated so that no module of the worktree or PYTHONPATH replaces it."""
         return LaunchSpec(
             argv=(sys.executable, "-IS", "-c", _START),
@@ -121,8 +116,11 @@ _EVENTS: TypeAdapter[_Event | tuple[_Event, ...]] = TypeAdapter(Line[_Event])
 class DemoParser(EventParser[_Event]):
     """Parse ``session``, ``progress`` and ``result`` lines."""
 
+    events = _EVENTS
+    provider = ProviderHelp("demo", package="", update="", login="")
+
     def __init__(self, request: RunRequest) -> None:
-        super().__init__(_EVENTS, request, ProviderHelp("demo", package="", update="", login=""))
+        super().__init__(request)
         self._session: str | None = None
         self._result: _Result | None = None
 

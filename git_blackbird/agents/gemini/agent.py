@@ -3,16 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from git_blackbird.agents.gemini.parser import GEMINI_HELP, GeminiParser
+from git_blackbird.agents.gemini.parser import GeminiParser
 from git_blackbird.agents.permissions import PermittedAgent
 from git_blackbird.agents.probe import Requirements
-from git_blackbird.agents.protocol import (
-    Capabilities,
-    LaunchSpec,
-    RunRequest,
-    build_session_uuid,
-    is_uuid,
-)
+from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest
 from git_blackbird.messages.outgoing.prompts import as_plain_text
 
 _KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA")
@@ -28,12 +22,12 @@ class GeminiAgent(PermittedAgent):
     abilities = Capabilities(
         resume=True, read_only=True, reads_only_files=True, chooses_session=True, prints_events=True
     )
-    provider = GEMINI_HELP
+    parser_type = GeminiParser
     needs = Requirements(
         ("--help",),
         (
             *("--output-format", "--approval-mode", "--skip-trust", "--session-id", "--resume"),
-            *("--admin-policy", "--model"),
+            "--admin-policy",
         ),
         ("--include-directories",),
         lambda _, environ: _login(environ),
@@ -50,15 +44,7 @@ class GeminiAgent(PermittedAgent):
         "git in its commands runs no hooks and does not see your own configuration",
     )
 
-    def new_session(self, random_hex: str) -> str:
-        """Return a session name, as the UUID that the program requires."""
-        return build_session_uuid(random_hex)
-
-    def accepts_session(self, session: str) -> bool:
-        """Accept only UUIDs: a number would be another session."""
-        return is_uuid(session)
-
-    def launch(self, request: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
+    def launch(self, request: RunRequest) -> LaunchSpec:
         """Return the launch with all options: a resume remembers only the session."""
         settings, request = self._settings, replace(request, prompt=as_plain_text(request.prompt))
         if request.read_only:
@@ -83,10 +69,6 @@ class GeminiAgent(PermittedAgent):
         """Return the launch of its own interface, which asks a person for what it needs."""
         argv = (self._settings.path, "--resume", session, *self._model_args, *self._settings.args)
         return LaunchSpec(argv, b"")
-
-    def parser(self, request: RunRequest) -> GeminiParser:
-        """Read its event stream."""
-        return GeminiParser(request, () if request.read_only else self._settings.args)
 
 
 def _policy(tools: Sequence[str]) -> dict[str, bytes]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Annotated
 
 from pydantic import TypeAdapter
@@ -64,6 +63,8 @@ EVENTS: TypeAdapter[Event | tuple[Event, ...]] = TypeAdapter(Line[Event])
 class GeminiParser(AnswerParser[Event]):
     """Put the model's messages together from their pieces, and read the result."""
 
+    events = EVENTS
+    provider = GEMINI_HELP
     tools: Mapping[str, ProgressKind] = {
         **dict.fromkeys(("read_file", "list_directory", "glob", "grep_search"), ProgressKind.READS),
         **dict.fromkeys(("web_fetch", "google_web_search"), ProgressKind.READS),
@@ -72,7 +73,7 @@ class GeminiParser(AnswerParser[Event]):
     }
 
     def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
-        super().__init__(EVENTS, request, replace(GEMINI_HELP, args=args))
+        super().__init__(request, args)
         self._is_open = False
 
     def _take(self, event: Event) -> Iterator[Progress]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from git_blackbird.agents.opencode.parser import OPENCODE_HELP, OpencodeParser
+from git_blackbird.agents.opencode.parser import OpencodeParser
 from git_blackbird.agents.permissions import PermittedAgent
 from git_blackbird.agents.probe import Program, Requirements, run_query
 from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest
@@ -38,10 +38,10 @@ class OpencodeAgent(PermittedAgent):
     abilities = Capabilities(
         resume=True, read_only=True, reads_only_files=True, reports_cost=True, prints_events=True
     )
-    provider = OPENCODE_HELP
+    parser_type = OpencodeParser
     needs = Requirements(
         ("run", "--help"),
-        ("--format", "--session", "--title", "--dir", "--auto", "--agent", "--print-logs", "--model"),
+        ("--format", "--session", "--title", "--dir", "--auto", "--agent", "--print-logs"),
         (),
         _login,
     )
@@ -56,15 +56,11 @@ class OpencodeAgent(PermittedAgent):
         "without a login and a model it uses a free model of its own provider",
     )
 
-    def new_session(self, random_hex: str) -> str | None:  # noqa: ARG002  # the Protocol's
-        """Return None: the program names its sessions itself, in each event."""
-        return None
-
     def accepts_session(self, session: str) -> bool:
         """Accept only names as the program makes them."""
         return _SESSION.fullmatch(session) is not None
 
-    def launch(self, request: RunRequest, environ: Mapping[str, str]) -> LaunchSpec:  # noqa: ARG002  # the Protocol's
+    def launch(self, request: RunRequest) -> LaunchSpec:
         """Return the launch with all options: a resume remembers only the session."""
         settings, agent = self._settings, f"blackbird-{request.run_id}"
         # Else it asks another model for a title, and does not say what that costs.
@@ -97,10 +93,6 @@ class OpencodeAgent(PermittedAgent):
             return LaunchSpec(argv, b"", _PINNED)
         agent = f"blackbird-{session}"
         return LaunchSpec((*argv, "--agent", agent), b"", _PINNED | _confined(agent, _EDITING))
-
-    def parser(self, request: RunRequest) -> OpencodeParser:
-        """Read its event stream."""
-        return OpencodeParser(request, () if request.read_only else self._settings.args)
 
 
 def _confined(agent: str, tools: Mapping[str, JsonValue]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Annotated
 
 from pydantic import TypeAdapter
@@ -10,7 +9,6 @@ from pydantic import TypeAdapter
 from git_blackbird.agents.answer_parser import AnswerParser
 from git_blackbird.agents.event_parser import Line
 from git_blackbird.agents.failures import ProviderHelp, error_line
-from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.model.base.lenient import Amount, Count, Lenient, Text, at
 from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
@@ -65,14 +63,13 @@ EVENTS: TypeAdapter[Event | tuple[Event, ...]] = TypeAdapter(Line[Event])
 class OpencodeParser(AnswerParser[Event]):
     """Sum up the steps; the last one ends the run, for there is no event for that."""
 
+    events = EVENTS
+    provider = OPENCODE_HELP
     tools: Mapping[str, ProgressKind] = {
         **dict.fromkeys(("read", "grep", "glob", "list", "webfetch"), ProgressKind.READS),
         **dict.fromkeys(("edit", "write", "patch"), ProgressKind.EDITS),
         "bash": ProgressKind.RUNS,
     }
-
-    def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
-        super().__init__(EVENTS, request, replace(OPENCODE_HELP, args=args))
 
     def _take(self, event: Event) -> Iterator[Progress]:
         self._session = event.session or self._session

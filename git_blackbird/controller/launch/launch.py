@@ -186,7 +186,7 @@ class ThisMachine:
         """Start an agent's process at its gate; nothing of it is recorded yet, so nothing of it may work."""
         workspace, environ = context.workspace, _environ_of(context, start)
         stdout, stderr = log_paths(workspace.paths, start.run)
-        launch = context.agent.launch(start.request, environ)
+        launch = context.agent.launch(start.request)
         return spawn_gated(
             wrapped(workspace, launch, Wrapping(start.request, context.agent.name, environ)),
             cwd=Path(start.request.folder),

@@ -63,7 +63,7 @@ def preview(workspace: Workspace, task_id: str) -> Preview:
         context=order.context,
         resume=order.resumes is not None,
     )
-    stdin = agent.launch(request, workspace.environment.environ).stdin
+    stdin = agent.launch(request).stdin
     return Preview(agent.name, stdin.decode(errors="replace"), order.prompt, order.context, overview)
 
 

@@ -237,7 +237,7 @@ def test_tools_denied_are_noted_and_the_run_was_kept_from_working(
 
 
 def test_bypassing_as_root_without_a_sandbox_is_named(model: StandIn, stage: Stage, agent: Agent) -> None:
-    launch = agent.launch(assign("Go"), {})
+    launch = agent.launch(assign("Go"))
     child = stage.hold(replace(launch, environ={**launch.environ, "IS_SANDBOX": "0"}))
     child.open_gate()
     ended = asyncio.run(stage.follow(child, agent.parser(assign("Go"))))
@@ -266,7 +266,7 @@ def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
 
 def interrupted(stage: Stage, agent: Agent) -> ProcessResult:
     async def scenario() -> ProcessResult:
-        child = stage.hold(agent.launch(assign("Make it"), {}))
+        child = stage.hold(agent.launch(assign("Make it")))
         child.open_gate()
         task = asyncio.create_task(stage.follow(child, agent.parser(assign("Make it"))))
         await until((stage.tree / "busy").exists)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from git_blackbird.agents.codex.parser import CodexParser
 from git_blackbird.agents.codex.progress import unwrap_command
 from git_blackbird.agents.event_parser import MAX_LINE_BYTES
+from git_blackbird.agents.protocol import new_session
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
 from git_blackbird.model.run.parts import Question, Usage
@@ -382,7 +383,7 @@ def test_any_stream_is_survived(stream: list[dict[str, Any]], exit_code: int | N
 
 def test_the_arguments_of_a_start_and_of_a_resume() -> None:
     bound = ("-c", "sandbox_workspace_write.exclude_slash_tmp=true")
-    assert load_agent("codex", config_with()).launch(assign("Go"), {}).argv == (
+    assert load_agent("codex", config_with()).launch(assign("Go")).argv == (
         *("codex", "exec", "--json", "-s", "workspace-write", *bound, "-"),
     )
     told = config_with(
@@ -391,9 +392,9 @@ def test_the_arguments_of_a_start_and_of_a_resume() -> None:
         codex__model="m",
         codex__args=("-c", "model_reasoning_effort=low"),
     )
-    launch = load_agent("codex", told).launch(assign("/review", resume=True), {})
+    launch = load_agent("codex", told).launch(assign("/review", resume=True))
     assert launch.argv == (
-        *("/opt/codex", "exec", "--json", "-s", "danger-full-access", "-m", "m"),
+        *("/opt/codex", "exec", "--json", "-s", "danger-full-access", "--model", "m"),
         *("-c", "model_reasoning_effort=low", "resume", THREAD, "-"),
     )
     assert (launch.stdin, dict(launch.environ)) == (b"/review", {})
@@ -403,11 +404,11 @@ def test_the_arguments_of_a_start_and_of_a_resume() -> None:
 def test_the_arguments_of_a_reviewer_are_no_wider_than_they_must_be(sandbox: str) -> None:
     told = config_with(codex__sandbox=sandbox, codex__model="m", codex__args=("--add-dir", "/"))
     asked = assign("Look", schema={"a": [1]}, read_only=True, scratch="/s", folder='/w "ä')
-    launch = load_agent("codex", told).launch(asked, {})
+    launch = load_agent("codex", told).launch(asked)
     assert launch.argv == (
         *("codex", "exec", "--json", "-s", "read-only", "--ephemeral"),
         *("-c", "project_doc_max_bytes=0"),
-        *("-c", 'projects={"/w \\"ä"={trust_level="untrusted"}}', "-m", "m"),
+        *("-c", 'projects={"/w \\"ä"={trust_level="untrusted"}}', "--model", "m"),
         *("--output-schema", "/s/schema.json", "-"),
     )
     assert dict(launch.files) == {"schema.json": b'{"a":[1]}'}
@@ -418,5 +419,5 @@ def test_only_uuids_are_its_sessions() -> None:
     agent = load_agent("codex", config_with())
     assert agent.accepts_session(THREAD)
     assert not any(agent.accepts_session(name) for name in ("", "blah", "--last", f"{THREAD} "))
-    assert agent.new_session("0" * 32) is None
+    assert new_session(agent, "0" * 32) is None
     assert agent.leftover_dirs == (".codex", ".agents", ".aws")

@@ -281,7 +281,7 @@ def test_a_session_that_works_elsewhere_is_a_refusal(
         waiting = len(model.requests)
         _, work = start(stage, agent, go_on("Go on", first))
         await until(lambda: len(model.requests) > waiting)
-        second = other.hold(agent.launch(go_on("Me too", first), os.environ))
+        second = other.hold(agent.launch(go_on("Me too", first)))
         second.open_gate()
         ended = await other.follow(second, agent.parser(go_on("Me too", first)))
         work.cancel()
@@ -295,7 +295,7 @@ def test_a_session_that_works_elsewhere_is_a_refusal(
 def start(
     stage: Stage, agent: Agent, assignment: RunRequest
 ) -> tuple[GatedProcess, asyncio.Task[ProcessResult]]:
-    child = stage.hold(agent.launch(assignment, os.environ))
+    child = stage.hold(agent.launch(assignment))
     child.open_gate()
     return child, asyncio.create_task(stage.follow(child, agent.parser(assignment)))
 

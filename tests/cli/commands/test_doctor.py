@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents.claude.agent import _NEEDED_FLAGS, _REVIEW_FLAGS
+from git_blackbird.agents.claude.agent import ClaudeAgent
 from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.git.hooks.script import _checksum
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -475,7 +475,7 @@ def test_runs_from_elsewhere_are_counted(trial: Trial) -> None:
 def test_what_agents_enforce_is_what_their_programs_were_found_to_know(
     trial: Trial, tmp_path: Path, lacking: str, held: str
 ) -> None:
-    flags = {*_NEEDED_FLAGS, *_REVIEW_FLAGS} - {lacking}
+    flags = {*ClaudeAgent.needs.flags, *ClaudeAgent.needs.review_flags} - {lacking}
     program = tmp_path / "bin/claude"
     words = " ".join(sorted(flags))
     script = f'#!/bin/sh\ncase $1 in --version) echo 2.1.0;; --help) echo "{words}";; esac\n'

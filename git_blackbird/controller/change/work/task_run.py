@@ -9,7 +9,7 @@ from pathlib import Path
 
 from git_blackbird import trace
 from git_blackbird.agents.process.launch import ProcessResult
-from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.agents.protocol import RunRequest, new_session
 from git_blackbird.controller.change.work.finish import close_run
 from git_blackbird.controller.change.work.guard import (
     start_tracking,
@@ -111,7 +111,7 @@ def warn_left_out(ui: UserInterface, named: set[str], left_out: Sequence[Skipped
 def _initial_run(context: RunContext, instruction: Instruction, base: Snapshot) -> Run:
     initial_run, resumed = open_run(context, instruction.task.id, base.tree), instruction.resumes
     session = (
-        context.agent.new_session(f"{context.workspace.environment.random_bits(128):032x}")
+        new_session(context.agent, f"{context.workspace.environment.random_bits(128):032x}")
         if resumed is None
         else resumed.provider_session_ref
     )

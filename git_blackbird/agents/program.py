@@ -1,0 +1,117 @@
+"""Agents that are programs with settings of their own: what follows from these alike for all of them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Generic, Protocol, TypeVar
+
+from git_blackbird.agents.event_parser import EventParser
+from git_blackbird.agents.probe import Program, Requirements, find_program, inspect_program, with_args
+from git_blackbird.agents.protocol import Capabilities, LaunchSpec, ProbeResult, RunRequest, is_uuid
+from git_blackbird.model.base.next_steps import ShellLine
+from git_blackbird.model.run.agent_io import Rights
+
+
+class ProgramSettings(Protocol):
+    """The keys that the section of each of them has."""
+
+    @property
+    def path(self) -> str:
+        """Its program."""
+        ...
+
+    @property
+    def model(self) -> str | None:
+        """Its model; None for its own choice."""
+        ...
+
+    @property
+    def args(self) -> tuple[str, ...]:
+        """The arguments that it gets beside ours."""
+        ...
+
+
+S = TypeVar("S", bound=ProgramSettings)
+
+
+class ProgramAgent(ABC, Generic[S]):
+    """An agent that is a program; a subclass says how it is started.
+
+    ``mode_name`` is its word for what it may do, ``powers`` has what each mode lets it do. In one of the
+    ``confining`` modes it only edits the worktree; ``calmer`` is the key and the value that choose one.
+    ``needs`` is what its program must support, ``query_environ`` is added to its environment while it is only
+    asked about itself.
+    """
+
+    name: str
+    abilities: Capabilities
+    parser_type: type[EventParser[Any]]
+    mode_name: str
+    powers: Mapping[str, str]
+    confining: frozenset[str]
+    calmer: str
+    needs: Requirements
+    query_environ: Mapping[str, str] = {}
+    reviews: str
+    remarks: tuple[str, ...]
+    leftover_dirs: tuple[str, ...] = ()
+
+    def __init__(self, settings: S) -> None:
+        self._settings = settings
+        self._model_args = ("--model", settings.model) if settings.model else ()
+
+    @property
+    @abstractmethod
+    def mode(self) -> str:
+        """What it may do, as configured."""
+
+    @property
+    def model(self) -> str | None:
+        """The configured model."""
+        return self._settings.model or None
+
+    @property
+    def summary(self) -> str:
+        """Its mode."""
+        return f"{self.name}, {self.mode_name} {self.mode}"
+
+    @property
+    def rights(self) -> Rights | None:
+        """More than editing, unless its mode denies the rest and no argument changes that."""
+        settings = self._settings
+        if self.mode in self.confining and not settings.args:
+            return None
+        calmer = ShellLine(f"git config blackbird.{self.name}.{self.calmer}")
+        return Rights(self._powers, (settings.path, self.mode, *settings.args), calmer)
+
+    @property
+    def _powers(self) -> str:
+        return with_args(self.powers[self.mode], f"{self.name}.args", self._settings.args)
+
+    def probe(self, environ: Mapping[str, str]) -> str:
+        """Find the program and return its version. Raises AgentUnavailableError."""
+        environ = {**environ, **self.query_environ}
+        return find_program(self._settings.path, environ, self.parser_type.provider).version
+
+    def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
+        """Find the program, its options and its login."""
+        needs = replace(self.needs, flags=(*self.needs.flags, *self._model_args[:1]), check=self._check)
+        environ = {**environ, **self.query_environ}
+        found = inspect_program(self._settings.path, environ, self.parser_type.provider, needs)
+        remarks = (*self.remarks, *found.remarks)
+        return replace(found, powers=self._powers, reviews=self.reviews, remarks=remarks)
+
+    def _check(self, program: Program) -> None:
+        """Raise AgentUnavailableError if something else than an option is missing."""
+
+    def accepts_session(self, session: str) -> bool:
+        """Accept only UUIDs: any other name may be taken for something else."""
+        return is_uuid(session)
+
+    @abstractmethod
+    def launch(self, request: RunRequest) -> LaunchSpec:
+        """Return the launch with all options: a resume remembers only the session."""
+
+    def parser(self, request: RunRequest) -> EventParser[Any]:
+        """Read its event stream."""
+        return self.parser_type(request, () if request.read_only else self._settings.args)
