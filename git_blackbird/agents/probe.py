@@ -75,13 +75,15 @@ def with_args(powers: str, key: str, args: tuple[str, ...]) -> str:
 class Requirements:
     """The requirements of a start on a program: options in its help, and more.
 
-    ``review_flags`` are needed for reviews only; ``login`` finds out how the program is logged in.
+    ``review_flags`` are needed for reviews only. ``keys`` are variables that log it in, ``login`` finds out
+    how else it is logged in, "" if it does not say.
     """
 
     help_words: tuple[str, ...]
     flags: tuple[str, ...]
     review_flags: tuple[str, ...]
-    login: Callable[[Program, Mapping[str, str]], str]
+    keys: tuple[str, ...] = ()
+    login: Callable[[Program, Mapping[str, str]], str] = lambda *_: ""
     check: Callable[[Program], None] = lambda _: None
 
 
@@ -106,10 +108,20 @@ def inspect_program(
         result,
         program=program.path,
         version=program.version,
-        login=needs.login(program, environ),
+        login=_login(program, environ, needs),
         holds_reviews=not unknown,
         remarks=(f"it cannot review: {unknown}; update it: {provider.update}",) if unknown else (),
     )
+
+
+def _login(program: Program, environ: Mapping[str, str], needs: Requirements) -> str:
+    """Return its login state, as far as the program can report it, and which keys are set."""
+    try:
+        state = needs.login(program, environ)
+    except AgentUnavailableError as error:
+        state = f"unknown: {error.message}"
+    known = (state, *(f"{name} is set" for name in needs.keys if environ.get(name)))
+    return "; ".join(filter(None, known)) or "unknown"
 
 
 def _require_flags(program: Program, flags: tuple[str, ...], provider: ProviderHelp) -> None:

@@ -9,10 +9,9 @@ from pydantic.alias_generators import to_camel
 
 from git_blackbird.agents.claude.declaration import ClaudeConfig
 from git_blackbird.agents.claude.parser import ClaudeParser
-from git_blackbird.agents.probe import CommandOutput, Program, Requirements, run_query
+from git_blackbird.agents.probe import Program, Requirements, run_query
 from git_blackbird.agents.program import ProgramAgent
 from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest, render_schema
-from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text
 from git_blackbird.model.base.sanitize import clean_line
 
@@ -44,26 +43,18 @@ _LOGIN_STATUS: TypeAdapter[_LoginStatus] = TypeAdapter(Part[_LoginStatus])
 
 
 def _login(program: Program, environ: Mapping[str, str]) -> str:
-    """Return its login state, as far as this version can report it."""
-    state = "unknown"
     # A program without this command would send the words to a model as a prompt.
-    if program.has_command("auth"):
-        try:
-            state = _login_text(run_query(program.path, "auth", "status", environ=environ))
-        except AgentUnavailableError as error:
-            state = f"unknown: {error.message}"
-    return "; ".join((state, *(f"{name} is set" for name in _KEYS if environ.get(name))))
-
-
-def _login_text(output: CommandOutput) -> str:
+    if not program.has_command("auth"):
+        return ""
+    output = run_query(program.path, "auth", "status", environ=environ)
     try:
         status = _LOGIN_STATUS.validate_json(output.stdout)
     except ValueError:
-        return output.first_line or "unknown"
+        return output.first_line
     method = clean_line(status.auth_method)
     if status.logged_in:
         return f"logged in by {method}" if method else "logged in"
-    return "unknown" if status.logged_in is None else "not logged in"
+    return "" if status.logged_in is None else "not logged in"
 
 
 class ClaudeAgent(ProgramAgent[ClaudeConfig]):
@@ -93,6 +84,7 @@ class ClaudeAgent(ProgramAgent[ClaudeConfig]):
             *("--json-schema", "--tools", "--setting-sources", "--strict-mcp-config"),
             "--no-session-persistence",
         ),
+        _KEYS,
         _login,
     )
     query_environ: Mapping[str, str] = {**_PINNED, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 
 from git_blackbird.agents.codex.declaration import CodexConfig
 from git_blackbird.agents.codex.parser import CODEX_HELP, CodexParser
@@ -16,18 +15,13 @@ WORKSPACE_WRITE = "workspace-write"
 _SCHEMA_FILE = "schema.json"
 # The user's arguments could widen a reviewer's rights: they are ignored, as is the project's AGENTS.md.
 _REVIEW_TERMS = ("-s", "read-only", "--ephemeral", "-c", "project_doc_max_bytes=0")
-_KEYS = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN")
 _SANDBOX_FLAG = re.compile(r"-s|--(?:sandbox|full-auto|yolo|dangerously-bypass-approvals-and-sandbox)(?:=|$)")
 
 
 def _login(program: Program, environ: Mapping[str, str]) -> str:
     """Return its login state; with a custom model provider it may need no login."""
-    state = "unknown"
-    with suppress(AgentUnavailableError):
-        output = run_query(program.path, "login", "status", environ=environ)
-        if output.exit_code == 0 or "logged in" in output.first_line.lower():
-            state = output.first_line
-    return "; ".join((state, *(f"{name} is set" for name in _KEYS if environ.get(name))))
+    output = run_query(program.path, "login", "status", environ=environ)
+    return output.first_line if output.exit_code == 0 or "logged in" in output.first_line.lower() else ""
 
 
 class CodexAgent(ProgramAgent[CodexConfig]):
@@ -45,7 +39,11 @@ class CodexAgent(ProgramAgent[CodexConfig]):
     confining = frozenset({"read-only", WORKSPACE_WRITE})
     calmer = f"sandbox {WORKSPACE_WRITE}"
     needs = Requirements(
-        ("exec", "--help"), ("--json", "--sandbox", "--config"), ("--output-schema", "--ephemeral"), _login
+        ("exec", "--help"),
+        ("--json", "--sandbox", "--config"),
+        ("--output-schema", "--ephemeral"),
+        ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN"),
+        _login,
     )
     reviews = (
         "read everything and write nothing; codex.args and the repository's own settings are ignored,"

@@ -9,7 +9,6 @@ from git_blackbird.agents.probe import Requirements
 from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest
 from git_blackbird.messages.outgoing.prompts import as_plain_text
 
-_KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA")
 _POLICY = "policy.toml"
 _READS = ("read_file", "read_many_files", "list_directory", "glob", "grep_search")
 _EDITS = (*_READS, "write_file", "replace", "write_todos", "update_topic")
@@ -30,7 +29,8 @@ class GeminiAgent(PermittedAgent):
             "--admin-policy",
         ),
         ("--include-directories",),
-        lambda _, environ: _login(environ),
+        # The program says of itself only that it has no login, when it starts.
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"),
     )
     # It leaves a file in its folder of settings whenever it starts outside of a project.
     query_environ: Mapping[str, str] = {"GEMINI_CLI_HOME": "/dev/null"}
@@ -79,9 +79,3 @@ def _policy(tools: Sequence[str]) -> dict[str, bytes]:
         f'[[rule]]\ntoolName = [{names}]\ndecision = "allow"\npriority = 999\n'
     )
     return {_POLICY: policy.encode()} if tools else {}
-
-
-def _login(environ: Mapping[str, str]) -> str:
-    """Return which keys are set: the program says of itself only that it has no login, when it starts."""
-    keys = [f"{name} is set" for name in _KEYS if environ.get(name)]
-    return "; ".join(keys) or "unknown until it is started"

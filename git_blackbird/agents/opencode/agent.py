@@ -10,7 +10,6 @@ from git_blackbird.agents.opencode.parser import OpencodeParser
 from git_blackbird.agents.permissions import PermittedAgent
 from git_blackbird.agents.probe import Program, Requirements, run_query
 from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest
-from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.sanitize import clean_line
 
 # It neither updates itself under a run nor, when it is only asked about itself, fetches lists of models.
@@ -23,12 +22,9 @@ _COUNTS = re.compile(r"\b(\d+) (credential|environment variable)s?\b")
 
 def _login(program: Program, environ: Mapping[str, str]) -> str:
     """Return how many logins it knows; those of local models need none."""
-    try:
-        output = run_query(program.path, "auth", "list", environ=environ)
-    except AgentUnavailableError as error:
-        return f"unknown: {error.message}"
+    output = run_query(program.path, "auth", "list", environ=environ)
     counts = _COUNTS.findall(clean_line(f"{output.stdout}\n{output.stderr}", 100_000))
-    return ", ".join(f"{count} {what}{'' if count == '1' else 's'}" for count, what in counts) or "unknown"
+    return ", ".join(f"{count} {what}{'' if count == '1' else 's'}" for count, what in counts)
 
 
 class OpencodeAgent(PermittedAgent):
@@ -43,7 +39,7 @@ class OpencodeAgent(PermittedAgent):
         ("run", "--help"),
         ("--format", "--session", "--title", "--dir", "--auto", "--agent", "--print-logs"),
         (),
-        _login,
+        login=_login,
     )
     query_environ: Mapping[str, str] = {**_PINNED, "OPENCODE_DISABLE_MODELS_FETCH": "1"}
     reviews = (
