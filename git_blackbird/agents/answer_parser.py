@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from git_blackbird.agents.event_parser import EventParser, bounded, relative_to_top, top_folders
+from git_blackbird.agents.event_parser import EventParser, bounded, relative_to_top, tool_step, top_folders
 from git_blackbird.agents.failures import FailureMatch, exit_text
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.messages.incoming.questions import parse_questions
@@ -52,9 +52,7 @@ class AnswerParser(EventParser[E]):
 
     def _uses(self, tool: str, path: str, subject: str) -> Progress:
         self._worked = True
-        line = clean_line(relative_to_top(path, self._tops) if path else subject)
-        kind = self.tools.get(tool) if line else None
-        return Progress(kind or ProgressKind.TOOL, line if kind else clean_line(f"{tool} {line}"))
+        return tool_step(self.tools.get(tool), tool, relative_to_top(path, self._tops) if path else subject)
 
     def _notes(self, text: str) -> Progress:
         return Progress(ProgressKind.NOTE, clean_line(text) or "an error without words")

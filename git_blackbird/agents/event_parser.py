@@ -14,6 +14,7 @@ from git_blackbird.agents.failures import FailureMatch, ProviderHelp, find_refus
 from git_blackbird.agents.merged_lines import split_objects
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.model.base.lenient import Fallback, Lenient, Valid, finite_counters, replace_surrogates
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import AgentResult, Progress, ProgressKind
 
 _LINE_ENDS = re.compile(rb"\n{2,}")
@@ -182,6 +183,14 @@ def waiting_steps(names: Sequence[str] | None) -> Iterator[Progress]:
 def bounded(text: str, limit: int = MAX_MESSAGE_CHARACTERS) -> str:
     """Return at most ``limit`` characters of ``text``."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def tool_step(kind: ProgressKind | None, tool: str, subject: str) -> Progress:
+    """Return the step of a tool of this kind, None for any other; ``subject`` is what it is used on."""
+    line = clean_line(subject)
+    if kind is None or not line:
+        return Progress(ProgressKind.TOOL, clean_line(f"{tool} {line}"))
+    return Progress(kind, line)
 
 
 def top_folders(*folders: str) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from git_blackbird.agents.event_parser import (
     EventParser,
     bounded,
     relative_to_top,
+    tool_step,
     top_folders,
     waiting_steps,
 )
@@ -93,13 +94,12 @@ class ClaudeProgress:
 
     def _call(self, block: Block) -> Iterator[Progress]:
         name, value = next(((name, value) for name, value in vars(block.input).items() if value), ("", ""))
-        subject = clean_line(relative_to_top(value, self._tops) if name in _PATHS else value)
-        kind = _KINDS.get(block.name) if subject else None
-        text = subject if kind else clean_line(f"{block.name} {subject}")
+        subject = relative_to_top(value, self._tops) if name in _PATHS else value
+        step = tool_step(_KINDS.get(block.name), block.name, subject)
         if block.id and len(self._calls) < _MAX_OPEN_CALLS:
-            self._calls[block.id] = text
-        if text:
-            yield Progress(kind or ProgressKind.TOOL, text)
+            self._calls[block.id] = step.text
+        if step.text:
+            yield step
 
 
 def _message_text(text: str, event: MessageEvent) -> Progress:

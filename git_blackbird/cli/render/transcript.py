@@ -6,10 +6,11 @@ import click
 
 from git_blackbird.cli.render.tables import char_width
 from git_blackbird.messages.display.format import wrap_line
-from git_blackbird.messages.display.quantities import UsageCost, render_spent
+from git_blackbird.messages.display.quantities import render_spent
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
+from git_blackbird.model.run.spent import Spent
 
 # What a plain output's last line is was printed already; figures alone are no step.
 _VERBS = {
@@ -37,8 +38,7 @@ class ProgressLog:
 
     def __init__(self, *, colored: bool) -> None:
         self._colored = colored
-        self._spent = UsageCost()
-        self._reported = UsageCost()
+        self._spent = self._reported = Spent()
 
     def render(self, step: Progress, columns: int | None = None) -> str:
         """Return a step's block of lines, at most ``columns`` wide; "" for what is nothing to read.
@@ -52,8 +52,8 @@ class ProgressLog:
     def finish(self, usage: Usage | None, cost_usd: float | None) -> str:
         """Return what the run has spent, unless the last line has it; the next step is another run's."""
         self._spent = self._spent.updated(usage, cost_usd)
-        block = self._figures() if self._spent and self._spent != self._reported else ""
-        self._spent = self._reported = UsageCost()
+        block = self._figures() if render_spent(self._spent) and self._spent != self._reported else ""
+        self._spent = self._reported = Spent()
         return block
 
     def remark(self, text: str) -> str:
@@ -87,10 +87,10 @@ def _lines(step: Progress) -> list[str]:
     return lines
 
 
-def _has_grown(spent: UsageCost, reported: UsageCost) -> bool:
+def _has_grown(spent: Spent, reported: Spent) -> bool:
     return (
         spent.tokens >= reported.tokens + reported.tokens // 2 + _LEAST_TOKENS
-        or spent.cost_usd >= reported.cost_usd * 1.5 + _LEAST_DOLLARS
+        or (spent.cost_usd or 0.0) >= (reported.cost_usd or 0.0) * 1.5 + _LEAST_DOLLARS
     )
 
 

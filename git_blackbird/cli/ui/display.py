@@ -16,11 +16,12 @@ from git_blackbird.cli.ui.writer import STDOUT, Writer
 from git_blackbird.messages.display.checkpoint import TITLE
 from git_blackbird.messages.display.dialogue import question_title
 from git_blackbird.messages.display.events import render_event
-from git_blackbird.messages.display.quantities import UsageCost, render_duration, render_spent
+from git_blackbird.messages.display.quantities import render_duration, render_spent
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.spent import Spent
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.views.events import Event, Level, Notice, RunEnded
 
@@ -42,7 +43,7 @@ class LiveActivity:
     task_id: str
     title: str
     since: float
-    spent: UsageCost
+    spent: Spent
     last: str = ""
     until: float | None = None
 
@@ -165,8 +166,8 @@ class LiveDisplay(Writer):
         line.append(f"{self._frame} ", "cyan")
         line.append(activity.task_id, "bold")
         line.append(f" {render_duration(activity.seconds)}", "cyan")
-        if activity.spent:
-            line.append(f" {render_spent(activity.spent)}", "dim")
+        if spent := render_spent(activity.spent):
+            line.append(f" {spent}", "dim")
         line.append(f"  {activity.last or activity.title}")
         return line
 

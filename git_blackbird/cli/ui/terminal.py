@@ -4,6 +4,7 @@ import asyncio
 import sys
 import termios
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -45,7 +46,6 @@ from git_blackbird.messages.display.events import (
 )
 from git_blackbird.messages.display.format import review_word
 from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply
-from git_blackbird.messages.display.quantities import UsageCost, UsageMeter
 from git_blackbird.messages.display.styled import StyledLine
 from git_blackbird.model.base.foreground import signals_to_program
 from git_blackbird.model.base.ids import RunId
@@ -56,6 +56,7 @@ from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.limits import Hold
 from git_blackbird.model.run.agent_io import RightsQuestion
 from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.spent import Spent, total_of
 from git_blackbird.model.run.states import REVIEWER_TYPES
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
@@ -79,7 +80,7 @@ _SELECT = "Select an action"
 def _wait_for(hold: Hold) -> LiveActivity:
     """Return the line that counts down to the end of a usage limit."""
     name = " ".join(map(clean_line, filter(None, hold.by)))
-    return LiveActivity(name, "usage limit; Ctrl+C ends the waiting", 0, UsageCost(), "", hold.until / 10**9)
+    return LiveActivity(name, "usage limit; Ctrl+C ends the waiting", 0, Spent(), "", hold.until / 10**9)
 
 
 class TerminalUI(AskingUI):
@@ -91,7 +92,7 @@ class TerminalUI(AskingUI):
         self._display = LiveDisplay(colored=call.colored)
         super().__init__(workspace, self._display, colored=call.colored, wants_output=wants_output)
         self._prompts = Prompts(self._display, self._at_work, colored=call.colored)
-        self._meter = UsageMeter()
+        self._spent_in: dict[RunId, Spent] = defaultdict(Spent)
         self._activities: dict[RunId, LiveActivity] = {}
         self._waits: tuple[LiveActivity, ...] = ()
         self._mode: list[Any] | None = None
@@ -165,7 +166,7 @@ class TerminalUI(AskingUI):
 
     def _follow(self, event: RunProgress) -> None:
         step = event.progress
-        self._meter.tell(event.run_id, step.usage, step.cost_usd)
+        self._spent_in[event.run_id] = self._spent_in[event.run_id].updated(step.usage, step.cost_usd)
         activity = self._activities.get(event.run_id)
         if activity is not None:
             last = "" if self.wants_output else render_step(step)
@@ -176,9 +177,9 @@ class TerminalUI(AskingUI):
         else:
             self._move()
 
-    def _spent(self, run_id: RunId) -> UsageCost:
+    def _spent(self, run_id: RunId) -> Spent:
         """Return what a run has cost; where one works after the other, what all of them have."""
-        return self._meter.of(run_id) if self._is_parallel else self._meter.spent
+        return self._spent_in[run_id] if self._is_parallel else total_of(self._spent_in.values())
 
     def _move(self) -> None:
         """Let the lines that move tell of what is at work; of two reviewers, of the one that began last."""
@@ -197,7 +198,8 @@ class TerminalUI(AskingUI):
         self._activities.pop(run.id, None)
         if not self._activities and not self._waits:
             self._display.rest()
-        self._meter.tell(run.id, run.own.agent.usage, run.own.agent.cost_usd)
+        facts = run.own.agent
+        self._spent_in[run.id] = self._spent_in[run.id].updated(facts.usage, facts.cost_usd)
         self._finish_printing(run)
         self._show_line(event)
         if not self.wants_output:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
-from git_blackbird.model.rules.spending import Spent, spent_in, total_of
+from git_blackbird.model.run.spent import Spent, spent_in, total_of
 
 
 def spent_before(workspace: Workspace, task_id: TaskId | None, without: Collection[RunId] = ()) -> Spent:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from git_blackbird.controller.core.spending import spent_before
@@ -11,16 +11,10 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.display.budgets import spent_text
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.rules.spending import (
-    BudgetLine,
-    BudgetScope,
-    BudgetUnit,
-    Spent,
-    budget_lines,
-    total_of,
-)
+from git_blackbird.model.rules.spending import BudgetLine, BudgetScope, BudgetUnit, budget_lines
 from git_blackbird.model.run.parts import Usage
 from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.spent import Spent, total_of
 
 _NANOSECONDS = 1_000_000_000
 
@@ -35,21 +29,19 @@ class BudgetSpentError(RequestError):
 
 @dataclass
 class RunMeter:
-    """The figures of one run so far; ``began`` is in nanoseconds since 1970."""
+    """What one run reports so far; ``began`` is in nanoseconds since 1970."""
 
-    run: Run
+    task_id: TaskId
     began: int
-    usage: Usage | None = None
-    cost_usd: float | None = None
+    reported: Spent
 
     def update(self, usage: Usage | None, cost_usd: float | None) -> None:
         """Take newer figures, each of which may be missing."""
-        self.usage = usage or self.usage
-        self.cost_usd = self.cost_usd if cost_usd is None else cost_usd
+        self.reported = self.reported.updated(usage, cost_usd)
 
     def spent(self, now: int) -> Spent:
         """Return what the run took until now."""
-        return Spent.of(self.run.provider, (now - self.began) / _NANOSECONDS, self.usage, self.cost_usd)
+        return replace(self.reported, seconds=(now - self.began) / _NANOSECONDS)
 
 
 class Ledger:
@@ -69,7 +61,8 @@ class Ledger:
     @contextmanager
     def run(self, run: Run) -> Iterator[RunMeter]:
         """Count a run as at work within the block, and then as ended."""
-        meter = self._at_work[run.id] = RunMeter(run, self._workspace.environment.now())
+        began, reported = self._workspace.environment.now(), Spent.of(run.provider)
+        meter = self._at_work[run.id] = RunMeter(run.task_id, began, reported)
         self._known.add(run.id)
         try:
             yield meter
@@ -102,7 +95,7 @@ class Ledger:
     def _spent(self, scope: BudgetScope, task_id: TaskId | None) -> Spent:
         """Return what the runs of one task took, or of all, in this call and before it."""
         now = self._workspace.environment.now()
-        at_work = (meter for meter in self._at_work.values() if task_id in {None, meter.run.task_id})
+        at_work = (meter for meter in self._at_work.values() if task_id in {None, meter.task_id})
         parts = [self._ended[task_id], *(meter.spent(now) for meter in at_work)]
         return total_of(parts if scope is BudgetScope.CALL else [*parts, self._earlier(task_id)])
 

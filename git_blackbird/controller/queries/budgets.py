@@ -6,16 +6,10 @@ from functools import partial
 from git_blackbird.controller.config.settings import TICK_NANOSECONDS
 from git_blackbird.controller.core.spending import spent_before
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.model.rules.spending import (
-    BudgetLine,
-    BudgetScope,
-    Spent,
-    budget_lines,
-    spent_in,
-    total_of,
-)
+from git_blackbird.model.rules.spending import BudgetLine, BudgetScope, budget_lines
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.spent import Spent, spent_in, total_of
 from git_blackbird.storage.locks import controller_since
 
 

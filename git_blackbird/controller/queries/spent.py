@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.spending import Spent, spent_in, total_of
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.history import History
+from git_blackbird.model.run.spent import Spent, spent_in, total_of
 
 
 def spent_on(history: History) -> Spent:

@@ -21,7 +21,6 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.quantities import (
-    UsageCost,
     counted,
     format_seconds,
     render_cost,
@@ -40,6 +39,7 @@ from git_blackbird.model.run.check import CheckOutcome
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.findings import MergedReview, MergedVerdict
 from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.spent import Spent
 from git_blackbird.model.run.states import Requester
 from git_blackbird.model.run.summary import MAX_FILES, Summary
 from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, CommitPreview, SinceRequest
@@ -116,9 +116,8 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
     seconds = run_seconds(run, run.completed_at or "")
     if seconds is not None:
         yield format_seconds(seconds)
-    spent = UsageCost().updated(run.own.agent.usage, checkpoint.cost_usd)
-    if spent:
-        yield render_spent(spent)
+    if spent := render_spent(Spent().updated(run.own.agent.usage, checkpoint.cost_usd)):
+        yield spent
     if checkpoint.round_number > 1:
         yield f"round {checkpoint.round_number}"
     yield str(run.status)

@@ -1,11 +1,9 @@
 """Numbers as people read them: counts, sizes, durations, moments, tokens and costs."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
-from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.timestamps import parse_timestamp
-from git_blackbird.model.run.parts import Usage
+from git_blackbird.model.run.spent import Spent
 
 
 def counted(number: int, what: str) -> str:
@@ -45,49 +43,11 @@ _UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
 _MOST = 10**12
 
 
-@dataclass(frozen=True)
-class UsageCost:
-    """Tokens read and written in total, and US dollars; 0 if unknown."""
-
-    tokens: int = 0
-    cost_usd: float = 0.0
-
-    def updated(self, usage: Usage | None, cost_usd: float | None) -> "UsageCost":
-        """Return a copy with these newer figures, each of which may be missing."""
-        tokens = self.tokens if usage is None else usage.input_tokens + usage.output_tokens
-        return UsageCost(tokens, self.cost_usd if cost_usd is None else cost_usd)
-
-    def __add__(self, other: "UsageCost") -> "UsageCost":
-        return UsageCost(self.tokens + other.tokens, self.cost_usd + other.cost_usd)
-
-    def __bool__(self) -> bool:
-        return self.tokens > 0 or self.cost_usd > 0
-
-
-class UsageMeter:
-    """Add up the usage of a command: each run once, with its newest figures."""
-
-    def __init__(self) -> None:
-        self._runs: dict[RunId, UsageCost] = {}
-
-    def tell(self, run_id: RunId, usage: Usage | None, cost_usd: float | None) -> None:
-        """Set the figures of a run, for all of it up to now."""
-        self._runs[run_id] = self._runs.get(run_id, UsageCost()).updated(usage, cost_usd)
-
-    def of(self, run_id: RunId) -> UsageCost:
-        """Return the figures of one run."""
-        return self._runs.get(run_id, UsageCost())
-
-    @property
-    def spent(self) -> UsageCost:
-        """The total of all runs."""
-        return sum(self._runs.values(), UsageCost())
-
-
-def render_spent(spent: UsageCost) -> str:
-    """Format it briefly, as ``12.3k tokens, $0.04``; "" if nothing is known."""
+def render_spent(spent: Spent) -> str:
+    """Format tokens and cost briefly, as ``12.3k tokens, $0.04``; "" if nothing is known."""
     tokens = f"{short_number(spent.tokens)} tokens" if spent.tokens > 0 else ""
-    cost = render_cost(min(spent.cost_usd, _MOST)) if spent.cost_usd > 0 else ""
+    dollars = min(spent.cost_usd or 0.0, _MOST)
+    cost = render_cost(dollars) if dollars > 0 else ""
     return ", ".join(filter(None, (tokens, cost)))
 
 

@@ -1,94 +1,12 @@
-"""What runs of agents took, and the budgets that they use up."""
+"""Budgets, and what of them is spent."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
-from functools import reduce
-from operator import add
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.timestamps import seconds_between
 from git_blackbird.model.config.config import Amounts
-from git_blackbird.model.run.parts import Usage
-from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import RunStatus, TerminalReason
-
-_NOT_BEGUN = {TerminalReason.NOT_STARTED, TerminalReason.AGENT_UNAVAILABLE, TerminalReason.WITHOUT_WORK}
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What runs took: their number, seconds, tokens, and dollars.
-
-    ``cost_usd`` is None where no agent reports any. ``no_cost`` and ``no_tokens`` count the runs that these
-    sums lack, by agent.
-    """
-
-    runs: int = 0
-    seconds: float = 0.0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    cost_usd: float | None = None
-    no_cost: Counter[str] = field(default_factory=Counter)
-    no_tokens: Counter[str] = field(default_factory=Counter)
-
-    @classmethod
-    def of(cls, agent: str, seconds: float, usage: Usage | None, cost_usd: float | None) -> Self:
-        """Return what one run of an agent took that has worked, with what it reports of it."""
-        used = usage or Usage()
-        return cls(
-            1,
-            seconds,
-            used.input_tokens,
-            used.output_tokens,
-            used.cached_tokens,
-            cost_usd,
-            Counter([agent] if cost_usd is None else []),
-            Counter([agent] if usage is None else []),
-        )
-
-    @property
-    def tokens(self) -> int:
-        """Tokens read and written."""
-        return self.input_tokens + self.output_tokens
-
-    @property
-    def unpriced(self) -> int:
-        """How many runs the cost lacks."""
-        return self.no_cost.total()
-
-    def __add__(self, other: "Spent") -> "Spent":
-        costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
-        return Spent(
-            self.runs + other.runs,
-            self.seconds + other.seconds,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cached_tokens + other.cached_tokens,
-            sum(costs) if costs else None,
-            self.no_cost + other.no_cost,
-            self.no_tokens + other.no_tokens,
-        )
-
-
-def total_of(parts: Iterable[Spent]) -> Spent:
-    """Add up what was spent."""
-    return reduce(add, parts, Spent())
-
-
-def spent_in(run: Run, now: str) -> Spent:
-    """Return what a run took, up to now if it is at work: then nothing counts as lacking yet."""
-    is_at_work = run.status is RunStatus.RUNNING
-    end = run.completed_at or (now if is_at_work else "")
-    facts = run.own.agent
-    spent = Spent.of(
-        run.provider, max(seconds_between(run.started_at, end) or 0.0, 0.0), facts.usage, facts.cost_usd
-    )
-    has_worked = bool(run.provider) and run.own.terminal_reason not in _NOT_BEGUN
-    return spent if has_worked and not is_at_work else replace(spent, no_cost=Counter(), no_tokens=Counter())
+from git_blackbird.model.run.spent import Spent
 
 
 class BudgetScope(StrEnum):

@@ -2,9 +2,9 @@
 
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Self
 
@@ -16,11 +16,12 @@ from textual.widgets import Static
 
 from git_blackbird.messages.display.events import render_event, render_step, render_verdicts
 from git_blackbird.messages.display.format import review_word
-from git_blackbird.messages.display.quantities import UsageCost, UsageMeter, render_duration, render_spent
+from git_blackbird.messages.display.quantities import render_duration, render_spent
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
+from git_blackbird.model.run.spent import Spent, total_of
 from git_blackbird.model.run.states import RunStatus, RunType
 from git_blackbird.model.views.events import (
     Event,
@@ -41,7 +42,6 @@ _MAX_RUNS = 5
 _MAX_ROWS = 2 * MAX_LINES
 _FRAME_SECONDS = 0.1
 _LONGEST_STEP = 2_000
-_NOTHING = UsageCost()
 _NOT_LOGGED = frozenset({ProgressKind.SPENDS, ProgressKind.PRINTS})
 _END_STYLES = {RunStatus.SUCCESS: Style.ADDED, RunStatus.FAILED: Style.REMOVED}
 _LEVEL_STYLES = {Level.INFO: Style.PLAIN, Level.WARNING: Style.WARNING, Level.ERROR: Style.REMOVED}
@@ -59,7 +59,7 @@ class LiveEntry:
     title: str
     review: str
     since: float
-    spent: UsageCost = _NOTHING
+    spent: Spent = field(default_factory=Spent)
     last: Progress | None = None
     printed: str = ""
     worker: str = ""
@@ -177,7 +177,7 @@ class LivePane(Vertical):
         self._outputs: dict[RunId, OutputTail] = {}
         self._queue = LogQueue()
         self._logs = TaskLogs()
-        self._meter = UsageMeter()
+        self._spent: dict[RunId, Spent] = defaultdict(Spent)
         self._seconds = 0.0
         self._drawn_head = ""
         self._drawn_task: TaskId | None = None
@@ -200,7 +200,7 @@ class LivePane(Vertical):
         with self._lock:
             runs = [(run.about, run.seconds) for run in self._active.values()]
             seconds = self._seconds + sum(seconds for _, seconds in runs)
-            return AtWork(runs, seconds, self._meter.spent)
+            return AtWork(runs, seconds, total_of(self._spent.values()))
 
     def compose(self) -> ComposeResult:
         yield Static("no agent is at work", id="work", markup=False)
@@ -244,7 +244,7 @@ class LivePane(Vertical):
             if run is not None:
                 self._active[run_id] = run.after(step)
                 if step.usage is not None or step.cost_usd is not None:
-                    self._meter.tell(run_id, step.usage, step.cost_usd)
+                    self._spent[run_id] = self._spent[run_id].updated(step.usage, step.cost_usd)
             if step.kind not in _NOT_LOGGED:
                 task_id = None if run is None else run.task_id
                 self._queue.put_step(task_id, partial(_step_lines, self._mark(run_id), step))

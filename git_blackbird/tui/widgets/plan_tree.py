@@ -22,7 +22,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.label import NONE_STOPPED, state_label
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.spending import Spent
+from git_blackbird.model.run.spent import Spent
 from git_blackbird.tui.widgets.status_line import Narrowed
 
 ALL = "all"

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.messages.display.budgets import amount_text, budget_name
-from git_blackbird.messages.display.quantities import UsageCost, render_cost, render_duration
+from git_blackbird.messages.display.quantities import render_cost, render_duration
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.run.spent import Spent
 
 _UNUSABLE = "the configuration is not usable: [c] shows why"
 _BAR_COLUMNS = 8
@@ -24,7 +25,7 @@ class AtWork(NamedTuple):
 
     runs: Sequence[tuple[str, float]] = ()
     seconds: float = 0.0
-    spent: UsageCost = UsageCost()
+    spent: Spent = Spent()
 
 
 class Narrowed(NamedTuple):

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from git_blackbird.cli.render.tables import width_of
 from git_blackbird.cli.render.transcript import ProgressLog, wrap
-from git_blackbird.messages.display.quantities import UsageCost, UsageMeter, render_spent
-from git_blackbird.model.base.ids import RunId
+from git_blackbird.messages.display.quantities import render_spent
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
+from git_blackbird.model.run.spent import Spent
 
 EVIL = "\x1b]0;title\x07\x1b[31mred\x1b[0m\u202e\x07 \ud800 \x9b2K\r\n\x1b[2J end\x1b"
 
@@ -116,27 +116,15 @@ def test_folding_loses_nothing_but_spaces_and_fits(line: str, columns: int) -> N
 @pytest.mark.parametrize(
     ("spent", "text"),
     [
-        (UsageCost(), ""),
-        (UsageCost(999), "999 tokens"),
-        (UsageCost(1_000), "1.0k tokens"),
-        (UsageCost(999_999), "999.9k tokens"),
-        (UsageCost(12_345_678, 1.25), "12.3M tokens, $1.25"),
-        (UsageCost(0, 0.0004), "$0.0004"),
-        (UsageCost(-5, -1.0), ""),
-        (UsageCost(10**4000, 1e300), "1000.0G tokens, $1000000000000.00"),
+        (Spent(), ""),
+        (Spent(input_tokens=999), "999 tokens"),
+        (Spent(input_tokens=1_000), "1.0k tokens"),
+        (Spent(input_tokens=999_999), "999.9k tokens"),
+        (Spent(input_tokens=12_345_678, cost_usd=1.25), "12.3M tokens, $1.25"),
+        (Spent(cost_usd=0.0004), "$0.0004"),
+        (Spent(input_tokens=-5, cost_usd=-1.0), ""),
+        (Spent(input_tokens=10**4000, cost_usd=1e300), "1000.0G tokens, $1000000000000.00"),
     ],
 )
-def test_figures_take_a_few_characters(spent: UsageCost, text: str) -> None:
+def test_figures_take_a_few_characters(spent: Spent, text: str) -> None:
     assert render_spent(spent) == text
-
-
-def test_a_meter_counts_every_run_once_by_its_newest_figures() -> None:
-    meter = UsageMeter()
-    first, second = RunId("1" * 16), RunId("2" * 16)
-    meter.tell(first, usage(100), None)
-    meter.tell(first, usage(300), 0.25)
-    meter.tell(first, None, None)
-    assert meter.spent == UsageCost(300, 0.25)
-    meter.tell(first, usage(310), 0.5)
-    meter.tell(second, usage(40), None)
-    assert meter.spent == UsageCost(350, 0.5)
