@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 
 from git_blackbird.agents.environment import child_environ
 from git_blackbird.agents.process.launch import ChildRequest, ExitCause, ProcessResult, spawn_gated
-from git_blackbird.agents.process.logs import LogFiles, cut_saved, mask_saved, read_saved
+from git_blackbird.agents.process.logs import LogFiles, read_saved
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.cluster.fence import FencedError, claim
@@ -19,26 +18,22 @@ from git_blackbird.cluster.orders import (
     RunEnd,
     RunOrder,
     RunRefs,
-    read_order,
-    signature,
-    write_end,
-    write_order,
     write_step,
 )
+from git_blackbird.cluster.unsent import UnsentRun, end_commit, logs_of, send_end, unsent_run_file
 from git_blackbird.controller.change.work.worktree_setup import SetUp, SetupError, set_up_worktree
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
-from git_blackbird.controller.launch.logs import log_files
 from git_blackbird.controller.launch.scratch import scratch_dir
 from git_blackbird.controller.launch.wrapper import Wrapping, wrapped
 from git_blackbird.controller.place.slots import Slots
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitError
-from git_blackbird.git.core.repository import Repository, head, init_repository, without_git_env
-from git_blackbird.git.core.trees import DIRECTORY, REGULAR, TreeEntry, TreeStore
+from git_blackbird.git.core.repository import Repository, init_repository, without_git_env
+from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
     begin_checkout,
@@ -47,10 +42,9 @@ from git_blackbird.git.worktree.linked import (
     is_checkout_incomplete,
     move_base,
     remove_worktree,
-    write_commit,
 )
 from git_blackbird.git.worktree.log import commit_parts
-from git_blackbird.git.worktree.remote_refs import fetch, list_refs, push
+from git_blackbird.git.worktree.remote_refs import fetch
 from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.git.writing.write_back import WriteBackError, take_signatures, write_all_paths
 from git_blackbird.messages.display.plan_dialogue import PlanPanel
@@ -61,12 +55,8 @@ from git_blackbird.model.run.agent_io import RightsQuestion
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
-from git_blackbird.storage.files import write_private
 
 T = TypeVar("T")
-FILES, END, STDOUT, STDERR, SETUP = b"files", b"end.json", b"stdout", b"stderr", b"setup.log"
-SIGNATURE = b"signature"
-_SECOND = 1_000_000_000
 _RETRY_SECONDS = 5.0
 _SELF = "blackbird-worker"
 
@@ -158,7 +148,7 @@ async def make_run(place: RunPlace, state: RunState) -> None:
     await run_in_thread(lambda: fetch(workspace.repo, order.remote, [refs.base]))
     fence = await _retry_until_sent(state, lambda: claim(workspace, order.remote, state.id, place.worker))
     state.publish("started", place.worker.encode())
-    kept = UnsentRun(_unsent_run_file(workspace, state.id), order, fence)
+    kept = UnsentRun(unsent_run_file(workspace, state.id), order, fence)
     kept.save()
     try:
         linked = await run_in_thread(lambda: _prepare(workspace, order))
@@ -167,51 +157,11 @@ async def make_run(place: RunPlace, state: RunState) -> None:
         end = RunEnd(place.worker, fault=error.message, is_set_up=False)
     except BlackbirdError as error:
         end = RunEnd(place.worker, fault=error.message, hint=error.hint)
-    kept.end = await run_in_thread(lambda: _end_commit(workspace, order, end))
+    kept.end = await run_in_thread(lambda: end_commit(workspace, order, end))
     kept.save()
-    await _retry_until_sent(state, lambda: _send_end(workspace, kept))
+    await _retry_until_sent(state, lambda: send_end(workspace, kept))
     kept.file.unlink()
     state.publish("ended", kept.end.encode())
-
-
-@dataclass
-class UnsentRun:
-    """A run that this worker has begun and not sent home yet, in a file that outlives the worker.
-
-    ``fence`` is the commit by which it has the run, ``end`` the one to be sent, once there is one.
-    """
-
-    file: Path
-    order: RunOrder
-    fence: str
-    end: str | None = None
-
-    def save(self) -> None:
-        """Write the file. Raises SaveError."""
-        told = {"order": json.loads(write_order(self.order)), "fence": self.fence, "end": self.end}
-        write_private(self.file, json.dumps(told).encode())
-
-    @classmethod
-    def load(cls, file: Path) -> "UnsentRun":
-        """Read the file. Raises MessageError, OSError, ValueError."""
-        told = json.loads(file.read_bytes())
-        return cls(file, read_order(json.dumps(told["order"]).encode()), told["fence"], told["end"])
-
-
-def _unsent_run_file(workspace: Workspace, run_id: str) -> Path:
-    return workspace.paths.state_root.parent / "runs" / f"{run_id}.json"
-
-
-def _send_end(workspace: Workspace, kept: UnsentRun) -> None:
-    """Push the end of a run, if this worker still owns it. Raises GitError, FencedError."""
-    refs, order = RunRefs.of(kept.order.request.run_id), kept.order
-    commits = {refs.end: kept.end or "", refs.fence: kept.fence}
-    try:
-        push(workspace.repo, order.remote, commits, {refs.fence: kept.fence})
-    except GitError:
-        if list_refs(workspace.repo, order.remote, refs.fence).get(refs.fence) != kept.fence:
-            raise FencedError(f"run {order.request.run_id} is no longer this worker's") from None
-        raise
 
 
 def send_unsent_runs(place: RunPlace) -> Iterator[str]:
@@ -224,11 +174,9 @@ def send_unsent_runs(place: RunPlace) -> Iterator[str]:
             kept = UnsentRun.load(file)
             workspace = place.clone(kept.order.remote, kept.order.settings)
             if kept.end is None:
-                kept.end = _end_commit(
-                    workspace, kept.order, _end_of_killed_run(place, workspace, kept.order)
-                )
+                kept.end = end_commit(workspace, kept.order, _end_of_killed_run(place, workspace, kept.order))
                 kept.save()
-            _send_end(workspace, kept)
+            send_end(workspace, kept)
             yield f"sent home what is left of run {kept.order.request.run_id}"
         except FencedError as error:
             keep_commit(workspace.repo, kept.order.request.run_id, kept.end or "")
@@ -241,7 +189,7 @@ def send_unsent_runs(place: RunPlace) -> Iterator[str]:
 
 def _end_of_killed_run(place: RunPlace, workspace: Workspace, order: RunOrder) -> RunEnd:
     """Return the end of a run whose agent was killed with this worker."""
-    logs = _logs(workspace, order)
+    logs = logs_of(workspace, order)
     reading = read_saved(load_agent(order.agent, workspace.config).parser(order.request), logs, None)
     ended = ProcessResult(None, ExitCause.WORKER_LOST, reading, "", "", 0, 0, 0, 0, 0, 0.0)
     return RunEnd(place.worker, ended)
@@ -269,12 +217,6 @@ def fault_of_remote(error: GitError) -> str:
 
 def _folder(workspace: Workspace, order: RunOrder) -> Path:
     return workspace.paths.state_root.parent / "worktrees" / order.request.task_id
-
-
-def _logs(workspace: Workspace, order: RunOrder) -> LogFiles:
-    task_id, run_id = TaskId(order.request.task_id), RunId(order.request.run_id)
-    stdout, stderr = (workspace.paths.stream(task_id, run_id, name) for name in ("stdout", "stderr"))
-    return replace(log_files(workspace, stdout, stderr), max_bytes=order.log_bytes)
 
 
 def _prepare(workspace: Workspace, order: RunOrder) -> Repository:
@@ -313,7 +255,7 @@ async def _run_agent(place: RunPlace, workspace: Workspace, state: RunState) -> 
     order, linked = state.order, workspace.repo
     home = replace(workspace, repo=workspace.home)
     slots = place.slots.setdefault(home.repo.top, Slots(home))
-    request, paths, logs = order.request, workspace.paths, _logs(workspace, order)
+    request, paths, logs = order.request, workspace.paths, logs_of(workspace, order)
     task_id = TaskId(request.task_id)
     with slots.take(linked) as slot:
         setup = SetUp(
@@ -367,39 +309,3 @@ async def _agent(
         if state.is_stopped:
             state.follow.cancel()
         return await state.follow
-
-
-def _end_commit(workspace: Workspace, order: RunOrder, end: RunEnd) -> str:
-    """Write the commit that brings a run home: its files, its logs and its result."""
-    repo = workspace.repo
-    trees = TreeStore(repo)
-    files, _ = commit_parts(repo, order.base)
-    made = tuple[str, ...]()
-    found = find_task_worktree(repo, order.request.task_id)
-    linked = None if found is None else found.repo
-    if linked is not None and end.result is not None:
-        taken = snapshot(workspace.in_worktree(linked), since=files)
-        files = taken.tree
-        notes = tuple(f"not in the snapshot: {skipped.path} ({skipped.reason})" for skipped in taken.left_out)
-        end = replace(end, notes=(*end.notes, *notes))
-        at = head(linked).commit
-        made = () if at is None else (at,)
-    entries = {FILES: TreeEntry(DIRECTORY, files), END: _blob(trees, write_end(end))}
-    logs, setup = _logs(workspace, order), workspace.paths.setup_log(TaskId(order.request.task_id))
-    for log in (logs.stdout, logs.stderr):
-        cut_saved(log, order.log_bytes)
-        mask_saved(log, logs.redactor)
-    for name, log in ((STDOUT, logs.stdout), (STDERR, logs.stderr), (SETUP, setup)):
-        if log.exists() and (log != setup or not end.is_set_up):
-            entries[name] = _blob(trees, log.read_bytes())
-    now = workspace.environment.now() // _SECOND
-    run_id = order.request.run_id
-    end_of_run = write_commit(
-        repo, trees.save(entries), (order.base, *made), f"The end of run {run_id}\n", now
-    )
-    signed = _blob(trees, signature(order.key, run_id, order.base, end_of_run).encode())
-    return write_commit(repo, trees.save({SIGNATURE: signed}), (end_of_run,), "Signed\n", now)
-
-
-def _blob(trees: TreeStore, data: bytes) -> TreeEntry:
-    return TreeEntry(REGULAR, str(trees.objects.create_blob(data)))

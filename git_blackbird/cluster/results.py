@@ -4,7 +4,7 @@ import hmac
 from collections.abc import Collection
 
 from git_blackbird.cluster.orders import RunEnd, RunRefs, read_end, signature
-from git_blackbird.cluster.remote_run import (
+from git_blackbird.cluster.unsent import (
     END,
     FILES,
     SETUP,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from git_blackbird import __version__
+import git_blackbird
 from git_blackbird.agents.command.agent import render_context, session_environ
 from git_blackbird.agents.event_parser import EventParser, Line
 from git_blackbird.agents.failures import ProviderHelp, exit_text, last_line
@@ -24,10 +24,11 @@ from git_blackbird.model.run.agent_io import AgentResult, Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
 
 _PROGRAM = Path(__file__).with_name("demo_program.py")
+_ROOT = Path(git_blackbird.__file__).parent.parent
 # Imported: a program that is started by its path is compiled at each start.
 _START = f"""import sys
-sys.path.append({str(_PROGRAM.parent)!r})
-from {_PROGRAM.stem} import main
+sys.path.append({str(_ROOT)!r})
+from git_blackbird.agents.demo.demo_program import main
 sys.exit(main())"""
 _KINDS = {kind.value: kind for kind in ProgressKind}
 
@@ -57,7 +58,7 @@ class DemoAgent:
 
     def probe(self, environ: Mapping[str, str]) -> str:  # noqa: ARG002  # the Protocol's
         """Return the version of this program."""
-        return __version__
+        return git_blackbird.__version__
 
     def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
         """Return that it is available: it is part of this program."""

@@ -1,4 +1,4 @@
-r"""The program of the ``demo`` agent. Standard library only: it is imported as a file of no package.
+r"""The program of the ``demo`` agent. Standard library only, for each run waits for it.
 
 Reads a context pack from standard input and carries out the lines of ``task.prompt`` in order:
 
@@ -54,7 +54,19 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
+
+from git_blackbird.agents.demo.session import (
+    REFUSED_STATUS,
+    DemoExit,
+    DemoSession,
+    confined,
+    emit,
+    is_resume,
+    read,
+    save,
+    split,
+    split_text,
+)
 
 # Every run waits for it: what is slow to load is loaded where it is needed.
 TYPE_CHECKING = False
@@ -62,64 +74,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 INTERRUPTED_STATUS = 130
-REFUSED_STATUS = 1
 
 
-class DemoExit(Exception):  # noqa: N818  # the end of a session is not always an error
-    """The session is over, with this exit status."""
-
-    def __init__(self, status: int, error: str) -> None:
-        super().__init__(error)
-        self.status = status
-
-
-class _DemoSession:
-    """One start on one task: its context, questions and messages."""
-
-    def __init__(self, context: dict[str, Any]) -> None:
-        self.context = context
-        self.task: dict[str, Any] = context.get("task") or {}
-        self.answers = {str(answer["id"]): str(answer["value"]) for answer in context.get("answers") or ()}
-        # The feedback of a person, and of a parent's review.
-        sources = (context, context.get("parentReviewFeedback") or {})
-        self.feedback = "\n".join(filter(None, (str(source.get("feedback") or "") for source in sources)))
-        self.questions: list[dict[str, Any]] = []
-
-    # What an answer has beside questions.
-    beside_questions: dict[str, Any] = {}  # noqa: RUF012  # never changed
-
-    def final_message(self) -> str:
-        """Return the answer of a session without questions."""
-        raise NotImplementedError
-
-    def run(self) -> None:
-        """Carry out the directives of the prompt; raises DemoExit if one of them ends the session."""
-        self.perform(str(self.task.get("prompt") or "").splitlines())
-
-    def perform(self, lines: list[str], prefix: str = "") -> None:
-        """Carry out those lines that are directives: ``fail-once`` is the method ``do_fail_once``."""
-        for verb, rest in map(_split, lines):
-            name = verb.removeprefix(prefix).replace("-", "_")
-            directive = getattr(self, f"do_{name}", None) if verb.startswith(prefix) else None
-            # Consecutive questions are asked together; the session stops at an open one.
-            if directive is not None and (not self.questions or directive == self.do_ask):
-                directive(rest)
-
-    def do_ask(self, rest: str) -> None:
-        name, _, wording = rest.partition(" ")
-        prompt, *options = (part.strip() for part in wording.split("|"))
-        if name not in self.answers:
-            self.questions.append({"id": name, "prompt": prompt, **({"options": options} if options else {})})
-
-    def do_sleep(self, rest: str) -> None:
-        emit("progress", kind="note", text=f"waiting {rest} s")
-        time.sleep(float(rest))
-
-    def do_fail(self, rest: str) -> None:
-        raise DemoExit(int(rest or 1), f"told to fail with status {rest or 1}")
-
-
-class _DemoTask(_DemoSession):
+class _DemoTask(DemoSession):
     """Work on a task."""
 
     text = "Done."
@@ -129,11 +86,11 @@ class _DemoTask(_DemoSession):
 
     def run(self) -> None:
         lines = str(self.task.get("prompt") or "").splitlines()
-        plain = [line for line in lines if _split(line)[0] != "on-feedback"]
-        changes = [rest for verb, rest in map(_split, lines) if verb == "on-feedback" and rest]
-        written = (rest.split()[0] for verb, rest in map(_split, plain) if verb == "write" and rest)
+        plain = [line for line in lines if split(line)[0] != "on-feedback"]
+        changes = [rest for verb, rest in map(split, lines) if verb == "on-feedback" and rest]
+        written = (rest.split()[0] for verb, rest in map(split, plain) if verb == "write" and rest)
         first = next(written, None)
-        is_resumed = _is_resume() and (first is None or os.path.exists(first))
+        is_resumed = is_resume() and (first is None or os.path.exists(first))
         if not self.feedback or not is_resumed:
             self.perform(plain)
         if self.feedback and not self.questions:
@@ -143,18 +100,18 @@ class _DemoTask(_DemoSession):
             self.perform(changes or default)
 
     def do_write(self, rest: str) -> None:
-        path, text = _split_text(rest)
-        _save(path, text if text.endswith("\n") else text + "\n")
+        path, text = split_text(rest)
+        save(path, text if text.endswith("\n") else text + "\n")
 
     def do_append(self, rest: str) -> None:
-        path, text = _split_text(rest)
-        before = _read(path, "surrogateescape") if os.path.exists(path) else ""
+        path, text = split_text(rest)
+        before = read(path, "surrogateescape") if os.path.exists(path) else ""
         if not before.endswith("\n" + text + "\n") and before != text + "\n":
             gap = "" if not before or before.endswith("\n") else "\n"
-            _save(path, f"{before}{gap}{text}\n")
+            save(path, f"{before}{gap}{text}\n")
 
     def do_delete(self, rest: str) -> None:
-        path = _confined(rest)
+        path = confined(rest)
         if os.path.lexists(path):
             os.unlink(path)
         emit("progress", kind="edits", text=rest)
@@ -165,14 +122,14 @@ class _DemoTask(_DemoSession):
 
     def do_answered(self, rest: str) -> None:
         name, _, path = rest.partition(" ")
-        _save(_confined(path.strip()), self.answers.get(name, "") + "\n")
+        save(confined(path.strip()), self.answers.get(name, "") + "\n")
 
     def do_fail_once(self, rest: str) -> None:
         from pathlib import Path
 
         records = Path(".blackbird/runs") / str(self.task.get("id", ""))
         own = os.environ.get("BLACKBIRD_RUN_ID", "")
-        if not _is_resume() and all(path.stem == own for path in records.glob("*.json")):
+        if not is_resume() and all(path.stem == own for path in records.glob("*.json")):
             self.do_fail(rest)
 
     def do_commit(self, rest: str) -> None:
@@ -188,258 +145,13 @@ class _DemoTask(_DemoSession):
                 )
 
 
-class _DemoReview(_DemoSession):
-    """A review; ``previous_fault`` is the error of an answer before this one."""
-
-    def __init__(self, context: dict[str, Any], previous_fault: object) -> None:
-        super().__init__(context)
-        self.previous_fault = previous_fault
-        # An answer instead of the verdict.
-        self.fixed_answer: str | None = None
-
-    def final_message(self) -> str:
-        return self.verdict() if self.fixed_answer is None else self.fixed_answer
-
-    def verdict(self) -> str:
-        """Return the answer that the directives amount to."""
-        raise NotImplementedError
-
-    def set_answer(self, rest: str) -> None:
-        self.fixed_answer = rest
-
-    def set_answer_once(self, rest: str) -> None:
-        if not self.previous_fault:
-            self.fixed_answer = rest
-
-    def _lacking(self, rest: str) -> tuple[str, str, str, str] | None:
-        """Return the parts of ``PATH TEXT [| SECOND [| THIRD]]``; None if the file has the text."""
-        required, second, third = (*(part.strip() for part in rest.split("|", 2)), "", "")[:3]
-        name = required.partition(" ")[0]
-        path, text = _split_text(required)
-        emit("progress", kind="reads", text=name)
-        if os.path.isfile(path) and text in _read(path, "replace"):
-            return None
-        return name, text, second, third
-
-
-class _DemoParentReview(_DemoReview):
-    """One review of a parent: the children to resume, with their feedback."""
-
-    do_review_answer = _DemoReview.set_answer
-    do_review_answer_once = _DemoReview.set_answer_once
-
-    def __init__(self, context: dict[str, Any]) -> None:
-        review = context["parentReview"]
-        super().__init__(context, review.get("faultOfLastAnswer"))
-        self.children = [str(child["childId"]) for child in review.get("children") or ()]
-        self.requests: dict[str, list[str]] = {}
-        self.prose: list[str] = []
-
-    def final_message(self) -> str:
-        return "\n".join([*self.prose, super().final_message()])
-
-    def do_review_say(self, rest: str) -> None:
-        self.prose.append(rest)
-        emit("progress", kind="says", text=rest)
-
-    def do_require(self, rest: str) -> None:
-        if lacking := self._lacking(rest):
-            name, text, child, feedback = lacking
-            request = feedback.replace("\\n", "\n") or f"{name} has to contain: {text}"
-            for reopened in [child] if child else self.children:
-                self.requests.setdefault(reopened, []).append(request)
-
-    def verdict(self) -> str:
-        requests = {child: "\n".join(feedback) for child, feedback in sorted(self.requests.items())}
-        results = [
-            {
-                "taskId": child,
-                "status": "failed" if child in requests else "passed",
-                "feedback": requests.get(child),
-            }
-            for child in self.children
-        ]
-        verdict = {
-            "passed": not requests,
-            "resumeTaskIds": list(requests),
-            "feedbackForResume": "\n".join(dict.fromkeys(requests.values())),
-            "reviewResults": results,
-        }
-        return json.dumps(verdict)
-
-
-class _DemoChangeReview(_DemoReview):
-    """One of the two reviews of a change: its spec or its code review."""
-
-    do_answer = _DemoReview.set_answer
-    do_answer_once = _DemoReview.set_answer_once
-
-    def __init__(self, context: dict[str, Any]) -> None:
-        self.kind = str(context["review"]["kind"])
-        super().__init__(context, context["review"].get("fault"))
-        self.issues: list[str] = []
-        self.notes: list[str] = []
-
-    def perform(self, lines: list[str], prefix: str = "") -> None:
-        super().perform(lines, prefix or f"{self.kind}-")
-
-    def do_wants(self, rest: str) -> None:
-        from html import escape
-
-        if lacking := self._lacking(rest):
-            name, text, severity, description = lacking
-            kind = "missing_requirement" if self.kind == "spec" else "bug"
-            self.issues.append(
-                f'<issue type="{kind}" severity="{escape(severity or "important")}">'
-                f'<location file="{escape(name)}" line="1"/>'
-                f"<description>{escape(description or f'{name} has to contain: {text}')}</description>"
-                "</issue>"
-            )
-
-    def do_notes(self, rest: str) -> None:
-        from html import escape
-
-        name, _, text = rest.partition(" ")
-        place = f'<location file="{escape(name)}" line="1"/>'
-        self.notes.append(f"<note>{place}<description>{escape(text)}</description></note>")
-
-    def verdict(self) -> str:
-        minor = f"<minor>{''.join(self.notes)}</minor>" if self.kind == "code" else ""
-        verdict = "ISSUES" if self.issues else ("APPROVED_WITH_MINOR" if self.notes else "APPROVED")
-        findings = f"<issues>{''.join(self.issues)}</issues>{minor}<summary>Looked at it.</summary>"
-        text = f"<verdict>{verdict}</verdict><confidence>high</confidence>{findings}"
-        return f"<{self.kind}-review>{text}</{self.kind}-review>"
-
-
-class _DemoPlanning(_DemoReview):
-    """Plan: as the lines of the request say."""
-
-    beside_questions = {"tasks": []}  # noqa: RUF012  # never changed
-    do_plan_answer = _DemoReview.set_answer
-    do_plan_answer_once = _DemoReview.set_answer_once
-
-    def __init__(self, context: dict[str, Any]) -> None:
-        self.planning: dict[str, Any] = context["planning"]
-        super().__init__(context, self.planning.get("fault"))
-        self.tasks: dict[str, dict[str, Any]] = {}
-        self.deleted: list[str] = []
-        # The lines of tasks that one further in would be below.
-        self.above: list[tuple[int, str]] = []
-
-    def run(self) -> None:
-        if self.planning["kind"] == "deps infer":
-            self._infer()
-        lines = "\n".join(str(self.planning.get(name) or "") for name in ("request", "change"))
-        for line in lines.splitlines():
-            if line.lstrip().startswith("- "):
-                self._add(line)
-            else:
-                self.perform([line])
-
-    def _add(self, line: str) -> None:
-        depth = len(line) - len(line.lstrip())
-        title, _, prompt = (part.strip() for part in line.strip()[2:].partition("|"))
-        self.above = [one for one in self.above if one[0] < depth]
-        name = "-".join("".join(c if c.isalnum() else " " for c in title.lower()).split())
-        task = self._task(name)
-        task |= {"title": title, "prompt": prompt or None}
-        if name not in (one["id"] for one in self.planning.get("tasks") or ()):
-            task["criteria"] = [f"{title}: done"]
-        if self.above:
-            task["parent"] = self.above[-1][1]
-        self.above.append((depth, name))
-
-    def _task(self, name: str) -> dict[str, Any]:
-        return self.tasks.setdefault(name, {"id": name})
-
-    def do_after(self, rest: str) -> None:
-        names, _, reason = (part.strip() for part in rest.partition("|"))
-        name, other = names.split()
-        task = self._task(name)
-        task["after"] = [*task.get("after", ()), other]
-        if reason:
-            task["because"] = [*task.get("because", ()), {"task": other, "reason": reason}]
-
-    def do_set(self, rest: str) -> None:
-        name, field, text = rest.split(None, 2)
-        self._task(name)[field] = text.replace("\\n", "\n")
-
-    def do_drop(self, rest: str) -> None:
-        self.deleted.append(rest)
-
-    def _infer(self) -> None:
-        tasks = self.planning.get("tasks") or []
-        for task in tasks:
-            text = f"{task.get('prompt', '')} {task.get('description', '')}".split()
-            after, name = task.get("after", []), task["id"]
-            missing = {one["id"] for one in tasks} & set(text) - {name, *after}
-            if missing and name in self.planning.get("only", [name]):
-                for other in (*after, *sorted(missing)):
-                    self.do_after(f"{name} {other} | it names {other}")
-
-    def verdict(self) -> str:
-        answer: dict[str, Any] = {"tasks": list(self.tasks.values())}
-        return json.dumps({**answer, "delete": self.deleted} if self.deleted else answer)
-
-
-def _is_resume() -> bool:
-    return os.environ.get("BLACKBIRD_RESUME") == "1"
-
-
-def _split(line: str) -> tuple[str, str]:
-    """Return the first word of a line, and the rest."""
-    words = line.split(None, 1)
-    return (words[0], words[1].rstrip()) if len(words) > 1 else (line.strip(), "")
-
-
-def emit(event: str, **fields: Any) -> None:
-    """Print one line of output."""
-    sys.stdout.write(json.dumps({"type": event, **fields}) + "\n")
-    sys.stdout.flush()
-
-
-def _confined(name: str) -> str:
-    """Return the path that a directive names. Raises DemoExit if it leads out of the current directory."""
-    path = os.path.realpath(name)
-    parts = _relative_path(path).split(os.sep)
-    if parts[0] in {os.curdir, os.pardir} or ".git" in parts:
-        raise DemoExit(REFUSED_STATUS, f"refusing to touch {name}: it is not a file of this worktree")
-    return path
-
-
-def _relative_path(path: str) -> str:
-    return os.path.relpath(path, os.path.realpath(os.curdir))
-
-
-def _split_text(rest: str) -> tuple[str, str]:
-    name, _, text = rest.partition(" ")
-    return _confined(name), text.replace("\\n", "\n")
-
-
-def _read(path: str, errors: str) -> str:
-    with open(path, encoding="utf-8", errors=errors) as file:
-        return file.read()
-
-
-def _save(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    emit("progress", kind="edits", text=_relative_path(path))
-
-
 def main() -> int:
     """Run one session; return the exit status."""
     emit("session", session_id=os.environ.get("BLACKBIRD_SESSION_ID", ""))
     data = sys.stdin.read()
     try:
         context = json.loads(data)
-        if "planning" in context:
-            session: _DemoSession = _DemoPlanning(context)
-        elif "parentReview" in context:
-            session = _DemoParentReview(context)
-        else:
-            session = _DemoChangeReview(context) if "review" in context else _DemoTask(context)
+        session = _session_for(context)
         session.run()
     except DemoExit as ending:
         emit("result", ok=False, error=str(ending))
@@ -455,3 +167,15 @@ def main() -> int:
     usage = {"input_tokens": len(data) // 4, "output_tokens": len(text) // 4}
     emit("result", ok=True, text=text, usage=usage, cost_usd=0.0)
     return 0
+
+
+def _session_for(context: dict[str, Any]) -> DemoSession:
+    if not context.keys() & {"planning", "parentReview", "review"}:
+        return _DemoTask(context)
+    from git_blackbird.agents.demo import reviews  # only these wait for it
+
+    if "planning" in context:
+        return reviews.DemoPlanning(context)
+    if "parentReview" in context:
+        return reviews.DemoParentReview(context)
+    return reviews.DemoChangeReview(context)

@@ -2,22 +2,25 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from enum import IntEnum, auto
-from itertools import chain, islice
+from itertools import chain
 
+from git_blackbird.messages.display.change_sections import (
+    Rank,
+    both_added_sections,
+    bulleted,
+    one_line,
+    since_request_sections,
+    summary_sections,
+    warning_sections,
+)
 from git_blackbird.messages.display.events import render_reason
 from git_blackbird.messages.display.format import (
-    MAX_LISTED,
     check_lines,
     check_word,
-    notes_on_head,
     place_words,
-    redacted_text,
-    render_path,
     render_totals,
     ruling_lines,
     run_seconds,
-    submodule_lines,
 )
 from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.quantities import (
@@ -28,11 +31,9 @@ from git_blackbird.messages.display.quantities import (
 )
 from git_blackbird.messages.display.reviews import REQUESTERS, overall_word
 from git_blackbird.messages.display.styled import Height, Section, Style, StyledLine, fit, lines_of
-from git_blackbird.messages.display.summary import file_lines, snippet_lines
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.change import Asked
-from git_blackbird.model.change.decision import SPECS, Choice
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.check import CheckOutcome
@@ -41,12 +42,10 @@ from git_blackbird.model.run.findings import MergedReview, MergedVerdict
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.spent import Spent
 from git_blackbird.model.run.states import Requester
-from git_blackbird.model.run.summary import MAX_FILES, Summary
-from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, CommitPreview, SinceRequest
+from git_blackbird.model.views.checkpoint import Checkpoint
 
 TITLE = "Task review checkpoint"
 GOES_BACK = "the change goes back to its session while it has rounds left (landing.maxRounds)"
-SUBMODULES = "Submodules (edits inside them are neither approved nor committed here):"
 # The last ones: what was done and what is left comes at the end.
 _MAX_RESULT_LINES = 4
 # If nothing was changed, the decision depends on this alone.
@@ -62,24 +61,7 @@ _LONGEST_TASK_TEXT = 400
 _LONGEST_PATH = 1000
 
 
-class _Rank(IntEnum):
-    """What gives way first where a terminal has few rows."""
-
-    SNIPPETS = auto()
-    CRITERIA = auto()
-    HEADING = auto()
-    SINCE_REQUEST = auto()
-    AGENT = auto()
-    FILES = auto()
-    FACTS = auto()
-    CHECK = auto()
-    REVIEWS = auto()
-    WARNINGS = auto()
-    ANSWER = auto()
-    REQUEST = auto()
-
-
-_OF_CHANGE = frozenset({_Rank.SNIPPETS, _Rank.FILES})
+_OF_CHANGE = frozenset({Rank.SNIPPETS, Rank.FILES})
 
 
 def render_checkpoint(checkpoint: Checkpoint) -> list[StyledLine]:
@@ -102,10 +84,10 @@ def _sections(checkpoint: Checkpoint) -> Iterator[Section]:
     yield from _account(checkpoint)
     yield from _told(checkpoint)
     yield from _asked(checkpoint)
-    yield from _since_request(checkpoint.since_request)
-    yield from _both_added(checkpoint.both_added)
-    yield from _summary(checkpoint.summary)
-    yield from _warnings(checkpoint)
+    yield from since_request_sections(checkpoint.since_request)
+    yield from both_added_sections(checkpoint.both_added)
+    yield from summary_sections(checkpoint.summary)
+    yield from warning_sections(checkpoint)
 
 
 def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
@@ -141,7 +123,7 @@ def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()
     task, *criteria = _task(checkpoint.task)
     sections = chain(
         _rulings(checkpoint),
-        [task, _line(f"Change: {_totals(checkpoint)}")],
+        [task, one_line(f"Change: {_totals(checkpoint)}")],
         criteria,
         _outcome(checkpoint),
         _unsent(unsent),
@@ -150,10 +132,10 @@ def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()
         _account(checkpoint),
         _told(checkpoint),
         _asked(checkpoint),
-        _since_request(checkpoint.since_request),
-        _both_added(checkpoint.both_added),
-        () if checkpoint.pair is not None else _summary(checkpoint.summary),
-        _warnings(checkpoint),
+        since_request_sections(checkpoint.since_request),
+        both_added_sections(checkpoint.both_added),
+        () if checkpoint.pair is not None else summary_sections(checkpoint.summary),
+        warning_sections(checkpoint),
     )
     return lines_of(sections)
 
@@ -161,10 +143,6 @@ def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()
 def _totals(checkpoint: Checkpoint) -> str:
     found = None if checkpoint.merged is None else counted(len(checkpoint.merged.findings), "finding")
     return ", ".join(filter(None, (render_totals(checkpoint.summary), found)))
-
-
-def _line(text: str, tone: Style = Style.PLAIN, rank: _Rank | None = None) -> Section:
-    return Section((StyledLine(text, tone),), rank)
 
 
 def _rulings(checkpoint: Checkpoint) -> Iterator[Section]:
@@ -176,18 +154,18 @@ def _rulings(checkpoint: Checkpoint) -> Iterator[Section]:
     blanks = " --overrule ID=TEXT"
     command = task_command("decide", checkpoint.task.id, blanks).command
     overrule = StyledLine(f"  {command} asks for another", Style.FAINT)
-    yield Section((heading, *lines, overrule), _Rank.REQUEST, _run_command(checkpoint.run), least=2)
+    yield Section((heading, *lines, overrule), Rank.REQUEST, _run_command(checkpoint.run), least=2)
 
 
 def _task(task: Task) -> Iterator[Section]:
     """Say what was to be done."""
-    yield _line(f"Task: {task.id} - {clean_line(task.title)}", Style.HEADING)
+    yield one_line(f"Task: {task.id} - {clean_line(task.title)}", Style.HEADING)
     if task.acceptance_criteria:
         command = task_command("show", task.id).command
         texts = (f"- {clean_line(text, _LONGEST_CRITERION)}" for text in task.acceptance_criteria)
         lines = _first(texts, _MAX_CRITERIA, f"more: {command}")
         heading = StyledLine("Acceptance criteria:", Style.HEADING)
-        yield Section((heading, *lines), _Rank.CRITERIA, command)
+        yield Section((heading, *lines), Rank.CRITERIA, command)
 
 
 def _texts_of(task: Task) -> Iterator[StyledLine]:
@@ -205,22 +183,22 @@ def _texts_of(task: Task) -> Iterator[StyledLine]:
 def _unsent(comments: Iterable[ReviewComment]) -> Iterator[Section]:
     """List the comments on lines that wait for a request to be sent with."""
     lines = [f"{place_words(comment)}: {clean_line(comment.text)}" for comment in comments]
-    yield from _bulleted("Your comments, not sent yet:", lines, Style.WARNING)
+    yield from bulleted("Your comments, not sent yet:", lines, Style.WARNING)
 
 
 def _outcome(checkpoint: Checkpoint) -> Iterator[Section]:
     """Say how the run ended, and what the check proves."""
     run = checkpoint.run
     why = f" ({clean_line(run.error)})" if run.error else ""
-    yield _line(f"Run status: {run.status}{why}", Style.PLAIN if run.error is None else Style.WARNING)
+    yield one_line(f"Run status: {run.status}{why}", Style.PLAIN if run.error is None else Style.WARNING)
     if run.own.check is not None:
         verdict, *output = check_lines(run.own.check)
         tone = Style.PLAIN if run.own.check.outcome is CheckOutcome.PASSED else Style.WARNING
         lines = (StyledLine(f"  {line}", Style.FAINT) for line in output)
-        yield Section((StyledLine(f"Check: {verdict}", tone), *lines), _Rank.CHECK, _run_command(run), 1)
+        yield Section((StyledLine(f"Check: {verdict}", tone), *lines), Rank.CHECK, _run_command(run), 1)
     if checkpoint.conflict is not None:
         goes_back = "" if stage_of(run) is Stage.BLOCKED else f"; approved as it is, {GOES_BACK}"
-        yield _line(f"Careful: {clean_line(checkpoint.conflict)}{goes_back}", Style.WARNING)
+        yield one_line(f"Careful: {clean_line(checkpoint.conflict)}{goes_back}", Style.WARNING)
 
 
 def _run_command(run: Run) -> str:
@@ -237,7 +215,7 @@ def _findings(checkpoint: Checkpoint) -> Iterator[Section]:
             StyledLine(f"Reviews: {overall_word(merged)}", tone),
             *_review_lines(merged, checkpoint.task),
         )
-        yield Section(lines, _Rank.REVIEWS, task_command("review show", checkpoint.task.id).command)
+        yield Section(lines, Rank.REVIEWS, task_command("review show", checkpoint.task.id).command)
     yield from _reasons(checkpoint)
 
 
@@ -253,26 +231,26 @@ def _review_lines(merged: MergedReview, task: Task) -> Iterator[StyledLine]:
 def _reasons(checkpoint: Checkpoint) -> Iterator[Section]:
     """Return why a person decides, also where no checkpoint asks."""
     tone = Style.WARNING if checkpoint.is_doubtful else Style.PLAIN
-    yield from (_line(render_reason(reason), tone) for reason in checkpoint.reasons)
+    yield from (one_line(render_reason(reason), tone) for reason in checkpoint.reasons)
 
 
 def _account(checkpoint: Checkpoint) -> Iterator[Section]:
     """Say which run it was, at what cost, and what its agent says of it."""
     run = checkpoint.run
     if facts := list(_facts(checkpoint)):
-        yield _line(", ".join(facts), Style.FAINT)
+        yield one_line(", ".join(facts), Style.FAINT)
     if checkpoint.worktree is not None:
-        yield _line(f"Worktree: {clean_line(checkpoint.worktree, _LONGEST_PATH)}", Style.FAINT, _Rank.FACTS)
+        yield one_line(f"Worktree: {clean_line(checkpoint.worktree, _LONGEST_PATH)}", Style.FAINT, Rank.FACTS)
     if checkpoint.behind:
         waits = "decision waits" if checkpoint.behind == 1 else "decisions wait"
-        yield _line(f"{checkpoint.behind} more {waits} behind this one", Style.FAINT, _Rank.FACTS)
+        yield one_line(f"{checkpoint.behind} more {waits} behind this one", Style.FAINT, Rank.FACTS)
     if checkpoint.unblocks:
         waits = "task waits" if checkpoint.unblocks == 1 else "tasks wait"
-        yield _line(f"{checkpoint.unblocks} {waits} for this alone", Style.FAINT, _Rank.FACTS)
+        yield one_line(f"{checkpoint.unblocks} {waits} for this alone", Style.FAINT, Rank.FACTS)
     if run.own.agent.result:
-        most, rank = _MAX_RESULT_LINES, _Rank.AGENT
+        most, rank = _MAX_RESULT_LINES, Rank.AGENT
         if run.own.no_change:
-            most, rank = _MAX_RESULT_LINES_WITHOUT_CHANGE, _Rank.ANSWER
+            most, rank = _MAX_RESULT_LINES_WITHOUT_CHANGE, Rank.ANSWER
         said = _last(map(clean_line, strip_controls(run.own.agent.result).strip().splitlines()), most)
         heading = StyledLine("Agent says:", Style.HEADING)
         yield Section((heading, *said), rank, _run_command(run), keeps_end=True)
@@ -320,39 +298,13 @@ def _quoted(checkpoint: Checkpoint, heading: str, text: str) -> Section:
     lines = strip_controls(text).strip().splitlines()
     quoted = _first((f"> {_kept_indent(line)}".rstrip() for line in lines), _MAX_REQUEST_LINES)
     title = StyledLine(heading, Style.HEADING)
-    return Section((title, *quoted), _Rank.REQUEST, _run_command(checkpoint.run), least=2)
+    return Section((title, *quoted), Rank.REQUEST, _run_command(checkpoint.run), least=2)
 
 
 def _asker(asked: Asked) -> str:
     if isinstance(asked.by, Requester):
         return f" by {REQUESTERS[asked.by]}"
     return "" if asked.by is None else f" by the review of {asked.by}"
-
-
-def _since_request(since: SinceRequest | None) -> Iterator[Section]:
-    """List what was done since a person's last request."""
-    if since is None:
-        return
-    rest = _shown_by(Choice.VIEW_SINCE_REQUEST)
-    if since.comments:
-        heading = StyledLine("Your comments:", Style.HEADING)
-        yield Section((heading, *_outcomes(since.comments)), _Rank.SINCE_REQUEST, rest)
-    lines: Iterable[StyledLine] = file_lines(since.summary, "  ")
-    if since.summary.minimal is not None:
-        lines = (StyledLine(f"  not known: {clean_line(since.summary.minimal)}", Style.WARNING),)
-    heading = StyledLine("Changed since the request:", Style.HEADING)
-    yield Section((heading, *lines), _Rank.SINCE_REQUEST, rest)
-
-
-def _shown_by(choice: Choice) -> str:
-    return f"{SPECS[choice].digit} shows the diff"
-
-
-def _outcomes(comments: Iterable[CommentOutcome]) -> Iterator[StyledLine]:
-    """Tell of each comment on lines whether these were changed since."""
-    for comment, is_taken_up in islice(comments, MAX_FILES):
-        word, tone = ("changed", Style.PLAIN) if is_taken_up else ("not changed", Style.WARNING)
-        yield StyledLine(f"  {word:<11}  {place_words(comment)}: {clean_line(comment.text)}", tone)
 
 
 def _facts(checkpoint: Checkpoint) -> Iterator[str]:
@@ -363,89 +315,3 @@ def _facts(checkpoint: Checkpoint) -> Iterator[str]:
         yield f"{checkpoint.runs} runs together"
     if checkpoint.cost_usd:
         yield f"cost {render_cost(checkpoint.cost_usd)}"
-
-
-def _summary(summary: Summary) -> Iterator[Section]:
-    """Show the files and snippets, and what the summary omits."""
-    yield Section((StyledLine("Review summary:", Style.HEADING),), _Rank.HEADING, least=0)
-    if summary.minimal is not None:
-        yield _line(f"  this summary is minimal: {clean_line(summary.minimal)}", Style.WARNING)
-    *files, last = file_lines(summary, "    ")
-    rest, heading = _shown_by(Choice.VIEW_DIFF), StyledLine("  Files:", Style.HEADING)
-    yield Section((heading, *files), _Rank.FILES, rest)
-    yield Section((last,))
-    snippets = tuple(snippet_lines(summary, "    ")) or (StyledLine("    (none)", Style.FAINT),)
-    cut = lines_of(_bulleted("Not all is shown:", map(clean_line, summary.cut), Style.FAINT))
-    yield Section((StyledLine("  Snippets:", Style.HEADING), *snippets, *cut), _Rank.SNIPPETS, rest)
-
-
-def _both_added(summary: Summary | None) -> Iterator[Section]:
-    """Show the lines that are to land beside others."""
-    if summary is not None:
-        heading = "Both added here (your lines stay above those of the task):"
-        lines = (
-            StyledLine(heading, Style.WARNING),
-            *file_lines(summary, "  "),
-            *snippet_lines(summary, "  "),
-        )
-        yield Section(lines, _Rank.FILES, _shown_by(Choice.VIEW_DIFF))
-
-
-def _warnings(checkpoint: Checkpoint) -> Iterator[Section]:
-    """Return warnings that may affect the decision."""
-    summary, run = checkpoint.summary, checkpoint.run
-    left_out = [f"{render_path(left.path)} ({clean_line(left.reason)})" for left in summary.left_out]
-    between = [f"{render_path(edit.path)} by run {edit.run} of {edit.task}" for edit in summary.between]
-    yield from _bulleted("Left out of the snapshot:", left_out, Style.WARNING)
-    yield from _bulleted(SUBMODULES, submodule_lines(summary), Style.WARNING)
-    yield from _bulleted("Also touched by another task in between:", between, Style.WARNING)
-    for heading, lines in notes_on_head(summary):
-        yield from _bulleted(heading, lines, Style.WARNING)
-    yield from _bulleted(
-        "The worktree no longer matches the change in:", map(render_path, checkpoint.moved), Style.WARNING
-    )
-    edited = "Edited in its worktree after the run, and part of what is decided on:"
-    yield from _bulleted(edited, map(render_path, checkpoint.edited), Style.WARNING)
-    yield from _bulleted(
-        "The plan changed during the run:", map(clean_line, run.own.edits.plan), Style.WARNING
-    )
-    yield from _bulleted(
-        "The configuration changed during the run:", map(clean_line, run.own.edits.config), Style.WARNING
-    )
-    if run.own.decision.hook_output is not None:
-        yield from _bulleted(
-            "A hook refused the commit:",
-            strip_controls(run.own.decision.hook_output).splitlines(),
-            Style.WARNING,
-        )
-    yield from _bulleted("Notes:", map(clean_line, run.own.notes), Style.WARNING)
-    if (redacted := redacted_text(run)) is not None:
-        yield _line(f"Redacted: {redacted}", Style.FAINT)
-    if checkpoint.other_branch is not None:
-        yield _line(f"Another branch: {checkpoint.other_branch.text}", Style.WARNING)
-    if checkpoint.commit is not None:
-        yield from _outlook(checkpoint.commit)
-
-
-def _outlook(commit: CommitPreview) -> Iterator[Section]:
-    """Describe what approving would commit at present."""
-    heading = "Cannot commit this change yet:"
-    yield from _bulleted(heading, map(clean_line, commit.obstacles), Style.WARNING)
-    if not commit.obstacles:
-        where = "a detached HEAD" if commit.branch is None else clean_line(commit.branch)
-        paths = f"{counted(commit.paths, 'path')} on {where}"
-        if commit.with_status:
-            paths += ", its status in the plan included"
-        what = paths if commit.paths else "nothing: HEAD already has the whole change"
-        yield _line(f"Approving commits {what}", Style.FAINT)
-
-
-def _bulleted(
-    heading: str, texts: Iterable[str], tone: Style, rank: _Rank = _Rank.WARNINGS
-) -> Iterator[Section]:
-    lines = [StyledLine(f"  {text}", tone) for text in texts]
-    if not lines:
-        return
-    left_out = len(lines) - MAX_LISTED
-    more = [StyledLine(f"  and {left_out} more", tone, left_out)] if left_out > 0 else []
-    yield Section((StyledLine(heading, tone), *lines[:MAX_LISTED], *more), rank)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar, NamedTuple
 
-from textual import events, work
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -179,7 +179,7 @@ class DiffPane(Vertical):
         self._source, self._is_read = None, False
         self._view.show(Patch(""))
         self._show_remark("")
-        self._show_above(text)
+        self._show_line("caption", text)
 
     def annotate(
         self,
@@ -324,7 +324,7 @@ class DiffPane(Vertical):
             hidden = "" if self._source is None else self._source.hidden_words(self.shown)
             text = self._caption.text if self.shown or hidden else self._caption.nothing
             moved = f"{counted(self._view.moved, 'moved line')} are dim" if self._view.moved else ""
-            self._show_above(", ".join(filter(None, (text, hidden, self._folded_words, moved))))
+            self._show_line("caption", ", ".join(filter(None, (text, hidden, self._folded_words, moved))))
 
     @property
     def _folded_words(self) -> str:
@@ -339,11 +339,6 @@ class DiffPane(Vertical):
     def on_diff_rows_folded(self) -> None:
         self._show_caption()
 
-    def _show_above(self, text: str) -> None:
-        above = self.query_one(".diff-caption", Static)
-        above.update(clean_line(text))
-        above.display = bool(text)
-
     def on_diff_rows_moved(self) -> None:
         if self.file is not self._file:
             self._file = self.file
@@ -352,22 +347,19 @@ class DiffPane(Vertical):
     def on_diff_view_key_remark(self, event: DiffView.KeyRemark) -> None:
         self._show_remark(event.text)
 
-    def on_key(self, event: events.Key) -> None:
-        """Drop what was said about the key before."""
-        del event
-        self.clear_remark()
-
-    def on_click(self) -> None:
-        self.clear_remark()
-
     def clear_remark(self) -> None:
         """Clear the remark on a key, which may be untrue from now on."""
         self._show_remark("")
 
+    on_key = on_click = clear_remark
+
     def _show_remark(self, text: str) -> None:
-        note = self.query_one(".diff-note", Static)
-        note.update(clean_line(text))
-        note.display = bool(text)
+        self._show_line("note", text)
+
+    def _show_line(self, which: str, text: str) -> None:
+        line = self.query_one(f".diff-{which}", Static)
+        line.update(clean_line(text))
+        line.display = bool(text)
 
     @property
     def _input(self) -> Input:

@@ -1,0 +1,148 @@
+"""The lines of a checkpoint that are about files: what was changed, and what may affect the decision."""
+
+from collections.abc import Iterable, Iterator
+from enum import IntEnum, auto
+from itertools import islice
+
+from git_blackbird.messages.display.format import (
+    MAX_LISTED,
+    notes_on_head,
+    place_words,
+    redacted_text,
+    render_path,
+    submodule_lines,
+)
+from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.display.styled import Section, Style, StyledLine, lines_of
+from git_blackbird.messages.display.summary import file_lines, snippet_lines
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.change.decision import SPECS, Choice
+from git_blackbird.model.run.summary import MAX_FILES, Summary
+from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, CommitPreview, SinceRequest
+
+
+class Rank(IntEnum):
+    """What gives way first where a terminal has few rows."""
+
+    SNIPPETS = auto()
+    CRITERIA = auto()
+    HEADING = auto()
+    SINCE_REQUEST = auto()
+    AGENT = auto()
+    FILES = auto()
+    FACTS = auto()
+    CHECK = auto()
+    REVIEWS = auto()
+    WARNINGS = auto()
+    ANSWER = auto()
+    REQUEST = auto()
+
+
+def one_line(text: str, tone: Style = Style.PLAIN, rank: Rank | None = None) -> Section:
+    """Return a section of one line."""
+    return Section((StyledLine(text, tone),), rank)
+
+
+def since_request_sections(since: SinceRequest | None) -> Iterator[Section]:
+    """List what was done since a person's last request."""
+    if since is None:
+        return
+    rest = _shown_by(Choice.VIEW_SINCE_REQUEST)
+    if since.comments:
+        heading = StyledLine("Your comments:", Style.HEADING)
+        yield Section((heading, *_outcomes(since.comments)), Rank.SINCE_REQUEST, rest)
+    lines: Iterable[StyledLine] = file_lines(since.summary, "  ")
+    if since.summary.minimal is not None:
+        lines = (StyledLine(f"  not known: {clean_line(since.summary.minimal)}", Style.WARNING),)
+    heading = StyledLine("Changed since the request:", Style.HEADING)
+    yield Section((heading, *lines), Rank.SINCE_REQUEST, rest)
+
+
+def _shown_by(choice: Choice) -> str:
+    return f"{SPECS[choice].digit} shows the diff"
+
+
+def _outcomes(comments: Iterable[CommentOutcome]) -> Iterator[StyledLine]:
+    """Tell of each comment on lines whether these were changed since."""
+    for comment, is_taken_up in islice(comments, MAX_FILES):
+        word, tone = ("changed", Style.PLAIN) if is_taken_up else ("not changed", Style.WARNING)
+        yield StyledLine(f"  {word:<11}  {place_words(comment)}: {clean_line(comment.text)}", tone)
+
+
+def summary_sections(summary: Summary) -> Iterator[Section]:
+    """Show the files and snippets, and what the summary omits."""
+    yield Section((StyledLine("Review summary:", Style.HEADING),), Rank.HEADING, least=0)
+    if summary.minimal is not None:
+        yield one_line(f"  this summary is minimal: {clean_line(summary.minimal)}", Style.WARNING)
+    *files, last = file_lines(summary, "    ")
+    rest, heading = _shown_by(Choice.VIEW_DIFF), StyledLine("  Files:", Style.HEADING)
+    yield Section((heading, *files), Rank.FILES, rest)
+    yield Section((last,))
+    snippets = tuple(snippet_lines(summary, "    ")) or (StyledLine("    (none)", Style.FAINT),)
+    cut = lines_of(bulleted("Not all is shown:", map(clean_line, summary.cut), Style.FAINT))
+    yield Section((StyledLine("  Snippets:", Style.HEADING), *snippets, *cut), Rank.SNIPPETS, rest)
+
+
+def both_added_sections(summary: Summary | None) -> Iterator[Section]:
+    """Show the lines that are to land beside others."""
+    if summary is not None:
+        heading = "Both added here (your lines stay above those of the task):"
+        lines = (
+            StyledLine(heading, Style.WARNING),
+            *file_lines(summary, "  "),
+            *snippet_lines(summary, "  "),
+        )
+        yield Section(lines, Rank.FILES, _shown_by(Choice.VIEW_DIFF))
+
+
+def warning_sections(checkpoint: Checkpoint) -> Iterator[Section]:
+    """Return warnings that may affect the decision."""
+    summary, run = checkpoint.summary, checkpoint.run
+    left_out = [f"{render_path(left.path)} ({clean_line(left.reason)})" for left in summary.left_out]
+    between = [f"{render_path(edit.path)} by run {edit.run} of {edit.task}" for edit in summary.between]
+    edited = "Edited in its worktree after the run, and part of what is decided on:"
+    lists: tuple[tuple[str, Iterable[str]], ...] = (
+        ("Left out of the snapshot:", left_out),
+        ("Submodules (edits inside them are neither approved nor committed here):", submodule_lines(summary)),
+        ("Also touched by another task in between:", between),
+        *notes_on_head(summary),
+        ("The worktree no longer matches the change in:", map(render_path, checkpoint.moved)),
+        (edited, map(render_path, checkpoint.edited)),
+        ("The plan changed during the run:", map(clean_line, run.own.edits.plan)),
+        ("The configuration changed during the run:", map(clean_line, run.own.edits.config)),
+        ("A hook refused the commit:", strip_controls(run.own.decision.hook_output or "").splitlines()),
+        ("Notes:", map(clean_line, run.own.notes)),
+    )
+    for heading, texts in lists:
+        yield from bulleted(heading, texts, Style.WARNING)
+    if (redacted := redacted_text(run)) is not None:
+        yield one_line(f"Redacted: {redacted}", Style.FAINT)
+    if checkpoint.other_branch is not None:
+        yield one_line(f"Another branch: {checkpoint.other_branch.text}", Style.WARNING)
+    if checkpoint.commit is not None:
+        yield from _outlook(checkpoint.commit)
+
+
+def _outlook(commit: CommitPreview) -> Iterator[Section]:
+    """Describe what approving would commit at present."""
+    heading = "Cannot commit this change yet:"
+    yield from bulleted(heading, map(clean_line, commit.obstacles), Style.WARNING)
+    if not commit.obstacles:
+        where = "a detached HEAD" if commit.branch is None else clean_line(commit.branch)
+        paths = f"{counted(commit.paths, 'path')} on {where}"
+        if commit.with_status:
+            paths += ", its status in the plan included"
+        what = paths if commit.paths else "nothing: HEAD already has the whole change"
+        yield one_line(f"Approving commits {what}", Style.FAINT)
+
+
+def bulleted(
+    heading: str, texts: Iterable[str], tone: Style, rank: Rank = Rank.WARNINGS
+) -> Iterator[Section]:
+    """List texts below a heading; nothing without any."""
+    lines = [StyledLine(f"  {text}", tone) for text in texts]
+    if not lines:
+        return
+    left_out = len(lines) - MAX_LISTED
+    more = [StyledLine(f"  and {left_out} more", tone, left_out)] if left_out > 0 else []
+    yield Section((StyledLine(heading, tone), *lines[:MAX_LISTED], *more), rank)
