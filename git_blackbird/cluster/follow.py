@@ -85,8 +85,8 @@ class _Follower:
         self._connection = remote.connection
         self._reader, self._limits, self._hurry = request.reader, request.limits, request.hurry
         self._on_progress, self._on_output = request.on_progress, request.on_output
-        self._is_budget_spent = request.is_budget_spent
-        self._stops_at_budget = False
+        self._why_stop = request.why_stop
+        self._stopped_for: ExitCause | None = None
         self._wake = asyncio.Event()
         self._is_interrupted = False
         self._began = asyncio.get_running_loop().time()
@@ -137,8 +137,8 @@ class _Follower:
             for descriptor in self._logs.values():
                 os.close(descriptor)
         result = await self._result(end)
-        is_at_budget = self._stops_at_budget and result.cause is ExitCause.INTERRUPTED
-        return replace(result, cause=ExitCause.BUDGET) if is_at_budget else result
+        is_stopped = result.cause is ExitCause.INTERRUPTED
+        return replace(result, cause=self._stopped_for) if self._stopped_for and is_stopped else result
 
     def _submit(self, order: RunOrder) -> None:
         self._future = submit(self._connection.client, order, self._remote.pinned)
@@ -183,8 +183,8 @@ class _Follower:
             self._wake.clear()
             if (text := self._connection.status_change()) is not None:
                 inform(self._remote.context.ui, text)
-            if not self._is_interrupted and self._is_budget_spent():
-                self._stops_at_budget = self._is_interrupted = True
+            if not self._is_interrupted and (cause := self._why_stop()) is not None:
+                self._stopped_for, self._is_interrupted = cause, True
             if self._is_interrupted and await self._is_stopped():
                 return None
             if not waiting.done():

@@ -52,23 +52,6 @@ class Limits:
     result_seconds: float = RESULT_GRACE_SECONDS
 
 
-@dataclass(frozen=True)
-class ChildRequest:
-    """The way in which a started process is followed to its end, here or on another machine.
-
-    ``reader`` parses its output; the callbacks receive steps and output, and must not block. Once ``hurry``
-    is set, a process that is being stopped is killed. It is stopped where ``is_budget_spent`` says so, unless
-    it has done all it was to do.
-    """
-
-    reader: OutputParser
-    limits: Limits
-    on_progress: Callable[[Progress], None]
-    on_output: OnOutput | None
-    hurry: asyncio.Event
-    is_budget_spent: Callable[[], bool] = lambda: False
-
-
 class ExitCause(StrEnum):
     """Why a run ended: it exited, reached a limit or its budget, was stopped on request, or lost its machine.
 
@@ -84,6 +67,23 @@ class ExitCause(StrEnum):
     TOLD = "told"
     WORKER_LOST = "worker_lost"
     NOT_STARTED = "not_started"
+
+
+@dataclass(frozen=True)
+class ChildRequest:
+    """The way in which a started process is followed to its end, here or on another machine.
+
+    ``reader`` parses its output; the callbacks receive steps and output, and must not block. Once ``hurry``
+    is set, a process that is being stopped is killed. It is stopped where ``why_stop`` names a cause, unless
+    it has done all it was to do.
+    """
+
+    reader: OutputParser
+    limits: Limits
+    on_progress: Callable[[Progress], None]
+    on_output: OnOutput | None
+    hurry: asyncio.Event
+    why_stop: Callable[[], ExitCause | None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class _Supervisor:
         self._child = child
         self._reader, self._limits, self._hurry = request.reader, request.limits, request.hurry
         self._on_progress, self._on_output = request.on_progress, request.on_output
-        self._is_budget_spent = request.is_budget_spent
+        self._why_stop = request.why_stop
         self._at_once = False
         self._cause = ExitCause.EXITED
         # The signals still to be sent; None while nobody stops the child.
@@ -301,8 +301,8 @@ class _Supervisor:
                 self._stop(ExitCause.WALL_LIMIT)
             elif now - self._last_output > self._limits.idle_seconds:
                 self._stop(ExitCause.IDLE_LIMIT)
-            elif self._is_at_work and self._is_budget_spent():
-                self._stop(ExitCause.BUDGET)
+            elif self._is_at_work and (cause := self._why_stop()) is not None:
+                self._stop(cause)
             elif not has_more and self._is_overdue(now):
                 self._stop(ExitCause.EXITED)
             if self._signals is not None and self._send_due_signal(self._signals, now):

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -21,7 +21,6 @@ from git_blackbird.agents.protocol import TMP_FOLDER, Agent, OpensByHand, RunReq
 from git_blackbird.controller.core.agents import probe
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.ui import UserInterface
-from git_blackbird.controller.core.waiting import WATCH_SECONDS
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.launch.logs import log_files, log_paths
@@ -249,21 +248,26 @@ async def follow_agent(
     Its progress is shown.
     """
     run, ui, ledger = start.run, context.ui, context.ledger
-    is_plain = not context.agent.abilities.prints_events
-    works = asyncio.Event()
-    if is_plain:
-        # It may be at work and print nothing.
-        works.set()
+    # Without events it may be at work and print nothing.
+    works = is_plain = not context.agent.abilities.prints_events
 
     def show_step(step: Progress) -> None:
+        nonlocal works
         meter.update(step.usage, step.cost_usd)
         if step.shows_work:
-            works.set()
+            works = True
             context.on_work()
         ui.notify(RunProgress(run.task_id, run.id, step))
 
     def show_output(data: bytes, stream: str, skipped: int) -> None:
         ui.notify(RunOutput(run.task_id, run.id, data, stream, skipped, is_plain=is_plain))
+
+    def why_stop() -> ExitCause | None:
+        if ledger.spent_lines(run.task_id):
+            return ExitCause.BUDGET
+        # Some agents have no session to go on in before they work.
+        is_told = works and not run.is_review and _is_told(context.workspace, run)
+        return ExitCause.TOLD if is_told else None
 
     request = ChildRequest(
         context.agent.parser(start.request),
@@ -271,11 +275,10 @@ async def follow_agent(
         on_progress=show_step,
         on_output=show_output if ui.wants_output else None,
         hurry=force_stop,
-        is_budget_spent=lambda: bool(ledger.spent_lines(run.task_id)),
+        why_stop=why_stop,
     )
     with ledger.run(run) as meter:
-        following = child.follow(request)
-        ended = await (following if run.is_review else _until_told(context.workspace, run, works, following))
+        ended = await child.follow(request)
         if error := ended.reading.error:
             error = ": ".join((error, *silence_texts(context.workspace, ended)))
             ended = replace(ended, reading=replace(ended.reading, error=error))
@@ -286,32 +289,10 @@ async def follow_agent(
         return replace(ended, cause=ExitCause.BUDGET, reading=replace(ended.reading, notes=notes))
 
 
-async def _until_told(
-    workspace: Workspace, run: Run, works: asyncio.Event, following: Awaitable[ProcessResult]
-) -> ProcessResult:
-    """Await the end of a run, which is stopped for what a person says to it.
-
-    Not before it ``works``: some agents have no session to go on in until then.
-    """
-    follower, told = asyncio.current_task(), asyncio.Event()
-
-    async def watch() -> None:
-        await works.wait()
-        while not told.is_set():
-            await asyncio.sleep(WATCH_SECONDS)
-            stored = workspace.store.records.recorded(run.task_id).find(run.id)
-            if stored is not None and stored.own.said.told:
-                told.set()
-        if follower is not None:
-            follower.cancel()
-
-    watching = asyncio.ensure_future(watch())
-    try:
-        result = await following
-    finally:
-        watching.cancel()
-    is_stopped = told.is_set() and result.cause is ExitCause.INTERRUPTED
-    return replace(result, cause=ExitCause.TOLD) if is_stopped else result
+def _is_told(workspace: Workspace, run: Run) -> bool:
+    """Whether a person said something to a run while it works."""
+    stored = workspace.store.records.recorded(run.task_id).find(run.id)
+    return stored is not None and bool(stored.own.said.told)
 
 
 def limits_of(workspace: Workspace, wall_seconds: float | None) -> Limits:
