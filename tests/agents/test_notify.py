@@ -1,22 +1,19 @@
 """Starting a command that tells a person something."""
 
 import os
-import time
 from pathlib import Path
 
 import pytest
 
 from git_blackbird.agents.notify import NotifyProcess, start_notification
+from tests.support import wait_until
 
 PATIENCE_SECONDS = 60.0
 
 
 def ended(notification: NotifyProcess) -> str | None:
     """Wait for the end and give what is wrong with it."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while notification.is_running:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: not notification.is_running)
     return notification.fault
 
 
@@ -44,10 +41,8 @@ def test_one_that_takes_too_long_is_stopped_with_all_it_started(tmp_path: Path) 
     command = "sleep 1000 & echo $! >pid.tmp; mv pid.tmp pid; wait"
     assert ended(start(command, tmp_path, seconds=2)) == "it was still running after 2 s"
     pid = int((tmp_path / "pid").read_text())
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    stat = Path(f"/proc/{pid}/stat")
+    wait_until(lambda: not stat.exists() or " Z " in stat.read_text())
 
 
 def test_one_that_cannot_be_started_is_named(tmp_path: Path) -> None:

@@ -2,14 +2,13 @@
 
 import json
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from git_blackbird.storage.locks import approval_in_progress
 from tests.controller.support import open_at
-from tests.support import commit, git, write
+from tests.support import commit, git, wait_until, write
 from tests.trial.program import Trial
 from tests.trial.test_check import SPEC, let_review
 
@@ -41,8 +40,7 @@ def kill_in_hook(trial: Trial) -> None:
     killed = trial.start("execute", "--no-input", "a")
     caller.write_text(str(killed.pid))
     killed.communicate()
-    while approval_in_progress(open_at(trial.repo).paths) is not None:
-        time.sleep(0.01)
+    wait_until(lambda: approval_in_progress(open_at(trial.repo).paths) is None)
 
 
 @pytest.mark.exhaustive

@@ -13,7 +13,6 @@ import random
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +21,7 @@ import pytest
 
 from tests.crash.running import INJECTED
 from tests.records import fact
-from tests.support import PATIENCE_SECONDS, git
+from tests.support import PATIENCE_SECONDS, git, wait_until
 from tests.trial.program import ROOT, Trial
 
 STORIES = int(os.environ.get("BLACKBIRD_EXAMPLES", "4"))  # read before the tests are sealed
@@ -250,10 +249,9 @@ class Story:
 
     def wait_for_agents(self) -> None:
         """Wait for agents of a program that was killed."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while any(Path("/proc", entry.name).exists() for entry in (self.place / "agents").iterdir()):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(
+            lambda: not any(Path("/proc", entry.name).exists() for entry in (self.place / "agents").iterdir())
+        )
 
     def words(self) -> str:
         """Return a command: mostly one that its task is ready for."""

@@ -1,13 +1,12 @@
 """An agent that breaks the plan file, whether or not the program lives to see it: the plan comes back."""
 
 import os
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.support import commit
-from tests.trial.program import PATIENCE_SECONDS, Trial
+from tests.support import commit, wait_until
+from tests.trial.program import Trial
 
 BREAKS = {
     "invalid": ("echo '{' >blackbird.plan.json", "the plan was made invalid during the run"),
@@ -50,10 +49,7 @@ def test_the_plan_comes_back_when_the_program_was_killed(trial: Trial, kind: str
     script, said = BREAKS[kind]
     trial.command(f"{script}; touch broken; sleep 600")
     process = trial.start("execute", "--no-input")
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not (trial.repo / "broken").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until((trial.repo / "broken").exists)
     process.kill()
     process.communicate()
     output = trial.expect(128, "status")

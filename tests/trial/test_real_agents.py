@@ -18,7 +18,7 @@ from tests.records import fact
 from tests.standin.install import CLAUDE, CODEX, EVERY_CLAUDE, EVERY_CODEX, Program
 from tests.standin.real import binary_of, model_of, needs_sandbox, real, real_by
 from tests.standin.server import Reply, StandIn, ToolCall
-from tests.support import commit, git
+from tests.support import commit, git, wait_until
 from tests.trial.program import PATIENCE_SECONDS, Record, Trial
 from tests.trial.real_trial import ASKS, assert_one_session, enlist, start_as_installed
 
@@ -197,10 +197,8 @@ def stop_them(trial: Trial, model: StandIn, number: signal.Signals) -> str:
 
 def wait_until_kept(trial: Trial) -> None:
     """Wait until the agent has written its session down, which it does some time after its work."""
-    config, deadline = trial.repo.parent / "config", time.monotonic() + PATIENCE_SECONDS
-    while not any(path.stat().st_size for path in config.rglob("*-*-*-*-*.jsonl")):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    config = trial.repo.parent / "config"
+    wait_until(lambda: any(path.stat().st_size for path in config.rglob("*-*-*-*-*.jsonl")))
 
 
 def stop(trial: Trial, model: StandIn, command: str, act: Callable[[int], None]) -> tuple[int, str]:

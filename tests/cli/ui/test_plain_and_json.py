@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from git_blackbird.model.run.states import DecisionState, RunStatus
 from tests import preloaded
 from tests.cli.terminal import PATIENCE_SECONDS, PROGRAM, program_environ
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of
-from tests.support import commit, git
+from tests.support import commit, git, wait_until
 
 GREETING = "write src/one.py print(1)\\nprint(2)\nsay I wrote it."
 
@@ -468,10 +467,7 @@ def test_a_screen_that_does_not_keep_up_holds_up_no_agent_and_is_told_what_it_mi
 
 
 def wait_until_done(repo: Path, task_id: str) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not any(run.status is RunStatus.SUCCESS for run in runs_of(repo, task_id)):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: any(run.status is RunStatus.SUCCESS for run in runs_of(repo, task_id)))
 
 
 def test_a_reader_that_goes_away_does_not_end_the_work(demo_repo: Path) -> None:

@@ -1,7 +1,6 @@
 """Several tasks at work at once: what a terminal and line mode show of the others, and how they ask."""
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from git_blackbird.model.run.states import DecisionState
 from tests.cli.terminal import ALT_ENTER, CTRL_C, DOWN, ENTER, Terminal
 from tests.cli.ui.test_plain_and_json import run
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of
-from tests.support import commit
+from tests.support import commit, wait_until
 
 # Says a step, then waits for a file of its task's name, and spends.
 AGENT = r"""#!/bin/sh
@@ -180,8 +179,7 @@ def test_agents_are_looked_after_while_the_pager_shows_a_diff(
         terminal.type("5", ENTER)
         terminal.wait_for("pager-is-up")
         (go / "b").touch()
-        while not runs_of(parallel, "b")[-1].is_pending:
-            time.sleep(0.02)
+        wait_until(lambda: runs_of(parallel, "b")[-1].is_pending)
         assert "completed b" not in terminal.plain
         terminal.type("\n")
         terminal.wait_to_see("completed b")
@@ -220,8 +218,7 @@ def test_line_mode_names_the_task_and_keeps_what_others_do_until_the_answer(para
         (go / "a").touch()
         terminal.wait_for("a: Select option: ")
         (go / "b").touch()
-        while not runs_of(parallel, "b")[-1].is_pending:
-            time.sleep(0.02)
+        wait_until(lambda: runs_of(parallel, "b")[-1].is_pending)
         assert terminal.text.endswith("a: Select option:")
         terminal.type("1\n")
         terminal.wait_for("b: Select option: ")

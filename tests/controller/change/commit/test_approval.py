@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -583,10 +582,7 @@ def test_what_outlives_us_makes_the_commit_and_the_index_follows(waiting: Path, 
     with pytest.raises(LockedError, match=f"is being committed here: run {only_run(waiting).id}"):
         approve(waiting)
     held.with_name("go").touch()
-    end = time.monotonic() + PATIENCE_SECONDS
-    while approval_in_progress(open_at(waiting).paths) is not None:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    wait_until(lambda: approval_in_progress(open_at(waiting).paths) is None)
     assert git(waiting, "status", "--porcelain") == "M  a.txt"
     assert only_run(waiting).is_pending
     made = git(waiting, "rev-parse", "HEAD")
@@ -652,10 +648,7 @@ def test_when_what_commits_is_killed_the_next_approval_finds_what_git_made(waiti
         "a is not approved: the process committing its change was killed, and git may still be at work\n"
     )
     assert (error.hint or "").startswith("wait for git and approve again; ")
-    end = time.monotonic() + PATIENCE_SECONDS
-    while subjects(waiting) != ["Task a", "a commit"]:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    wait_until(lambda: subjects(waiting) == ["Task a", "a commit"])
     made = git(waiting, "rev-parse", "HEAD")
     assert approve(waiting).commit == ApprovalCommit(made)
     assert (only_run(waiting).own.commits, clean(waiting)) == ((made,), True)
@@ -680,10 +673,7 @@ def killed(waiting: Path, tmp_path: Path) -> Callable[[str], str]:
         under_way = cut_off_lines(waiting)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        end = time.monotonic() + PATIENCE_SECONDS
-        while approval_in_progress(open_at(waiting).paths) is not None:
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        wait_until(lambda: approval_in_progress(open_at(waiting).paths) is None)
         hook(waiting, name, "exit 0")
         assert under_way == []
         return "\n".join(cut_off_lines(waiting))
