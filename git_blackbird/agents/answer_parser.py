@@ -42,7 +42,7 @@ class AnswerParser(EventParser[E]):
         return () if self._completed else None
 
     @abstractmethod
-    def _words(self, stderr_tail: str) -> str:
+    def _words(self) -> str:
         """Return the program's last words of an error in its log; "" if there are none."""
 
     def _says(self, text: str) -> Iterator[Progress]:
@@ -64,11 +64,11 @@ class AnswerParser(EventParser[E]):
     def _spends(self) -> Progress:
         return Progress(ProgressKind.SPENDS, "", usage=self._usage, cost_usd=self._cost)
 
-    def _last_error(self, stderr_tail: str) -> str:
+    def _last_error(self) -> str:
         """Return the last words of an error that it has not got over; "" if there are none."""
-        return "" if self._completed else self._failure or clean_line(self._words(stderr_tail), 1000)
+        return "" if self._completed else self._failure or clean_line(self._words(), 1000)
 
-    def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
+    def _read(self) -> AgentResult:
         denied = ", ".join(sorted(set(self._denied)))
         return AgentResult(
             session=self._session or None,
@@ -79,18 +79,18 @@ class AnswerParser(EventParser[E]):
             blocked=f"its permissions denied it: {denied}" if denied else None,
             is_cut=self._lines.too_long > self._skipped_lines,
             worked=self._worked,
-            last_error=self._last_error(stderr_tail) or None,
+            last_error=self._last_error() or None,
         )
 
-    def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
+    def _error(self) -> str | None:
         if self._failure:
             return self._failure
-        if not self._completed or exit_code != 0:
+        if not self._completed or self._exit_code != 0:
             when = "after its answer" if self._completed else "before its answer"
-            return ": ".join(filter(None, (f"{exit_text(exit_code)} {when}", self._last_error(stderr_tail))))
+            return ": ".join(filter(None, (f"{exit_text(self._exit_code)} {when}", self._last_error())))
         if self._requested is not None and self._session != self._requested:
             return f"worked in the session {self._session}, not in {self._requested} as asked"
         return None
 
-    def _refusal(self, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
-        return self._find_refusal(self._last_error(stderr_tail), exit_code, stderr_tail)
+    def _refusal(self) -> FailureMatch | None:
+        return self._find_refusal(self._last_error())

@@ -108,6 +108,9 @@ class EventParser(ABC, Generic[E]):
         self._provider = replace(self.provider, args=args, task_id=request.task_id)
         self._lines = JsonEvents(self.events)
         self._printed = False
+        # Of its end, once that is known.
+        self._exit_code: int | None = None
+        self._stderr = ""
 
     def feed(self, data: bytes) -> Sequence[Progress]:
         """Parse the next piece of standard output."""
@@ -116,11 +119,12 @@ class EventParser(ABC, Generic[E]):
 
     def finish(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
         """Report success only if exit status, events and session agree on it."""
+        self._exit_code, self._stderr = exit_code, stderr_tail
         for event in self._lines.flush():
             list(self._take(event))
-        error = self._error(exit_code, stderr_tail)
-        failure = self._refusal(exit_code, stderr_tail) if error else None
-        reading = self._read(exit_code, stderr_tail)
+        error = self._error()
+        failure = self._refusal() if error else None
+        reading = self._read()
         is_asked = error is None or (self.failed_later and not self._reviews)
         questions = reading.questions if is_asked else ()
         skipped = self._lines.too_long
@@ -154,22 +158,22 @@ class EventParser(ABC, Generic[E]):
         """Store the data of an event that the outcome needs, and yield progress."""
 
     @abstractmethod
-    def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
+    def _read(self) -> AgentResult:
         """Return the outcome according to the events, without ``error`` and what follows from it."""
 
     @abstractmethod
-    def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
+    def _error(self) -> str | None:
         """Return the error; None if everything indicates success."""
 
     @abstractmethod
-    def _refusal(self, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
+    def _refusal(self) -> FailureMatch | None:
         """Return why the program could not work, if that is known to be the reason of the error."""
 
-    def _find_refusal(self, message: str, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
+    def _find_refusal(self, message: str) -> FailureMatch | None:
         """Recognize a refusal in ``message``, or else an end before the first event."""
         failure = match_failure(message, self._provider)
         if failure is None and not self._printed:
-            return find_refused_start(exit_code, stderr_tail, self._provider)
+            return find_refused_start(self._exit_code, self._stderr, self._provider)
         return failure
 
 

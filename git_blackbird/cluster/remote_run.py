@@ -47,13 +47,8 @@ from git_blackbird.git.worktree.log import commit_parts
 from git_blackbird.git.worktree.remote_refs import fetch
 from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.git.writing.write_back import WriteBackError, take_signatures, write_all_paths
-from git_blackbird.messages.display.plan_dialogue import PlanPanel
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.config.layers import Layer, RawSetting
-from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.agent_io import RightsQuestion
-from git_blackbird.model.run.parts import Question
-from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
 
 T = TypeVar("T")
@@ -127,18 +122,6 @@ class _Notes(UserInterface):
         text = getattr(event, "text", None)
         if text:
             self._publish("note", str(text).encode(errors="replace"))
-
-    async def answer(self, task: Task, questions: tuple[Question, ...]) -> None:
-        """Nobody is here to be asked."""
-
-    async def agree(self, question: RightsQuestion) -> None:
-        """Nobody is here to be asked."""
-
-    async def decide(self, checkpoint: Checkpoint) -> None:
-        """Nobody is here to be asked."""
-
-    async def review_plan(self, panel: PlanPanel) -> None:
-        """Nobody is here to be asked."""
 
 
 async def make_run(place: RunPlace, state: RunState) -> None:

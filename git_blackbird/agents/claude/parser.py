@@ -208,13 +208,13 @@ class ClaudeParser(EventParser[Event]):
     def _result(self) -> Result | None:
         return self._turns.end
 
-    def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
+    def _read(self) -> AgentResult:
         final_text, woken_texts = self._turns.texts
         questions = self._turns.questions
         if self._object is not None:
             final_text, woken_texts, questions = json.dumps(self._object), (), ()
         return AgentResult(
-            session=self._session(exit_code),
+            session=self._session(),
             final_text=final_text,
             woken_texts=woken_texts,
             questions=questions,
@@ -313,27 +313,27 @@ class ClaudeParser(EventParser[Event]):
             self._denials[call] = "" if questions else denial.tool_name
         return asked
 
-    def _session(self, exit_code: int | None) -> str | None:
+    def _session(self) -> str | None:
         """Return the conversation that can be resumed, as far as that is known.
 
         The program names it before saving it: if it was killed at once, nothing may have been saved.
         """
-        was_killed = exit_code is None or exit_code < 0
+        was_killed = self._exit_code is None or self._exit_code < 0
         if self._named and (self._resumes or self._conversed or self._result or not was_killed):
             return self._named
         has_succeeded = self._result is not None and self._result.is_error is False
         return (self._result.session_id or None) if self._result and has_succeeded else None
 
-    def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
-        result, message = self._result, self._words or error_line(stderr_tail)
+    def _error(self) -> str | None:
+        result, message = self._result, self._words or error_line(self._stderr)
         reason = f": {message}" if message else ""
         if result is None:
-            return f"{exit_text(exit_code)} without a result{reason}"
+            return f"{exit_text(self._exit_code)} without a result{reason}"
         if self._has_failed(result):
             return _error_of(result, self._words)
-        if self._in_turn or exit_code != 0:
+        if self._in_turn or self._exit_code != 0:
             when = "in the middle of a later turn" if self._in_turn else "after a result that says success"
-            return f"{exit_text(exit_code)} {when}{reason}"
+            return f"{exit_text(self._exit_code)} {when}{reason}"
         session = result.session_id or self._named
         if self._requested and session != self._requested:
             return f"worked in the session {session or None}, not in {self._requested} as asked"
@@ -344,16 +344,16 @@ class ClaudeParser(EventParser[Event]):
     def _has_failed(self, result: Result) -> bool:
         return result.is_error is not False or result.subtype != "success" or bool(self._own_kind)
 
-    def _refusal(self, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
+    def _refusal(self) -> FailureMatch | None:
         if self._result is not None and not self._in_turn:
             return self._refused_result(self._result)
         if self._words:
             return self._refused_in(self._words, 0)
-        if exit_code is None or not 0 < exit_code < _FIRST_SIGNAL_STATUS:
+        if self._exit_code is None or not 0 < self._exit_code < _FIRST_SIGNAL_STATUS:
             return None
         # Once it works, other programs may write to its standard error as well.
-        message = error_line(stderr_tail) if self._printed else stderr_tail
-        return self._find_refusal(message, exit_code, stderr_tail)
+        message = error_line(self._stderr) if self._printed else self._stderr
+        return self._find_refusal(message)
 
     def _refused_result(self, result: Result) -> FailureMatch | None:
         # Without an error of the program, the text comes from the model.

@@ -78,7 +78,7 @@ class CodexParser(EventParser[Event]):
         # The last error event, unless the turn went on after it.
         self._last_error = ""
 
-    def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
+    def _read(self) -> AgentResult:
         # A thread whose first turn never began may not have been saved.
         can_resume = self._began or self._requested == self._thread
         final_text, woken_texts = self._turns.texts if self._turns.answer else (self._text, ())
@@ -90,7 +90,7 @@ class CodexParser(EventParser[Event]):
             usage=self._usage(),
             raw_totals=self._totals or self._previous,
             notes=tuple(self._remarks),
-            blocked=_blocked(stderr_tail),
+            blocked=_blocked(self._stderr),
             is_cut=self._lines.too_long > self._skipped_lines,
             worked=self._has_items,
             last_error=self._last_error or None,
@@ -178,15 +178,15 @@ class CodexParser(EventParser[Event]):
             case _:
                 pass
 
-    def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
+    def _error(self) -> str | None:
         if self._failure is not None:
             return clean_line(self._failure, 1000) or "the turn failed, and no reason was given"
-        words = self._words(stderr_tail)
+        words = self._words()
         reason = f": {words}" if words else ""
-        if not self._completed or exit_code != 0:
+        if not self._completed or self._exit_code != 0:
             when = "after a turn that was completed" if self._completed else "before the end of the turn"
-            return f"{exit_text(exit_code)} {when}{reason}"
-        if self._is_empty and _SAYS_ERROR.search(error_line(stderr_tail)):
+            return f"{exit_text(self._exit_code)} {when}{reason}"
+        if self._is_empty and _SAYS_ERROR.search(error_line(self._stderr)):
             return words
         if self._has_no_sandbox:
             return f"its sandbox cannot be set up here: {self._no_sandbox}"
@@ -202,20 +202,20 @@ class CodexParser(EventParser[Event]):
     def _is_other_thread(self) -> bool:
         return self._requested is not None and self._thread != self._requested
 
-    def _refusal(self, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
+    def _refusal(self) -> FailureMatch | None:
         if self._failure is not None:
             return match_failure(self._failure, self._provider)
         if self._completed and self._has_no_sandbox:
             return FailureMatch(AgentFailure.FORBIDDEN, _REVIEW_HINT if self._reviews else _SANDBOX_HINT)
         if self._last_error:
             return match_failure(self._last_error, self._provider)
-        if exit_code is None or (exit_code <= 0 and not self._is_empty):
+        if self._exit_code is None or (self._exit_code <= 0 and not self._is_empty):
             return None
-        return self._find_refusal(error_line(stderr_tail), exit_code, stderr_tail)
+        return self._find_refusal(error_line(self._stderr))
 
-    def _words(self, stderr_tail: str) -> str:
+    def _words(self) -> str:
         """Return the program's own words of an error, from whichever line has them."""
-        return self._last_error or _REQUEST.sub("", error_line(stderr_tail))
+        return self._last_error or _REQUEST.sub("", error_line(self._stderr))
 
     @property
     def _is_empty(self) -> bool:
@@ -244,9 +244,9 @@ def _totals(usage: ThreadUsage) -> dict[str, float]:
     return totals if any(totals.values()) else {}
 
 
-def _blocked(stderr_tail: str) -> str | None:
+def _blocked(stderr: str) -> str | None:
     """Describe the patches that the sandbox rejected, for which there is no event."""
-    reasons = [clean_line(reason) for reason in _REJECTED_PATCH.findall(stderr_tail)]
+    reasons = [clean_line(reason) for reason in _REJECTED_PATCH.findall(stderr)]
     if not reasons:
         return None
     patches = "1 patch was" if len(reasons) == 1 else f"{len(reasons)} patches were"

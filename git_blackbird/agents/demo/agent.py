@@ -134,7 +134,7 @@ class DemoParser(EventParser[_Event]):
             case _Result():
                 self._result = event
 
-    def _read(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the base's
+    def _read(self) -> AgentResult:
         if self._result is None:
             return AgentResult(session=self._session, worked=True)
         tokens = self._result.usage
@@ -147,11 +147,11 @@ class DemoParser(EventParser[_Event]):
             worked=True,
         )
 
-    def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
+    def _error(self) -> str | None:
         result = self._result
-        if exit_code == 0 and result is not None and result.ok is True:
+        if self._exit_code == 0 and result is not None and result.ok is True:
             return None
-        return (result.error if result else "") or last_line(stderr_tail) or exit_text(exit_code)
+        return (result.error if result else "") or last_line(self._stderr) or exit_text(self._exit_code)
 
-    def _refusal(self, exit_code: int | None, stderr_tail: str) -> None:
+    def _refusal(self) -> None:
         """Return None: nothing but its directives makes it fail."""

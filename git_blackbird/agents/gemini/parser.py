@@ -105,16 +105,16 @@ class GeminiParser(AnswerParser[Event]):
         self._usage = Usage(input_tokens=event.input, output_tokens=output, cached_tokens=event.cached)
         return self._spends()
 
-    def _refusal(self, exit_code: int | None, stderr_tail: str) -> FailureMatch | None:
-        if exit_code == _NO_LOGIN_STATUS and not self._session:
+    def _refusal(self) -> FailureMatch | None:
+        if self._exit_code == _NO_LOGIN_STATUS and not self._session:
             return failure_hint(AgentFailure.NOT_LOGGED_IN, "", self._provider)
-        return super()._refusal(exit_code, stderr_tail)
+        return super()._refusal()
 
-    def _words(self, stderr_tail: str) -> str:
-        for attempt in reversed([*_ATTEMPT.finditer(stderr_tail)]):
+    def _words(self) -> str:
+        for attempt in reversed([*_ATTEMPT.finditer(self._stderr)]):
             return " ".join(filter(None, (_said(attempt[0]), f"({attempt[1]})")))
         # Advice follows the words.
-        lines = (line for line in stderr_tail.splitlines() if not _NOISE.match(line))
+        lines = (line for line in self._stderr.splitlines() if not _NOISE.match(line))
         return next(filter(str.strip, lines), "")
 
 

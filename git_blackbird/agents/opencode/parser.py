@@ -106,10 +106,10 @@ class OpencodeParser(AnswerParser[Event]):
         self._cost = (self._cost or 0.0) + (event.cost or 0.0)
         return self._spends()
 
-    def _error(self, exit_code: int | None, stderr_tail: str) -> str | None:
+    def _error(self) -> str | None:
         if _SEE_LOG in self._failure.lower():
-            self._failure = self._words(stderr_tail) or self._failure
-        return super()._error(exit_code, stderr_tail)
+            self._failure = self._words() or self._failure
+        return super()._error()
 
-    def _words(self, stderr_tail: str) -> str:
-        return next(reversed(_LOGGED.findall(stderr_tail)), "") or error_line(stderr_tail)
+    def _words(self) -> str:
+        return next(reversed(_LOGGED.findall(self._stderr)), "") or error_line(self._stderr)

@@ -1,12 +1,12 @@
 """What the user interfaces of commands share: what nobody is asked, and the steps of a decision."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable
 
 from git_blackbird.cli.ui.agent_printer import AgentPrinter
 from git_blackbird.cli.ui.writer import STDOUT, Writer
 from git_blackbird.controller.core.drafts import Draft, Drafts
-from git_blackbird.controller.core.ui import Unanswered
+from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.dialogue import (
@@ -23,9 +23,6 @@ from git_blackbird.messages.display.dialogue import (
 from git_blackbird.messages.display.plan_dialogue import REVISION, PlanChoice, PlanPanel, PlanReply
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.decision import Choice, Reply
-from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.agent_io import RightsQuestion
-from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunType
 from git_blackbird.model.run.summary import Trees
@@ -35,7 +32,7 @@ from git_blackbird.model.views.events import Event, RunEnded, RunOutput, RunProg
 OpenDraft = Callable[[], Draft]
 
 
-class BaseUI(ABC):
+class BaseUI(UserInterface):
     """Ask nothing, as long as no subclass does, and remember which reviews were shown to have ended."""
 
     is_on_terminal = False
@@ -56,22 +53,6 @@ class BaseUI(ABC):
     async def run_apart(self, program: Callable[[], object]) -> None:
         """Run a program of the user's, which has the terminal to itself until its end."""
         program()
-
-    async def answer(
-        self,
-        task: Task,  # noqa: ARG002  # the Protocol's, here and below
-        questions: tuple[Question, ...],  # noqa: ARG002
-    ) -> Mapping[str, str] | Unanswered | None:
-        return None
-
-    async def agree(self, question: RightsQuestion) -> bool | None:  # noqa: ARG002
-        return None
-
-    async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:  # noqa: ARG002
-        return None
-
-    async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:  # noqa: ARG002
-        return None
 
 
 class SilentUI(BaseUI):

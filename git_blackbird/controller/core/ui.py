@@ -22,6 +22,8 @@ class Unanswered:
 class UserInterface(Protocol):
     """A terminal, an application or a script: it shows and asks, and has no logic of its own.
 
+    What it does not ask itself, nobody is asked.
+
     A question may be cancelled because someone answered elsewhere; it must survive that with its
     terminal restored.
     """
@@ -41,19 +43,19 @@ class UserInterface(Protocol):
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | Unanswered | None:
         """Ask an agent's questions; return the answers by question id."""
-        ...
+        return None
 
     async def agree(self, question: RightsQuestion) -> bool | None:
         """Ask whether an agent may start that may do more than edit the worktree."""
-        ...
+        return None
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         """Ask for a decision."""
-        ...
+        return None
 
     async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
         """Show a plan that an agent proposes, and ask what becomes of it."""
-        ...
+        return None
 
 
 def warn(ui: UserInterface, text: str, task_id: TaskId | None = None, hint: str | None = None) -> None:
