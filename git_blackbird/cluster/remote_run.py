@@ -27,7 +27,7 @@ from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.launch.scratch import scratch_dir
-from git_blackbird.controller.launch.wrapper import Wrapping, wrapped
+from git_blackbird.controller.launch.wrapper import wrapped
 from git_blackbird.controller.place.slots import Slots
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.errors import BlackbirdError, RequestError
@@ -277,7 +277,7 @@ async def _agent(
         tmp_dir=scratch / "tmp",
         extra={**order.variables, **variables},
     )
-    launch = wrapped(workspace, agent.launch(request), Wrapping(request, order.agent, environ))
+    launch = wrapped(workspace, agent.launch(request), request, order.agent, environ)
     child = spawn_gated(launch, cwd=workspace.repo.top, environ=environ, logs=logs, work_dir=scratch)
     with place.reaper.guarding(child.pid, child.identity, request.run_id, launch.stop):
         child.open_gate()

@@ -249,7 +249,8 @@ class Commands:
         if text is not None and is_at_work:
             told = await asyncio.to_thread(tell, workspace, task.id, text)
             draft.drop()
-            self._app.log_and_notify(render_told(told.run, is_watched=told.is_watched), is_good=True)
+            is_watched = running_command(workspace) is not None
+            self._app.log_and_notify(render_told(told, is_watched=is_watched), is_good=True)
         elif text is not None:
             self._resume(task.id, text)
 

@@ -1,7 +1,10 @@
-"""The command report: what was done, proven and spent, and what waits."""
+"""The commands report, of what was done, proven and spent, and estimate, of what is left."""
 
+from git_blackbird.cli.commands.run import open_with_flags
 from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.render.estimate import estimate_lines
 from git_blackbird.cli.render.report import report_lines
+from git_blackbird.controller.queries.estimate import build_estimate
 from git_blackbird.controller.queries.report import build_report, save_page
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.format import render_path
@@ -22,4 +25,13 @@ def report(call: CommandContext, *, since: str | None, page: str | None) -> Exit
     call.data("report:ReportOutput", found, page=page)
     call.warn_records(found.faults)
     call.warn_problems(workspace)
+    return ExitCode.OK
+
+
+def estimate(call: CommandContext, *, jobs: int | None) -> ExitCode:
+    workspace = open_with_flags(call, {"execution.jobs": jobs})
+    with gc_paused():
+        found = build_estimate(workspace)
+    call.lines(estimate_lines(found))
+    call.data("report:EstimateOutput", found)
     return ExitCode.OK

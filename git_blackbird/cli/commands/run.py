@@ -29,7 +29,7 @@ from git_blackbird.controller.change.work.tell import require_tellable
 from git_blackbird.controller.change.work.tell import tell as tell_agent
 from git_blackbird.controller.config.settings import require_key, require_value
 from git_blackbird.controller.core.drafts import write_message
-from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
+from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller, running_command
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
     execute_loop,
@@ -281,9 +281,10 @@ def tell(
     workspace = call.workspace
     if in_editor:
         require_tellable(workspace, task_id)
-    told = tell_agent(workspace, task_id, options.read(workspace, task_id) or "")
-    call.print(render_told(told.run, is_watched=told.is_watched))
-    call.data("calls:TellOutput", told)
+    run = tell_agent(workspace, task_id, options.read(workspace, task_id) or "")
+    is_watched = running_command(workspace) is not None
+    call.print(render_told(run, is_watched=is_watched))
+    call.data("calls:TellOutput", run, is_watched=is_watched)
     return ExitCode.OK
 
 

@@ -64,7 +64,7 @@ class DecideOutput(DataOutput, schema_name="decide"):
 class TellOutput(DataOutput, schema_name="tell"):
     """What a task's agent was told while it worked."""
 
-    task: TaskId = field("The task.", "run.task_id")
-    run: RunId = field("The run that is paused for it.", "run.id")
-    told: tuple[str, ...] = field("All that the run was told and is to go on with.", "run.own.said.told")
+    task: TaskId = field("The task.", "task_id")
+    run: RunId = field("The run that is paused for it.", "id")
+    told: tuple[str, ...] = field("All that the run was told and is to go on with.", "own.said.told")
     is_watched: bool = field("Whether a call is at work; without one the next `execute` goes on with it.")

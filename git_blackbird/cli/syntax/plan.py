@@ -270,7 +270,7 @@ pick = CommandSpec(
 )
 estimate = CommandSpec(
     "estimate",
-    "estimate:estimate",
+    "report:estimate",
     """Estimate the time and cost of what is left, going by what tasks have taken here so far.
 
     Each task that is left is taken to be like one that its agent has done. The time is that of agents and

@@ -24,7 +24,7 @@ from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.launch.logs import log_files, log_paths
-from git_blackbird.controller.launch.wrapper import Wrapping, silence_texts, wrapped
+from git_blackbird.controller.launch.wrapper import silence_texts, wrapped
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.snapshot_values import Snapshot
@@ -187,7 +187,7 @@ class ThisMachine:
         stdout, stderr = log_paths(workspace.paths, start.run)
         launch = context.agent.launch(start.request)
         return spawn_gated(
-            wrapped(workspace, launch, Wrapping(start.request, context.agent.name, environ)),
+            wrapped(workspace, launch, start.request, context.agent.name, environ),
             cwd=Path(start.request.folder),
             environ=environ,
             logs=log_files(workspace, stdout, stderr),
@@ -213,7 +213,7 @@ class AtTerminal(ThisMachine):
             raise AgentUnavailableError(f"{agent_in_text(agent.name)} opens no session by hand")
         environ, launch = _environ_of(context, start), agent.launch_by_hand(request.session or "")
         return spawn_in_foreground(
-            wrapped(context.workspace, launch, Wrapping(request, agent.name, environ, ("--tty",))),
+            wrapped(context.workspace, launch, request, agent.name, environ, ("--tty",)),
             request,
             agent=agent.name,
             environ=environ,

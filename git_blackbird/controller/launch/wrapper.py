@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from git_blackbird.agents.process.launch import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import LaunchSpec, RunRequest
@@ -15,32 +14,31 @@ from git_blackbird.model.run.run import Run
 _TERMINAL, _VARIABLE = "{tty}", "{environment}"
 
 
-class Wrapping(NamedTuple):
-    """What a wrapper is told: the request to an agent, its name, and the environment that it starts with.
+def wrapped(
+    workspace: Workspace,
+    launch: LaunchSpec,
+    request: RunRequest,
+    agent: str,
+    environ: Mapping[str, str],
+    terminal: tuple[str, ...] = (),
+) -> LaunchSpec:
+    """Return a launch with ``execution.wrapper`` in front of its command, where that is set.
 
-    ``terminal`` are the options for an agent that is opened at a terminal.
+    ``environ`` is the environment that the agent of this name starts with, ``terminal`` are options for one
+    that is opened at a terminal.
     """
-
-    request: RunRequest
-    agent: str
-    environ: Mapping[str, str]
-    terminal: tuple[str, ...] = ()
-
-
-def wrapped(workspace: Workspace, launch: LaunchSpec, wrapping: Wrapping) -> LaunchSpec:
-    """Return a launch with ``execution.wrapper`` in front of its command, where that is set."""
-    config, request = workspace.config.execution, wrapping.request
+    config = workspace.config.execution
     if not config.wrapper:
         return launch
-    given = {**wrapping.environ, **launch.environ}
+    given = {**environ, **launch.environ}
     names = tuple(sorted(name for name in given if workspace.repo.environ.get(name) != given[name]))
     places = {
         **_places(request.run_id, request.task_id, request.folder),
         "{git}": str(workspace.repo.common_dir),
         "{scratch}": request.scratch,
-        "{session}": _session_folder(wrapping.agent, given) or request.scratch,
+        "{session}": _session_folder(agent, given) or request.scratch,
     }
-    repeated = {_TERMINAL: wrapping.terminal, _VARIABLE: names}
+    repeated = {_TERMINAL: terminal, _VARIABLE: names}
     words = [word for each in config.wrapper for word in _repeated(each, repeated)]
     return replace(
         launch,

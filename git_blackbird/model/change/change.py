@@ -313,10 +313,6 @@ def _is_end(run: Run) -> bool:
     return finishes_task(run) or run.own.undone is not None
 
 
-def _is_committed_end(run: Run) -> bool:
-    return finishes_task(run) and not _is_left_uncommitted(run)
-
-
 def _is_left_uncommitted(run: Run) -> bool:
     """Whether a run finished its task without a decision, and nobody committed its work during it."""
     return (

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.plan.named_paths import named_paths, overlaps
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.validation import item_place
-from git_blackbird.model.rules.named_paths import named_paths, overlaps
 
 _MOST_NAMED = 5
 _REQUIREMENT = re.compile(

@@ -9,6 +9,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import Due, due_of
 from git_blackbird.model.plan.graph import ancestors
+from git_blackbird.model.plan.named_paths import named_paths, overlaps
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import (
@@ -18,7 +19,6 @@ from git_blackbird.model.rules.attention import (
     pending_decisions,
 )
 from git_blackbird.model.rules.limits import Hold
-from git_blackbird.model.rules.named_paths import named_paths, overlaps
 from git_blackbird.model.rules.state import (
     BlockedParent,
     PlanState,

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import seconds_between
+from git_blackbird.model.plan.named_paths import named_paths
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.named_paths import named_paths
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import Requester

@@ -1,7 +1,5 @@
 """Tell a task's agent something while it works: its run is stopped, and goes on with that in its session."""
 
-from typing import NamedTuple
-
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.drafts import drop_recorded_drafts
 from git_blackbird.controller.core.guards import is_alive, require_readable
@@ -22,15 +20,8 @@ _REMARKS = {
 }
 
 
-class Told(NamedTuple):
-    """What a run was told; ``is_watched``: a call is at work, which stops the run for it at once."""
-
-    run: Run
-    is_watched: bool
-
-
-def tell(workspace: Workspace, task_id: str, text: str) -> Told:
-    """Record what a person says to a task's agent at work.
+def tell(workspace: Workspace, task_id: str, text: str) -> Run:
+    """Record what a person says to a task's agent at work; return its run.
 
     The call that runs it stops it for that; where that is gone, the next one goes on with it. Raises
     RequestError with the way out where no agent could be told, UnreadableRecordError, LockedError, SaveError.
@@ -44,7 +35,7 @@ def tell(workspace: Workspace, task_id: str, text: str) -> Told:
         run = require_tellable(workspace, task_id).told(text)
         transaction.save_run(run)
     drop_recorded_drafts(workspace)
-    return Told(run, running_command(workspace) is not None)
+    return run
 
 
 def require_tellable(workspace: Workspace, task_id: str) -> Run:

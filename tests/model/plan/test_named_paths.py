@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from git_blackbird.model.rules.named_paths import named_paths, overlaps
+from git_blackbird.model.plan.named_paths import named_paths, overlaps
 from tests.model.building import task
 
 
