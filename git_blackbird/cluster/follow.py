@@ -357,7 +357,7 @@ class _Follower:
 
 
 def _result_without_exit(cause: ExitCause, reading: AgentResult, seconds: float) -> ProcessResult:
-    return ProcessResult(None, cause, reading, "", "", 0, 0, 0, 0, 0, seconds)
+    return ProcessResult(None, cause, reading, duration_seconds=seconds)
 
 
 def _refused(why: str, hint: str | None, seconds: float) -> ProcessResult:

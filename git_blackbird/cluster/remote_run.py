@@ -174,8 +174,7 @@ def _end_of_killed_run(place: RunPlace, workspace: Workspace, order: RunOrder) -
     """Return the end of a run whose agent was killed with this worker."""
     logs = logs_of(workspace, order)
     reading = read_saved(load_agent(order.agent, workspace.config).parser(order.request), logs, None)
-    ended = ProcessResult(None, ExitCause.WORKER_LOST, reading, "", "", 0, 0, 0, 0, 0, 0.0)
-    return RunEnd(place.worker, ended)
+    return RunEnd(place.worker, ProcessResult(None, ExitCause.WORKER_LOST, reading))
 
 
 async def _retry_until_sent(state: RunState, send: Callable[[], T]) -> T:

@@ -57,12 +57,6 @@ class ForegroundProcess(StartedProcess):
             exit_code=code,
             cause=ExitCause.EXITED,
             reading=self._reading(code),
-            stdout_tail="",
-            stderr_tail="",
-            stdout_bytes=0,
-            stdout_dropped=0,
-            stderr_bytes=0,
-            stderr_dropped=0,
             leftovers_stopped=leftovers,
             duration_seconds=time.monotonic() - began,
         )

@@ -98,14 +98,14 @@ class ProcessResult:
     exit_code: int | None
     cause: ExitCause
     reading: AgentResult
-    stdout_tail: str
-    stderr_tail: str
-    stdout_bytes: int
-    stdout_dropped: int
-    stderr_bytes: int
-    stderr_dropped: int
-    leftovers_stopped: int
-    duration_seconds: float
+    stdout_tail: str = ""
+    stderr_tail: str = ""
+    stdout_bytes: int = 0
+    stdout_dropped: int = 0
+    stderr_bytes: int = 0
+    stderr_dropped: int = 0
+    leftovers_stopped: int = 0
+    duration_seconds: float = 0.0
     redacted: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -12,7 +12,7 @@ WAITING = AgentResult(error="killed by signal 2", last_error="slow down")
 
 
 def stopped(cause: ExitCause) -> ProcessResult:
-    return ProcessResult(-2, cause, WAITING, "", "", 0, 0, 0, 0, 0, 1.0)
+    return ProcessResult(-2, cause, WAITING)
 
 
 @pytest.mark.parametrize(
