@@ -79,17 +79,13 @@ class RunEnd:
 _ORDER, _END, _STEP = TypeAdapter(RunOrder), TypeAdapter(RunEnd), TypeAdapter(Progress)
 
 
-class MessageError(UnusableError):
-    """A message from the cluster cannot be read."""
-
-
 def write_order(order: RunOrder) -> bytes:
     """Return an order as JSON."""
     return _ORDER.dump_json(order)
 
 
 def read_order(data: bytes) -> RunOrder:
-    """Parse an order. Raises MessageError."""
+    """Parse an order. Raises UnusableError."""
     return _parsed(_ORDER, data, "an order")
 
 
@@ -99,7 +95,7 @@ def write_end(end: RunEnd) -> bytes:
 
 
 def read_end(data: bytes) -> RunEnd:
-    """Parse the end of a run. Raises MessageError."""
+    """Parse the end of a run. Raises UnusableError."""
     return _parsed(_END, data, "the end of a run")
 
 
@@ -109,7 +105,7 @@ def write_step(step: Progress) -> bytes:
 
 
 def read_step(data: bytes) -> Progress:
-    """Parse a step of an agent. Raises MessageError."""
+    """Parse a step of an agent. Raises UnusableError."""
     return _parsed(_STEP, data, "a step of an agent")
 
 
@@ -126,4 +122,4 @@ def _parsed(adapter: TypeAdapter[T], data: bytes, what: str) -> T:
         return adapter.validate_json(data)
     except (ValidationError, ValueError, RecursionError) as error:
         hint = "the same version of git-blackbird belongs on every machine"
-        raise MessageError(f"{what} from the cluster cannot be read: {error}", hint=hint) from error
+        raise UnusableError(f"{what} from the cluster cannot be read: {error}", hint=hint) from error

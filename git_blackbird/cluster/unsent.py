@@ -54,7 +54,7 @@ class UnsentRun:
 
     @classmethod
     def load(cls, file: Path) -> "UnsentRun":
-        """Read the file. Raises MessageError, OSError, ValueError."""
+        """Read the file. Raises UnusableError, OSError, ValueError."""
         told = json.loads(file.read_bytes())
         return cls(file, read_order(json.dumps(told["order"]).encode()), told["fence"], told["end"])
 

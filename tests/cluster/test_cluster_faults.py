@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.cluster.client import Cluster
-from git_blackbird.cluster.orders import MessageError, read_end
+from git_blackbird.cluster.orders import read_end
 from git_blackbird.cluster.remote_run import fault_of_remote
 from git_blackbird.errors import ExitCode, UnusableError
 from git_blackbird.git.core.process import GitError
@@ -349,5 +349,5 @@ def test_an_end_that_is_not_its_workers_concerns_its_run_alone(
 
 @pytest.mark.parametrize("number", ["1e400", "-1e400", "NaN", "Infinity", "9" * 400])
 def test_numbers_that_nothing_costs_are_refused(number: str) -> None:
-    with pytest.raises(MessageError, match="the end of a run from the cluster cannot be read"):
+    with pytest.raises(UnusableError, match="the end of a run from the cluster cannot be read"):
         read_end(f'{{"worker": "w", "notes": [], "result": {{"duration_seconds": {number}}}}}'.encode())

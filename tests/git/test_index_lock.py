@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.errors import UnusableError
 from git_blackbird.git.worktree.index import replace_index
-from git_blackbird.git.worktree.index_lock import IndexLockedError, clear_leftover_lock, require_free_index
+from git_blackbird.git.worktree.index_lock import clear_leftover_lock, require_free_index
 from tests.git.support import found
 from tests.support import commit, git, write
 
@@ -69,7 +70,7 @@ def test_an_index_that_never_stays_is_given_up(repo: Path, lock: Path) -> None:
         git(repo, "update-index", "--force-write-index")
         return add(index)
 
-    with pytest.raises(IndexLockedError, match="other processes keep changing"):
+    with pytest.raises(UnusableError, match="other processes keep changing"):
         replace_index(found(repo), edit)
     assert (staged(repo), lock.exists()) == (["a.txt"], False)
 
@@ -83,9 +84,9 @@ def test_who_holds_the_index_is_waited_for_and_then_named(repo: Path, lock: Path
     lock.write_bytes(b"")
     clear_leftover_lock(found(repo))
     said = f"another git process is running here: {lock} exists"
-    with pytest.raises(IndexLockedError, match=said):
+    with pytest.raises(UnusableError, match=said):
         require_free_index(found(repo))
-    with pytest.raises(IndexLockedError, match=said):
+    with pytest.raises(UnusableError, match=said):
         replace_index(found(repo), adding(repo, "ours"))
     assert (lock.exists(), staged(repo)) == (True, ["a.txt"])
 
@@ -122,6 +123,6 @@ def test_without_hard_links_the_index_is_replaced_as_well(
     replace_index(found(repo), adding(repo, "ours"))
     assert (staged(repo), lock.exists()) == (["a.txt", "ours"], False)
     lock.write_bytes(b"")
-    with pytest.raises(IndexLockedError, match="another git process"):
+    with pytest.raises(UnusableError, match="another git process"):
         replace_index(found(repo), adding(repo, "more"))
     assert lock.exists()

@@ -207,7 +207,7 @@ def update_index(repo: Repository, before: str, after: str) -> None:
     """Update the user's index from the tree ``before`` to the tree ``after``, path by path.
 
     Only entries equal to ``before`` change: what the user staged stays, as do all other entries and flags.
-    Raises IndexLockedError, GitError, or IndexUpdateError if other entries would change; the index is
+    Raises UnusableError, GitError, or IndexUpdateError if other entries would change; the index is
     untouched then.
     """
     replace_index(repo, lambda index: _move_entries(repo, index, before, after))

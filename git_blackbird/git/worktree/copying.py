@@ -55,7 +55,7 @@ def _listed(repo: Repository, *options: str) -> list[str]:
 def count_bytes(top: Path, names: Sequence[str], target: Path) -> int:
     """Return the size of a copy of these in another folder: none if it can share their content.
 
-    The first file with content is tried. Raises CopyError.
+    The first file with content is tried. Raises UnusableError.
     """
     with _naming_failures():
         first = next((path for path, status in _files(top, names) if status.st_size), None)
@@ -89,16 +89,12 @@ def copy_files(top: Path, names: Sequence[str], target: Path, is_stopped: Callab
     """Copy these files and folders of one worktree into another, with modes, times and links.
 
     What is there already stays, and nothing is written through a link; sockets and the like are left out.
-    ``is_stopped`` is asked again and again. Raises CopyError.
+    ``is_stopped`` is asked again and again. Raises UnusableError.
     """
     copier = _Copier(is_stopped)
     with _naming_failures():
         for name in names:
             copier.copy_at(f"{top}", f"{target}", name.rstrip("/").split("/"))
-
-
-class CopyError(UnusableError):
-    """Files could not be copied, or somebody stopped it."""
 
 
 @contextlib.contextmanager
@@ -107,7 +103,8 @@ def _naming_failures() -> Iterator[None]:
         yield
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
-        raise CopyError(f"cannot copy{where}: {error.strerror or error}", hint=refusal_hint(error)) from error
+        message = f"cannot copy{where}: {error.strerror or error}"
+        raise UnusableError(message, hint=refusal_hint(error)) from error
 
 
 class _Copier:
@@ -127,7 +124,7 @@ class _Copier:
 
     def _copy(self, source: str, target: str) -> None:
         if self._is_stopped():
-            raise CopyError("the copying was interrupted")
+            raise UnusableError("the copying was interrupted")
         try:
             status = os.lstat(source)
         except FileNotFoundError:
@@ -172,7 +169,7 @@ class _Copier:
     def _copy_content(self, reader: int, writer: int) -> None:
         while piece := os.read(reader, _PIECE_BYTES):
             if self._is_stopped():
-                raise CopyError("the copying was interrupted")
+                raise UnusableError("the copying was interrupted")
             while piece:
                 piece = piece[os.write(writer, piece) :]
 

@@ -16,7 +16,7 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, Edits, TreeEntry, TreeStore
-from git_blackbird.git.worktree.index_lock import NEXT, IndexLockedError, clear_leftover_lock, replace_if
+from git_blackbird.git.worktree.index_lock import NEXT, clear_leftover_lock, replace_if
 from git_blackbird.model.base.system import describe
 
 _EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
@@ -229,7 +229,7 @@ def writing(path: Path) -> Iterator[None]:
 def replace_index(repo: Repository, edit: Callable[[Path], bool]) -> None:
     """Replace the user's index by a copy changed by ``edit``; if that returns False, leave the index alone.
 
-    If the index was replaced meanwhile, call ``edit`` again with a new copy. Raises IndexLockedError if
+    If the index was replaced meanwhile, call ``edit`` again with a new copy. Raises UnusableError if
     another process locks it for more than a few seconds, or changes it each time.
     """
     clear_leftover_lock(repo)
@@ -240,7 +240,7 @@ def replace_index(repo: Repository, edit: Callable[[Path], bool]) -> None:
                 copied = _copied_index(repo.index, index)
             if not edit(index) or replace_if(repo, index, partial(_is_unchanged, repo, copied)):
                 return
-    raise IndexLockedError(
+    raise UnusableError(
         f"other processes keep changing {repo.index}", hint="repeat the command when they are done"
     )
 

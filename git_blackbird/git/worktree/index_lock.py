@@ -28,12 +28,8 @@ _NO_HARD_LINKS = frozenset(
 _COPIED = "copied"
 
 
-class IndexLockedError(UnusableError):
-    """Another git process locks the index of this worktree, or it cannot be written."""
-
-
 def require_free_index(repo: Repository) -> None:
-    """Wait until no process locks the user's index. Raises IndexLockedError after a few seconds."""
+    """Wait until no process locks the user's index. Raises UnusableError after a few seconds."""
     lock, deadline = repo.index_lock, time.monotonic() + PATIENCE_SECONDS
     while os.path.lexists(lock):
         _wait(lock, deadline)
@@ -42,7 +38,7 @@ def require_free_index(repo: Repository) -> None:
 def replace_if(repo: Repository, finished: Path, is_current: Callable[[], bool]) -> bool:
     """Replace the user's index by a finished one if ``is_current`` holds under the lock.
 
-    Raises IndexLockedError if another process locks the index for more than a few seconds, or the git
+    Raises UnusableError if another process locks the index for more than a few seconds, or the git
     directory cannot be written.
     """
     lock = repo.index_lock
@@ -54,7 +50,7 @@ def replace_if(repo: Repository, finished: Path, is_current: Callable[[], bool])
             return True
     except OSError as error:
         message = f"cannot write {repo.index}: {error.strerror}"
-        raise IndexLockedError(message, hint="make room or make it writable") from error
+        raise UnusableError(message, hint="make room or make it writable") from error
 
 
 def clear_leftover_lock(repo: Repository) -> None:
@@ -133,9 +129,9 @@ def is_open_file(path: Path, descriptor: int) -> bool:
 
 
 def _wait(lock: Path, deadline: float) -> None:
-    """Wait a moment for the process that has the lock. Raises IndexLockedError after the deadline."""
+    """Wait a moment for the process that has the lock. Raises UnusableError after the deadline."""
     if time.monotonic() > deadline:
-        raise IndexLockedError(
+        raise UnusableError(
             f"another git process is running here: {lock} exists",
             hint="wait for it; where no git runs, remove that file",
         )

@@ -29,6 +29,10 @@ class AnswerFault(Exception):  # noqa: N818  # becomes an error where it is know
     """An error in an answer."""
 
 
+class AnswerError(ValueError):
+    """An answer without what was asked for; the message is for people and for the agent's next attempt."""
+
+
 class Answer(BaseModel):
     """A part of an answer; null is as good as absent, since not every agent keeps to a schema."""
 

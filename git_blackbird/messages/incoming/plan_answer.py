@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field
 
 from git_blackbird.messages.incoming.json_answer import (
     Answer,
+    AnswerError,
     AnswerFault,
     JsonFinder,
     one_answer,
@@ -91,10 +92,6 @@ class PlanAnswer(OrdersAnswer):
         )
 
 
-class PlanAnswerError(ValueError):
-    """An answer that is no plan; the message is for people and for the agent's next attempt."""
-
-
 def build_plan_schema(model: type[OrdersAnswer]) -> dict[str, Any]:
     """Build the schema that an agent is held to."""
     schema = model.model_json_schema()
@@ -105,10 +102,10 @@ def build_plan_schema(model: type[OrdersAnswer]) -> dict[str, Any]:
 def parse_plan_answer(text: str, model: type[OrdersAnswer]) -> PlanAnswer:
     """Parse the one answer of this form in ``text``, which may be in prose, code fences or envelopes.
 
-    Raises PlanAnswerError; no text raises anything else or takes long.
+    Raises AnswerError; no text raises anything else or takes long.
     """
     try:
         answer = read_answer(model, one_answer(text, "tasks", JsonFinder()))
     except AnswerFault as fault:
-        raise PlanAnswerError(f"the answer cannot be used: {fault}") from None
+        raise AnswerError(f"the answer cannot be used: {fault}") from None
     return PlanAnswer.model_validate(answer.model_dump(by_alias=True))

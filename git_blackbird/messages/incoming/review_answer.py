@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from git_blackbird.messages.incoming.json_answer import (
     Answer,
+    AnswerError,
     AnswerFault,
     JsonFinder,
     canonical,
@@ -104,14 +105,10 @@ _PIECE = re.compile(
 _NOT_PASSED = re.compile(r'[{ ]"passed": false')
 
 
-class ReviewAnswerError(ValueError):
-    """An answer without a valid verdict; the message is for people and for the reviewer's next attempt."""
-
-
 def parse_review_answer(text: str, parent: Task) -> ParentVerdict:
     """Parse the one verdict in ``text``, which may be in prose, code fences or envelopes; prose says nothing.
 
-    Raises ReviewAnswerError for an answer without a verdict, with several, with a piece of another, or with
+    Raises AnswerError for an answer without a verdict, with several, with a piece of another, or with
     one that does not fit this parent or contradicts itself, as by another ``passed`` that is false. No text
     raises anything else or takes long.
     """
@@ -127,7 +124,7 @@ def parse_review_answer(text: str, parent: Task) -> ParentVerdict:
         _check_results(answer, results)
         _check_others(answer, finder)
     except AnswerFault as fault:
-        raise ReviewAnswerError(f"the reviewer's answer {what}: {fault}") from None
+        raise AnswerError(f"the reviewer's answer {what}: {fault}") from None
     return _verdict(answer, results, children)
 
 

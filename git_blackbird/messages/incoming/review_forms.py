@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from git_blackbird.messages.incoming.json_answer import AnswerError
 from git_blackbird.model.base.sanitize import clean_line
 
 _ROOTS = "spec-review|code-review"
@@ -27,11 +28,7 @@ _TICKS = re.compile("`+")
 _ONE_FORM = re.compile(rf"\s*(?:<\?xml[^<>]*\?>\s*)?{_HELD}+\s*")
 
 
-class ReviewerAnswerError(ValueError):
-    """An answer without a valid review; the message is for people and for the reviewer's next start."""
-
-
-class NoReviewError(ReviewerAnswerError):
+class NoReviewError(AnswerError):
     """An answer that has no review and no piece of one, but perhaps a quotation."""
 
 
@@ -40,7 +37,7 @@ def find_forms(text: str) -> tuple[list[str], str]:
 
     Those are all that are not quoted. Without any, a fence at the end that holds one form and nothing else
     counts, if the answer has no other. Raises NoReviewError if there are only quoted ones,
-    ReviewerAnswerError if a part of a form that is not complete is left, unquoted or escaped.
+    AnswerError if a part of a form that is not complete is left, unquoted or escaped.
     """
     forms = list(_find_elements(text))
     beside = _fill(text, forms, _HELD)
@@ -51,7 +48,7 @@ def find_forms(text: str) -> tuple[list[str], str]:
     piece = _PIECE.search(unquoted) or _ESCAPED_PIECE.search(beside)
     if piece is not None:
         shown = text[piece.start() : piece.end() + 1]
-        raise ReviewerAnswerError(
+        raise AnswerError(
             f'"{clean_line(shown)}" is part of no complete form: the answer is cut off, or a tag is broken'
         )
     counted = [form for form in forms if unquoted[form[0]] == _HELD]

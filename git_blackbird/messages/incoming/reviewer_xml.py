@@ -12,7 +12,8 @@ from contextlib import suppress
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
-from git_blackbird.messages.incoming.review_forms import NoReviewError, ReviewerAnswerError, find_forms
+from git_blackbird.messages.incoming.json_answer import AnswerError
+from git_blackbird.messages.incoming.review_forms import NoReviewError, find_forms
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
 from git_blackbird.model.run.findings import (
     Confidence,
@@ -97,27 +98,27 @@ def parse_reviewer_answer(text: str, source: Source) -> ReviewResult:
     Without a form, ``APPROVED: ...`` or ``ISSUES: ...`` is parsed, whose lines ``- ...`` are important
     issues; such a line beside a form may not say otherwise.
 
-    Raises ReviewerAnswerError for an answer without a review, with several, with the other reviewer's, or
+    Raises AnswerError for an answer without a review, with several, with the other reviewer's, or
     with an invalid or incomplete one. No text raises anything else or takes long.
     """
     if len(text) > MAX_CHARACTERS:
-        raise ReviewerAnswerError(f"the answer is longer than {MAX_CHARACTERS} characters")
+        raise AnswerError(f"the answer is longer than {MAX_CHARACTERS} characters")
     # Every character is made valid in XML, and none is hidden.
     legible = escape_controls(text.replace("\r\n", "\n").replace("\r", "\n"))
     legible = legible.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
     if len(_HIDING.findall(legible)) > _MAX_HIDING:
-        raise ReviewerAnswerError("the answer has too many comments or CDATA sections")
+        raise AnswerError("the answer has too many comments or CDATA sections")
     forms, beside = find_forms(legible)
     if not forms:
         return _read_old(text, source)
     results = {_read_review(_parse(form), source) for form in forms}
     if len(results) > 1:
-        raise ReviewerAnswerError(f"the answer has {len(results)} different reviews; expected exactly one")
+        raise AnswerError(f"the answer has {len(results)} different reviews; expected exactly one")
     result = results.pop()
     is_approval = result.counted_verdict is not ReviewerVerdict.ISSUES
     for verdict in _OLD_HEAD.findall(beside):
         if (verdict == ReviewerVerdict.APPROVED) is not is_approval:
-            raise ReviewerAnswerError(
+            raise AnswerError(
                 f'the verdict is {result.counted_verdict}, and a line of the answer begins with "{verdict}:"'
             )
     return result
@@ -140,19 +141,19 @@ def _parse(form: str) -> "Element":
 
     tokens = list(_TOKEN.finditer(form))
     if any(_TAG_BEGINNING.search(token["cdata"] or token["comment"] or "") for token in tokens):
-        raise ReviewerAnswerError("a comment or CDATA section holds tags of the form")
+        raise AnswerError("a comment or CDATA section holds tags of the form")
     if sum(token["tag"] is not None for token in tokens) > MAX_TAGS:
-        raise ReviewerAnswerError(f"the answer has more than {MAX_TAGS} tags")
+        raise AnswerError(f"the answer has more than {MAX_TAGS} tags")
     try:
         element: Element = fromstring(_TOKEN.sub(_repair, form), forbid_dtd=True)
     except (ParseError, DefusedXmlException) as error:
-        raise ReviewerAnswerError(f"the XML is not well-formed: {clean_line(str(error))}") from None
+        raise AnswerError(f"the XML is not well-formed: {clean_line(str(error))}") from None
     return element
 
 
 def _read_review(root: "Element", source: Source) -> ReviewResult:
     if root.tag != _TAGS[source]:
-        raise ReviewerAnswerError(f"the answer is a <{root.tag}>; expected a <{_TAGS[source]}>")
+        raise AnswerError(f"the answer is a <{root.tag}>; expected a <{_TAGS[source]}>")
     _check(root)
     confidence = (root.findtext("confidence") or "").strip().lower()
     return _with_issue(
@@ -198,14 +199,12 @@ def _check(element: "Element") -> None:
     known = _CHILDREN.get(element.tag, frozenset())
     for name in names:
         if name not in known:
-            raise ReviewerAnswerError(f"<{name}> stands in <{element.tag}>, where it does not belong")
+            raise AnswerError(f"<{name}> stands in <{element.tag}>, where it does not belong")
         if name not in _REPEATED and names.count(name) > 1:
-            raise ReviewerAnswerError(f"<{name}> appears twice in one <{element.tag}>")
+            raise AnswerError(f"<{name}> appears twice in one <{element.tag}>")
     stray = "".join([element.text or "", *(child.tail or "" for child in element)]).strip()
     if element.tag not in _TEXTS and stray:
-        raise ReviewerAnswerError(
-            f'<{element.tag}> holds "{clean_line(stray, 60)}", which is no element of the form'
-        )
+        raise AnswerError(f'<{element.tag}> holds "{clean_line(stray, 60)}", which is no element of the form')
     for child in element:
         _check(child)
 
@@ -213,11 +212,11 @@ def _check(element: "Element") -> None:
 def _read_verdict(root: "Element", source: Source) -> ReviewerVerdict:
     element = root.find("verdict")
     if element is None:
-        raise ReviewerAnswerError("<verdict> is missing")
+        raise AnswerError("<verdict> is missing")
     word = (element.text or "").strip().upper()
     if word not in _VERDICTS[source]:
         known = ", ".join(_VERDICTS[source])
-        raise ReviewerAnswerError(f'the verdict is "{clean_line(word, 60)}"; expected one of: {known}')
+        raise AnswerError(f'the verdict is "{clean_line(word, 60)}"; expected one of: {known}')
     return ReviewerVerdict(word)
 
 
@@ -272,11 +271,11 @@ def _read_old(text: str, source: Source) -> ReviewResult:
     """Parse the form from before XML; a text with both verdicts is not in it."""
     match = _OLD_FORM.fullmatch(text.strip())
     if match is None:
-        kind = ReviewerAnswerError if _OLD_HEAD.search(text) else NoReviewError
+        kind = AnswerError if _OLD_HEAD.search(text) else NoReviewError
         raise kind(f"the answer has no <{_TAGS[source]}> element")
     verdict, body = ReviewerVerdict(match[1]), match[2]
     if _OLD_HEAD.search(body):
-        raise ReviewerAnswerError("the answer says more than one of APPROVED: and ISSUES:")
+        raise AnswerError("the answer says more than one of APPROVED: and ISSUES:")
     if verdict is ReviewerVerdict.APPROVED:
         return ReviewResult(source=source, verdict=verdict, summary=_lines(body))
     issues = tuple(_read_old_issue(source, issue) for issue in _split_list(body))

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import discover
-from git_blackbird.git.worktree.copying import CopyError, copy_files, count_bytes, list_ignored
+from git_blackbird.git.worktree.copying import copy_files, count_bytes, list_ignored
 from tests.support import commit, write
 
 
@@ -85,7 +86,7 @@ def test_it_counts_what_cannot_be_shared_and_can_be_stopped(kept: Path, tmp_path
     target.mkdir()
     assert count_bytes(kept, ["build/", "gone"], target) in {0, 4}
     assert count_bytes(kept, ["gone"], target) == 0
-    with pytest.raises(CopyError, match="interrupted"):
+    with pytest.raises(UnusableError, match="interrupted"):
         copy_files(kept, ["a.log"], target, lambda: True)
-    with pytest.raises(CopyError, match=r"cannot copy .*/none/a.log: No such file"):
+    with pytest.raises(UnusableError, match=r"cannot copy .*/none/a.log: No such file"):
         copy_files(kept, ["a.log"], tmp_path / "none", lambda: False)

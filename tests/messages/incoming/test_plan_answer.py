@@ -8,19 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.messages.incoming.json_answer import MAX_CHARACTERS
+from git_blackbird.messages.incoming.json_answer import MAX_CHARACTERS, AnswerError
 from git_blackbird.messages.incoming.plan_answer import (
     MAX_TASKS,
     OrdersAnswer,
     PlanAnswer,
-    PlanAnswerError,
     build_plan_schema,
     parse_plan_answer,
 )
 
 
 def fault(text: str) -> str:
-    with pytest.raises(PlanAnswerError) as raised:
+    with pytest.raises(AnswerError) as raised:
         parse_plan_answer(text, PlanAnswer)
     return str(raised.value).removeprefix("the answer cannot be used: ")
 
@@ -91,9 +90,9 @@ def test_what_is_no_plan_is_none(text: str, why: str) -> None:
 
 def test_orders_say_nothing_but_orders() -> None:
     said = '{"tasks": [{"id": "a", "after": ["b"], "title": "Other"}]}'
-    with pytest.raises(PlanAnswerError, match=r"tasks\[0\]\.title"):
+    with pytest.raises(AnswerError, match=r"tasks\[0\]\.title"):
         parse_plan_answer(said, OrdersAnswer)
-    with pytest.raises(PlanAnswerError, match="delete"):
+    with pytest.raises(AnswerError, match="delete"):
         parse_plan_answer('{"tasks": [], "delete": ["a"]}', OrdersAnswer)
 
 
@@ -109,5 +108,5 @@ _JSON = st.recursive(
 def test_no_text_raises_anything_else(text: str) -> None:
     try:
         assert parse_plan_answer(text, PlanAnswer).tasks is not None
-    except PlanAnswerError:
+    except AnswerError:
         return

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.messages.incoming.json_answer import MAX_CHARACTERS
-from git_blackbird.messages.incoming.review_answer import ReviewAnswerError, parse_review_answer
+from git_blackbird.messages.incoming.json_answer import MAX_CHARACTERS, AnswerError
+from git_blackbird.messages.incoming.review_answer import parse_review_answer
 from git_blackbird.messages.outgoing.review_context import (
     ReviewedChild,
     build_review_context,
@@ -41,7 +41,7 @@ def _parsed(answer: Mapping[str, Any] | str) -> ParentVerdict:
 
 
 def _fault(answer: Mapping[str, Any] | str) -> str:
-    with pytest.raises(ReviewAnswerError) as caught:
+    with pytest.raises(AnswerError) as caught:
         _parsed(answer)
     return str(caught.value)
 
@@ -301,7 +301,7 @@ _ANSWERS = st.dictionaries(_NAMES | _TEXTS, _JSON | st.dictionaries(_NAMES, _JSO
 def test_no_text_raises_anything_else(text: str) -> None:
     try:
         verdict = _parsed(text)
-    except ReviewAnswerError:
+    except AnswerError:
         return
     assert set(verdict.results) == set(PARENT.children)
     assert verdict.passed == (not verdict.resume_task_ids) == (not verdict.feedback)

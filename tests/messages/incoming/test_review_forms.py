@@ -6,7 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from git_blackbird.messages.incoming.review_forms import ReviewerAnswerError, find_forms
+from git_blackbird.messages.incoming.json_answer import AnswerError
+from git_blackbird.messages.incoming.review_forms import find_forms
 from git_blackbird.messages.incoming.reviewer_xml import (
     MAX_CHARACTERS,
     parse_reviewer_answer,
@@ -85,7 +86,7 @@ def _counted(answer: str) -> ReviewerVerdict | None:
     """What the answer counts as; None for an answer without a review."""
     try:
         return parse_reviewer_answer(answer, Source.SPEC).counted_verdict
-    except ReviewerAnswerError:
+    except AnswerError:
         return None
 
 
@@ -148,7 +149,7 @@ def test_a_part_of_another_form_makes_none(part: str) -> None:
 
 @pytest.mark.parametrize("line", ["ISSUES: bad", "  ISSUES:", "ISSUES: none", "```\nISSUES: bad\n```"])
 def test_a_line_of_the_old_form_may_not_say_otherwise(line: str) -> None:
-    with pytest.raises(ReviewerAnswerError, match=r'^the verdict is APPROVED, and a line .* with "ISSUES:"$'):
+    with pytest.raises(AnswerError, match=r'^the verdict is APPROVED, and a line .* with "ISSUES:"$'):
         parse_reviewer_answer(f"{APPROVAL}\n{line}", Source.SPEC)
     assert _counted(f"{line}\n{APPROVAL}") is None
     assert _counted(f"{line}\n{SPEC}") is ReviewerVerdict.ISSUES

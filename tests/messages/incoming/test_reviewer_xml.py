@@ -1,6 +1,6 @@
 import pytest
 
-from git_blackbird.messages.incoming.review_forms import ReviewerAnswerError
+from git_blackbird.messages.incoming.json_answer import AnswerError
 from git_blackbird.messages.incoming.reviewer_xml import (
     MAX_CHARACTERS,
     MAX_TAGS,
@@ -107,7 +107,7 @@ def _code(text: str) -> ReviewResult:
 
 
 def _fault(text: str, source: Source = Source.SPEC) -> str:
-    with pytest.raises(ReviewerAnswerError) as caught:
+    with pytest.raises(AnswerError) as caught:
         parse_reviewer_answer(text, source)
     return str(caught.value)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.messages.incoming.review_forms import ReviewerAnswerError
+from git_blackbird.messages.incoming.json_answer import AnswerError
 from git_blackbird.messages.incoming.reviewer_xml import (
     MAX_CHARACTERS,
     parse_reviewer_answer,
@@ -113,7 +113,7 @@ def _result(text: str, source: Source = Source.SPEC) -> ReviewResult | None:
     """The review in a text, None where it is refused as it should be."""
     try:
         return parse_reviewer_answer(text, source)
-    except ReviewerAnswerError:
+    except AnswerError:
         return None
 
 

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from git_blackbird.messages.incoming.review_forms import ReviewerAnswerError
+from git_blackbird.messages.incoming.json_answer import AnswerError
 from git_blackbird.messages.incoming.reviewer_xml import parse_reviewer_answer
 from git_blackbird.messages.outgoing.reviewer_prompts import (
     DATA_RULE,
@@ -48,7 +48,7 @@ def test_a_prompt_is_the_role_the_form_the_package_and_nothing_of_the_other_revi
 @pytest.mark.parametrize("source", Source)
 def test_the_form_is_one_that_the_parser_reads_when_a_choice_is_made(source: Source) -> None:
     form = _form(source)
-    with pytest.raises(ReviewerAnswerError, match="the verdict is"):
+    with pytest.raises(AnswerError, match="the verdict is"):
         parse_reviewer_answer(form, source)
     filled = re.sub(r"([\w]+)( \| \w+)+", r"\1", form)
     result = parse_reviewer_answer(filled.replace(">APPROVED<", ">ISSUES<"), source)
