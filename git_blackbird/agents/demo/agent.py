@@ -8,19 +8,19 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 import git_blackbird
+from git_blackbird.agents.answer_parser import AnswerParser
 from git_blackbird.agents.command.agent import render_context, session_environ
-from git_blackbird.agents.event_parser import EventParser, Line
-from git_blackbird.agents.failures import ProviderHelp, exit_text, last_line
+from git_blackbird.agents.event_parser import Line
+from git_blackbird.agents.failures import ProviderHelp, last_line
 from git_blackbird.agents.protocol import (
     Capabilities,
     LaunchSpec,
     ProbeResult,
     RunRequest,
 )
-from git_blackbird.messages.incoming.questions import parse_questions
 from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.run.agent_io import AgentResult, Progress, ProgressKind
+from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
 
 _PROGRAM = Path(__file__).with_name("demo_program.py")
@@ -114,44 +114,27 @@ _Event = Annotated[_Session | _Step | _Result, Field(discriminator="type")]
 _EVENTS: TypeAdapter[_Event | tuple[_Event, ...]] = TypeAdapter(Line[_Event])
 
 
-class DemoParser(EventParser[_Event]):
+class DemoParser(AnswerParser[_Event]):
     """Parse ``session``, ``progress`` and ``result`` lines."""
 
     events = _EVENTS
     provider = ProviderHelp("demo", package="", update="", login="")
-
-    def __init__(self, request: RunRequest) -> None:
-        super().__init__(request)
-        self._session: str | None = None
-        self._result: _Result | None = None
+    tools: Mapping[str, ProgressKind] = {}
 
     def _take(self, event: _Event) -> Iterator[Progress]:
+        self._worked = True
         match event:
             case _Session():
-                self._session = event.session_id or None
+                self._session = event.session_id
             case _Step():
                 yield Progress(_KINDS.get(event.kind, ProgressKind.NOTE), clean_line(event.text))
             case _Result():
-                self._result = event
+                self._text, self._failure, self._completed = event.text, event.error, event.ok is True
+                self._usage = Usage(**dict(event.usage)) if event.usage else None
+                self._cost = 0.0
 
-    def _read(self) -> AgentResult:
-        if self._result is None:
-            return AgentResult(session=self._session, worked=True)
-        tokens = self._result.usage
-        return AgentResult(
-            session=self._session,
-            final_text=self._result.text,
-            questions=parse_questions(self._result.text),
-            usage=Usage(**dict(tokens)) if tokens else None,
-            cost_usd=0.0,
-            worked=True,
-        )
-
-    def _error(self) -> str | None:
-        result = self._result
-        if self._exit_code == 0 and result is not None and result.ok is True:
-            return None
-        return (result.error if result else "") or last_line(self._stderr) or exit_text(self._exit_code)
+    def _words(self) -> str:
+        return last_line(self._stderr)
 
     def _refusal(self) -> None:
         """Return None: nothing but its directives makes it fail."""
