@@ -1,10 +1,12 @@
 """Agents whose programs are told by name which tools they may use: all of them, or only those for files."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 
 from git_blackbird.agents.declaration import PermissionConfig
 from git_blackbird.agents.program import ProgramAgent
-from git_blackbird.agents.protocol import TMP_FOLDER, RunRequest
+from git_blackbird.agents.protocol import TMP_FOLDER, LaunchSpec, RunRequest
 from git_blackbird.messages.outgoing.reviewer_prompts import located
 
 # What lies in the folder where a program starts may configure it, and so start other programs.
@@ -27,7 +29,14 @@ class PermittedAgent(ProgramAgent[PermissionConfig]):
         """Its permissions."""
         return self._settings.permissions
 
-    def _review(self, request: RunRequest) -> tuple[tuple[str, ...], bytes]:
-        """Return the beginning of a reviewer's command, which leaves the worktree, and its prompt."""
-        prompt = located(request.prompt, request.folder)
-        return (*_BESIDE, f"{request.scratch}/{TMP_FOLDER}"), prompt.encode(errors="replace")
+    def launch(self, request: RunRequest) -> LaunchSpec:
+        """Return the launch with all options: a resume remembers only the session."""
+        if not request.read_only:
+            launch = self._start(request)
+            return replace(launch, argv=(*launch.argv, *self._settings.args))
+        launch = self._start(replace(request, prompt=located(request.prompt, request.folder)))
+        return replace(launch, argv=(*_BESIDE, f"{request.scratch}/{TMP_FOLDER}", *launch.argv))
+
+    @abstractmethod
+    def _start(self, request: RunRequest) -> LaunchSpec:
+        """Return the launch without the user's arguments; a reviewer does not start in the worktree."""

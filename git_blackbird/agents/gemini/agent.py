@@ -1,7 +1,6 @@
 """The ``gemini`` agent: Gemini CLI, headless, with its event stream."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from git_blackbird.agents.gemini.parser import GeminiParser
 from git_blackbird.agents.permissions import PermittedAgent
@@ -44,26 +43,18 @@ class GeminiAgent(PermittedAgent):
         "git in its commands runs no hooks and does not see your own configuration",
     )
 
-    def launch(self, request: RunRequest) -> LaunchSpec:
-        """Return the launch with all options: a resume remembers only the session."""
-        settings, request = self._settings, replace(request, prompt=as_plain_text(request.prompt))
-        if request.read_only:
-            beside, prompt = self._review(request)
-            argv = (*beside, *self._terms(request, _READS), "--include-directories", request.folder)
-            return LaunchSpec(argv, prompt, files=_policy(_READS))
-        tools = _EDITS if settings.permissions == "edit" else ()
-        session = ("--resume" if request.resume else "--session-id", request.session or "")
-        argv = (*self._terms(request, tools), *session, *settings.args)
-        return LaunchSpec(argv, request.prompt.encode(errors="replace"), files=_policy(tools))
-
-    def _terms(self, request: RunRequest, tools: Sequence[str]) -> tuple[str, ...]:
-        """Return the program with the options that it always gets, and those for ``tools`` alone."""
+    def _start(self, request: RunRequest) -> LaunchSpec:
+        tools = _READS if request.read_only else _EDITS if self.mode == "edit" else ()
         # The model may leave every approval mode by itself: only a policy of this rank holds.
         policy = ("auto_edit", "--admin-policy", f"{request.scratch}/{_POLICY}") if tools else ("yolo",)
-        return (
+        session = ("--resume" if request.resume else "--session-id", request.session or "")
+        argv = (
             *(self._settings.path, "--output-format", "stream-json", "--skip-trust"),
             *("--approval-mode", *policy, *self._model_args),
+            *(("--include-directories", request.folder) if request.read_only else session),
         )
+        prompt = as_plain_text(request.prompt).encode(errors="replace")
+        return LaunchSpec(argv, prompt, files=_policy(tools))
 
     def launch_by_hand(self, session: str) -> LaunchSpec:
         """Return the launch of its own interface, which asks a person for what it needs."""

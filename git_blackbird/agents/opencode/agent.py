@@ -56,30 +56,22 @@ class OpencodeAgent(PermittedAgent):
         """Accept only names as the program makes them."""
         return _SESSION.fullmatch(session) is not None
 
-    def launch(self, request: RunRequest) -> LaunchSpec:
-        """Return the launch with all options: a resume remembers only the session."""
-        settings, agent = self._settings, f"blackbird-{request.run_id}"
+    def _start(self, request: RunRequest) -> LaunchSpec:
+        agent, confines = f"blackbird-{request.run_id}", request.read_only or self.mode == "edit"
         # Else it asks another model for a title, and does not say what that costs.
         session = ("--session", request.session or "") if request.resume else ("--title", request.task_id)
-        terms = (
-            *(settings.path, "run", "--format", "json"),
+        argv = (
+            *(self._settings.path, "run", "--format", "json"),
             # Its log has the reason of an error that its events only number, or that it retries in silence.
             *("--print-logs", "--log-level", "WARN", *session, *self._model_args),
-        )
-        if request.read_only:
-            beside, prompt = self._review(request)
-            tools = {**_READING, **_reaching(request.folder)}
-            variables = {**_confined(agent, tools), "OPENCODE_DB": f"{request.scratch}/sessions.db"}
-            return LaunchSpec((*beside, *terms, "--agent", agent), prompt, _PINNED | variables)
-        confines = settings.permissions == "edit"
-        argv = (
-            *terms,
             # It believes the variable PWD, which is not always the working folder.
-            *(("--dir", request.folder) if request.folder else ()),
+            *(("--dir", request.folder) if request.folder and not request.read_only else ()),
             *(("--agent", agent) if confines else ("--auto",)),
-            *settings.args,
         )
         variables = _confined(agent, _EDITING) if confines else {}
+        if request.read_only:
+            variables = _confined(agent, {**_READING, **_reaching(request.folder)})
+            variables["OPENCODE_DB"] = f"{request.scratch}/sessions.db"
         return LaunchSpec(argv, request.prompt.encode(errors="replace"), _PINNED | variables)
 
     def launch_by_hand(self, session: str) -> LaunchSpec:
