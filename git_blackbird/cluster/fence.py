@@ -7,10 +7,10 @@ from git_blackbird.git.core.process import GitError, revisions
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import write_commit
 from git_blackbird.git.worktree.remote_refs import fetch, list_refs, push
+from git_blackbird.model.base.timestamps import SECOND
 
 HOME = "/home"
 """Has a run that no worker is to begin; no name of a worker has a slash."""
-_SECOND = 1_000_000_000
 
 
 class FencedError(RequestError):
@@ -21,7 +21,7 @@ def claim(workspace: Workspace, remote: str, run_id: str, who: str) -> str:
     """Claim a run on the remote, and return the commit that says so. Raises FencedError, GitError."""
     repo, now, ref = workspace.repo, workspace.environment.now(), RunRefs.of(run_id).fence
     nonce = workspace.environment.random_bits(64)
-    mine = write_commit(repo, TreeStore(repo).save({}), (), f"{who} {nonce:016x}\n", now // _SECOND)
+    mine = write_commit(repo, TreeStore(repo).save({}), (), f"{who} {nonce:016x}\n", now // SECOND)
     try:
         push(repo, remote, {ref: mine}, {ref: ""})
     except GitError:

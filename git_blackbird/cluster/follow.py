@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from distributed import Future
 
 _POLL_SECONDS = 1.0
-_SECOND = 1_000_000_000
 # A worker that lost its connection reconnects before that, unless its machine is gone.
 _PATIENCE_SECONDS = 15.0
 

@@ -16,6 +16,7 @@ from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.linked import write_commit
 from git_blackbird.git.worktree.remote_refs import push, without_login
+from git_blackbird.model.base.timestamps import SECOND
 from git_blackbird.model.config.keys import Value
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.storage.run_keys import RunKey, save_key
@@ -23,7 +24,6 @@ from git_blackbird.storage.run_keys import RunKey, save_key
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-_SECOND = 1_000_000_000
 _KEY_BITS = 256
 
 
@@ -38,7 +38,7 @@ def send_base(context: RunContext, begin: AgentStart, remote: str, limits: Limit
     at = head(repo).commit
     message = f"What {run.task_id} begins with\n"
     parents = () if at is None else (at,)
-    base = write_commit(repo, run.base_tree or "", parents, message, now // _SECOND)
+    base = write_commit(repo, run.base_tree or "", parents, message, now // SECOND)
     try:
         push(repo, remote, {RunRefs.of(run.id).base: base})
     except GitError as error:

@@ -23,15 +23,13 @@ from git_blackbird.git.core.process import GitError
 from git_blackbird.git.worktree.remote_refs import delete_here, fetch_checked, list_refs, push
 from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp, seconds_between
+from git_blackbird.model.base.timestamps import SECOND, format_timestamp, parse_timestamp, seconds_between
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parts import Own
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, TerminalReason
 from git_blackbird.model.views.events import RunEnded
 from git_blackbird.storage.run_keys import keep_keys
-
-_SECOND = 1_000_000_000
 
 
 async def take_up_runs(
@@ -105,7 +103,7 @@ def _end_time(run: Run, ended: ProcessResult) -> str | None:
     """Return when the agent of a run ended, which may be long ago; None if its worker cannot tell."""
     if not ended.duration_seconds:
         return None
-    return format_timestamp(parse_timestamp(run.started_at) + int(ended.duration_seconds * _SECOND))
+    return format_timestamp(parse_timestamp(run.started_at) + int(ended.duration_seconds * SECOND))
 
 
 def _is_at_work_there(ended: ProcessResult, child: RemoteRun) -> bool:

@@ -28,11 +28,11 @@ from git_blackbird.git.worktree.linked import (
 from git_blackbird.git.worktree.log import commit_parts
 from git_blackbird.git.worktree.remote_refs import list_refs, push
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.timestamps import SECOND
 from git_blackbird.storage.files import write_private
 
 FILES, END, STDOUT, STDERR, SETUP = b"files", b"end.json", b"stdout", b"stderr", b"setup.log"
 SIGNATURE = b"signature"
-_SECOND = 1_000_000_000
 
 
 @dataclass
@@ -106,7 +106,7 @@ def end_commit(workspace: Workspace, order: RunOrder, end: RunEnd) -> str:
     for name, log in ((STDOUT, logs.stdout), (STDERR, logs.stderr), (SETUP, setup)):
         if log.exists() and (log != setup or not end.is_set_up):
             entries[name] = _blob(trees, log.read_bytes())
-    now = workspace.environment.now() // _SECOND
+    now = workspace.environment.now() // SECOND
     run_id = order.request.run_id
     end_of_run = write_commit(
         repo, trees.save(entries), (order.base, *made), f"The end of run {run_id}\n", now

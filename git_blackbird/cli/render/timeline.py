@@ -7,7 +7,7 @@ from typing import NamedTuple
 from git_blackbird.cli.render.svg import box, escape, fitted, label, picture
 from git_blackbird.controller.queries.report import ReportedRun, ReportedTask
 from git_blackbird.messages.display.quantities import counted, format_moment, render_duration
-from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.base.timestamps import SECOND, format_timestamp
 from git_blackbird.model.run.states import RunStatus
 
 MOST_ROWS = 60
@@ -20,7 +20,6 @@ _LEAST_PAUSE = 1200.0
 _PAUSE_PART = 0.15
 _MOST_PAUSES = 12
 _LABEL_WIDTH = 110.0
-_NANOSECONDS = 1_000_000_000
 _KINDS = {
     RunStatus.SUCCESS: "done",
     RunStatus.FAILED: "fail",
@@ -86,7 +85,7 @@ def _rows(tasks: Sequence[ReportedTask]) -> list[ReportedTask]:
 
 
 def _span(run: ReportedRun) -> _Span:
-    start = run.began / _NANOSECONDS
+    start = run.began / SECOND
     return _Span(start, start + run.spent.seconds)
 
 
@@ -129,7 +128,7 @@ def _axis(scale: _Scale, bottom: float) -> Iterator[str]:
         middle = x - (_PAUSE_WIDTH / 2 if x > _LEFT else 0)
         yield f'<path d="M{middle:.1f} {_HEAD - 6:.1f}V{bottom:.1f}" class="{kind}"/>'
         if x >= said_until:
-            moment = format_moment(format_timestamp(int(span.start) * _NANOSECONDS))
+            moment = format_moment(format_timestamp(int(span.start) * SECOND))
             yield label(min(x, _LEFT + _WIDTH - _LABEL_WIDTH), 14, escape(moment), "small")
             said_until = x + _LABEL_WIDTH
 

@@ -118,7 +118,7 @@ def _marks(workspace: Workspace) -> tuple[int, int]:
 
 async def await_agent(call: Call, run: Run) -> Stop | None:
     """Wait until the agent that refused a run for its limit may work again; None to go on."""
-    by = AgentModel(run.provider, run.own.agent.model)
+    by = AgentModel.of(run)
     while (hold := holds_of(call, call.workspace.plan_state()).get(by)) is not None:
         stop = await await_limit(call, AwaitLimit((hold,)))
         if stop is not None:

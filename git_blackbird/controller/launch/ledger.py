@@ -11,12 +11,11 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.display.budgets import spent_text
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.timestamps import SECOND
 from git_blackbird.model.rules.spending import BudgetLine, BudgetScope, BudgetUnit, budget_lines
 from git_blackbird.model.run.parts import Usage
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.spent import Spent, total_of
-
-_NANOSECONDS = 1_000_000_000
 
 
 class BudgetSpentError(RequestError):
@@ -41,7 +40,7 @@ class RunMeter:
 
     def spent(self, now: int) -> Spent:
         """Return what the run took until now."""
-        return replace(self.reported, seconds=(now - self.began) / _NANOSECONDS)
+        return replace(self.reported, seconds=(now - self.began) / SECOND)
 
 
 class Ledger:

@@ -9,11 +9,10 @@ from git_blackbird.git.worktree.linked import base_tree, move_base, write_commit
 from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.git.writing.write_back import take_signatures, write_all_paths
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.timestamps import SECOND
 from git_blackbird.model.run.parts import Brought
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Trees
-
-_SECOND = 1_000_000_000
 
 
 def bring_merge(workspace: Workspace, run: Run, linked: Repository, base: str) -> Run:
@@ -59,4 +58,4 @@ def base_commit(workspace: Workspace, task_id: TaskId, tree: str) -> str:
     at = head(workspace.repo).commit
     parents = () if at is None else (at,)
     message = f"The files that {task_id} begins with\n"
-    return write_commit(workspace.repo, tree, parents, message, workspace.environment.now() // _SECOND)
+    return write_commit(workspace.repo, tree, parents, message, workspace.environment.now() // SECOND)

@@ -10,13 +10,11 @@ from git_blackbird.git.worktree.fork_point import CommitTrees, find_fork_point, 
 from git_blackbird.git.worktree.linked import base_commit_of
 from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.model.base.own_files import HIDDEN
-from git_blackbird.model.base.timestamps import parse_timestamp
+from git_blackbird.model.base.timestamps import SECOND, parse_timestamp
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Summary, SwitchedBranch, Trees
-
-_SECOND = 1_000_000_000
 
 
 def own_change_in_worktree(workspace: Workspace, run: Run, pair: Trees) -> OwnChange:
@@ -45,7 +43,7 @@ def own_change_in_worktree(workspace: Workspace, run: Run, pair: Trees) -> OwnCh
 def _fork_point(repo: Repository, history: History, run: Run, base: str) -> str | None:
     there = [one for one in (*Change.of(history).runs, run) if one.worktree_path == run.worktree_path]
     began = min(parse_timestamp(one.started_at) for one in there)
-    return find_fork_point(repo, base, began // _SECOND)
+    return find_fork_point(repo, base, began // SECOND)
 
 
 def _reverted_edits(repo: Repository, began: CommitTrees, head_tree: str) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from git_blackbird.messages.display.format import format_decision
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
 from git_blackbird.model.base.sanitize import quoted
-from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
+from git_blackbird.model.base.timestamps import SECOND, format_timestamp, parse_timestamp
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
@@ -26,9 +26,8 @@ from git_blackbird.model.run.spent import Spent, spent_in, total_of
 from git_blackbird.model.run.states import RunStatus, RunType
 from git_blackbird.storage.files import write_named
 
-_NANOSECONDS = 1_000_000_000
 # Clocks differ between machines: a file may seem older than what it tells of.
-_SLACK_NANOSECONDS = 86_400 * _NANOSECONDS
+_SLACK_NANOSECONDS = 86_400 * SECOND
 _MAX_AGE = "--max-age="
 
 
@@ -209,8 +208,8 @@ def parse_since(workspace: Workspace, when: str) -> int:
     now = workspace.environment.now()
     said = workspace.repo.git("rev-parse", f"--since={when}").answer("replace")
     seconds = said.removeprefix(_MAX_AGE)
-    moment = int(seconds) * _NANOSECONDS if seconds.isdecimal() else now
-    if moment // _NANOSECONDS >= now // _NANOSECONDS:
+    moment = int(seconds) * SECOND if seconds.isdecimal() else now
+    if moment // SECOND >= now // SECOND:
         raise RequestError(
             f"git reads no time in the past in {quoted(when)}",
             hint="for instance yesterday, midnight, '2 days ago', 2026-01-31 or '2026-01-31 18:00'",

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 from git_blackbird.messages.display.quantities import format_moment, render_duration
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.base.timestamps import SECOND, format_timestamp
 from git_blackbird.model.rules.limits import Hold
-
-_NANOSECONDS = 1_000_000_000
 
 
 def limit_words(hold: Hold) -> str:
@@ -21,7 +19,7 @@ def limit_words(hold: Hold) -> str:
 
 def countdown(hold: Hold, now: int) -> str:
     """Say the same, and how long that is from ``now``, in nanoseconds since 1970."""
-    return f"{limit_words(hold)}, in {render_duration(max(0, hold.until - now) / _NANOSECONDS)}"
+    return f"{limit_words(hold)}, in {render_duration(max(0, hold.until - now) / SECOND)}"
 
 
 def waiting_text(holds: Sequence[Hold], now: int) -> str:

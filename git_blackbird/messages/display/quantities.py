@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from git_blackbird.model.base.timestamps import parse_timestamp
+from git_blackbird.model.base.timestamps import SECOND, parse_timestamp
 from git_blackbird.model.run.spent import Spent
 
 
@@ -61,13 +61,10 @@ def short_number(number: int) -> str:
     return str(bounded)
 
 
-_NANOSECONDS = 1_000_000_000
-
-
 def format_moment(timestamp: str) -> str:
     """Format a timestamp as local time to the minute; unreadable ones unchanged."""
     try:
-        moment = parse_timestamp(timestamp) / _NANOSECONDS
+        moment = parse_timestamp(timestamp) / SECOND
         return datetime.fromtimestamp(moment).astimezone().strftime("%Y-%m-%d %H:%M")
     except (ValueError, OSError, OverflowError):
         return timestamp[:16]

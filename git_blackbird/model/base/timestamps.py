@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-_NANOS = 1_000_000_000
+SECOND = 1_000_000_000
+"""In nanoseconds."""
 _RFC3339 = re.compile(
     r"(\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):\d{2}:\d{2})(?:\.(\d+))?(?:Z|([+-])(\d{2}):(\d{2}))", re.ASCII
 )
@@ -27,12 +28,12 @@ def parse_timestamp(text: str) -> int:
             raise ValueError("time zone out of range")
         offset = int(hours) * 3600 + int(minutes) * 60
         seconds -= -offset if sign == "-" else offset
-    return seconds * _NANOS + (int(fraction[:9].ljust(9, "0")) if fraction else 0)
+    return seconds * SECOND + (int(fraction[:9].ljust(9, "0")) if fraction else 0)
 
 
 def format_timestamp(nanoseconds: int) -> str:
     """Format nanoseconds since 1970 as Go does: UTC, without trailing zeros in the fraction."""
-    seconds, nanos = divmod(nanoseconds, _NANOS)
+    seconds, nanos = divmod(nanoseconds, SECOND)
     text = (_EPOCH + timedelta(seconds=seconds)).isoformat(timespec="seconds")
     fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
     return f"{text}{fraction}Z"
@@ -58,6 +59,6 @@ def moment_of(text: str | None) -> Moment | None:
 def seconds_between(earlier: str, later: str) -> float | None:
     """Return the seconds between two timestamps; None if either is invalid."""
     try:
-        return (parse_timestamp(later) - parse_timestamp(earlier)) / _NANOS
+        return (parse_timestamp(later) - parse_timestamp(earlier)) / SECOND
     except ValueError:
         return None

@@ -4,16 +4,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from git_blackbird.model.base.timestamps import Moment, format_timestamp, moment_of
+from git_blackbird.model.base.timestamps import SECOND, Moment, format_timestamp, moment_of
 from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.parts import UsageLimit
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 
-_SECOND = 10**9
-_SHORTEST, _LONGEST = 60 * _SECOND, 8 * 86_400 * _SECOND
-_FIRST_GUESS, _LAST_GUESS = 300 * _SECOND, 3600 * _SECOND
+_SHORTEST, _LONGEST = 60 * SECOND, 8 * 86_400 * SECOND
+_FIRST_GUESS, _LAST_GUESS = 300 * SECOND, 3600 * SECOND
 _WORKED = frozenset({RunStatus.SUCCESS, RunStatus.WAITING_USER})
 
 
@@ -24,10 +23,14 @@ class Hold(NamedTuple):
     ``run`` is one that the limit ended.
     """
 
-    by: AgentModel
+    run: Run
     until: int
     is_guess: bool
-    run: Run
+
+    @property
+    def by(self) -> AgentModel:
+        """Who is kept from working."""
+        return AgentModel.of(self.run)
 
 
 def limit_reached(now: int, named: float | None) -> UsageLimit:
@@ -35,7 +38,7 @@ def limit_reached(now: int, named: float | None) -> UsageLimit:
 
     Between a minute and eight days from now it is believed.
     """
-    until = None if named is None else int(named) * _SECOND
+    until = None if named is None else int(named) * SECOND
     is_believed = until is not None and _SHORTEST <= until - now <= _LONGEST
     end = format_timestamp(until) if until is not None and is_believed else None
     return UsageLimit(at=format_timestamp(now), until=end)
@@ -51,9 +54,9 @@ def held_agents(state: PlanState, reviews: Sequence[Run], now: int) -> Mapping[A
     if not limited:
         return {}
     worked = _last_work(state, reviews)
-    limited = [run for run in limited if _reached(run) > worked.get(_agent_of(run), 0)]
-    tries = Counter((run.task_id, _agent_of(run)) for run in limited if not _named_end(run))
-    holds = [_hold(run, tries[run.task_id, _agent_of(run)]) for run in sorted(limited, key=_reached)]
+    limited = [run for run in limited if _reached(run) > worked.get(AgentModel.of(run), 0)]
+    tries = Counter((run.task_id, AgentModel.of(run)) for run in limited if not _named_end(run))
+    holds = [_hold(run, tries[run.task_id, AgentModel.of(run)]) for run in sorted(limited, key=_reached)]
     # Of several for one agent the last to end counts.
     return {hold.by: hold for hold in sorted(holds, key=lambda hold: hold.until) if hold.until > now}
 
@@ -64,13 +67,9 @@ def _last_work(state: PlanState, reviews: Sequence[Run]) -> Mapping[AgentModel, 
     for run in (*(run for history in state.histories.values() for run in history.recent), *reviews):
         tokens = run.own.agent.usage.output_tokens if run.own.agent.usage else 0
         if run.status in _WORKED or tokens or (run.own.limit and run.status is RunStatus.PAUSED):
-            agent = _agent_of(run)
+            agent = AgentModel.of(run)
             began[agent] = max(began.get(agent, 0), run.sort_key[0])
     return began
-
-
-def _agent_of(run: Run) -> AgentModel:
-    return AgentModel(run.provider, run.own.agent.model)
 
 
 def _reached(run: Run) -> int:
@@ -86,6 +85,6 @@ def _hold(run: Run, tries: int) -> Hold:
     """Return the hold by a limit; without a known end it is twice as long after each try in vain."""
     named = _named_end(run)
     if named is not None:
-        return Hold(_agent_of(run), named.nanoseconds, is_guess=False, run=run)
+        return Hold(run, named.nanoseconds, is_guess=False)
     guess = min(_FIRST_GUESS * 2 ** min(tries - 1, 8), _LAST_GUESS)
-    return Hold(_agent_of(run), _reached(run) + guess, is_guess=True, run=run)
+    return Hold(run, _reached(run) + guess, is_guess=True)

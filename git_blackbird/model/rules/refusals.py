@@ -21,6 +21,11 @@ class AgentModel(NamedTuple):
     agent: str
     model: str | None = None
 
+    @classmethod
+    def of(cls, run: Run) -> "AgentModel":
+        """Return those of a run."""
+        return cls(run.provider, run.own.agent.model)
+
 
 class EmptyStart(NamedTuple):
     """A start without work."""

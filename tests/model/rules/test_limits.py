@@ -45,7 +45,7 @@ def ends(*runs: Run, at: int = 10) -> dict[AgentModel, str]:
 def test_a_limit_holds_its_agent_and_model_until_the_time_that_was_named() -> None:
     first = limited(1, until=minute(20), agent_model="opus")
     opus = AgentModel("claude", "opus")
-    assert held(first) == {opus: Hold(opus, parse_timestamp(minute(20)), is_guess=False, run=first)}
+    assert held(first) == {opus: Hold(first, parse_timestamp(minute(20)), is_guess=False)}
     assert held(first, at=20) == {}
     later = limited(2, until=minute(30))
     assert ends(first, later) == {opus: minute(20), CLAUDE: minute(30)}
