@@ -66,6 +66,12 @@ def find_program(program: str, environ: Mapping[str, str], provider: ProviderHel
     return Program(path, next((word for word in words if word[:1].isdigit()), output.first_line))
 
 
+def is_missing(program: str, environ: Mapping[str, str]) -> bool:
+    """Whether a program of a command is not there; a path that is not absolute is one of some worktree."""
+    is_in_worktree = "/" in program and not program.startswith("/")
+    return not is_in_worktree and shutil.which(program, path=environ.get("PATH")) is None
+
+
 def with_args(powers: str, key: str, args: tuple[str, ...]) -> str:
     """Describe a program's rights if the user's own arguments may change them."""
     return f"{powers}; plus what {key} adds: {' '.join(map(shell_word, args))}" if args else powers

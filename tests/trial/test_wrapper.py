@@ -118,7 +118,7 @@ def test_a_wrapper_that_ends_without_starting_the_agent_is_named(trial: Trial, a
     _, said = trial.run("execute", "--no-input")
     silence = "the agent said nothing: execution.wrapper (true) may have ended without starting it"
     if agent == "demo":
-        assert f"failed a: exit status 0: {silence}\n" in said
+        assert f"could not run a: exit status 0 before its answer: {silence}\n" in said
     else:
         assert silence in trial.expect(0, "runs", "a", trial.records("a")[0]["id"])
 

@@ -8,13 +8,13 @@ supports schemas, ``BLACKBIRD_RESPONSE_SCHEMA`` has the JSON schema of the answe
 
 import json
 import re
-import shutil
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from git_blackbird.agents.command.declaration import CommandConfig
 from git_blackbird.agents.failures import exit_text, last_line
+from git_blackbird.agents.probe import is_missing
 from git_blackbird.agents.protocol import (
     Agent,
     Capabilities,
@@ -87,8 +87,7 @@ class CommandAgent:
         if not self._command:
             raise AgentUnavailableError("the agent 'command' has no command to run", hint=_HINT)
         word = self._program()
-        is_relative = "/" in word and not word.startswith("/")  # relative to the unknown worktree
-        if word and not is_relative and shutil.which(word, path=environ.get("PATH")) is None:
+        if word and is_missing(word, environ):
             raise AgentUnavailableError(
                 f"cannot find the program '{word}' of the agent's command", hint=_HINT
             )

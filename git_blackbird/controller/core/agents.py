@@ -1,13 +1,11 @@
 """Which agent runs, and with which settings."""
 
-import os
-import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path
 
 from git_blackbird.agents.configuration import KEYS
+from git_blackbird.agents.probe import is_missing
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.core.workspace import Workspace
@@ -149,33 +147,29 @@ def find_agent_for_run(workspace: Workspace, run: Run, task: Task | None = None)
 
 
 def require_reviewer(workspace: Workspace) -> Agent:
-    """Return the agent that reviews parents.
-
-    Raises AgentUnavailableError for one that cannot be held to the form of a verdict.
-    """
-    agent = chosen_agent(workspace)
-    if not agent.abilities.schema:
-        raise AgentUnavailableError(
-            f"{agent_in_text(agent.name)} cannot enforce the schema of a parent review",
-            hint=tuple(_ways_to_review(workspace, agent)),
-        )
-    return agent
+    """Return the agent that reviews parents. Raises AgentUnavailableError as ``_held_to_schema``."""
+    return _held_to_schema(workspace, "a parent review", EXECUTE, _NO_REVIEW)
 
 
 def require_planner(workspace: Workspace, verb: str) -> Agent:
     """Return the agent that plans, for the command ``verb``.
 
-    Raises AgentUnavailableError for one that cannot be held to the form of a plan.
+    Raises AgentUnavailableError as ``_held_to_schema``.
+    """
+    return _held_to_schema(workspace, "a plan", TaskCommand(verb))
+
+
+def _held_to_schema(workspace: Workspace, form: str, command: TaskCommand, *ways_out: ShellLine) -> Agent:
+    """Return the agent of the call for a form of answers.
+
+    Raises AgentUnavailableError for one that cannot be held to it; the way out is a command with another.
     """
     agent = chosen_agent(workspace)
-    if not agent.abilities.schema:
-        own = agent.abilities.schema_command
-        ways = _with_able_agent(workspace, TaskCommand(verb))
-        raise AgentUnavailableError(
-            f"{agent_in_text(agent.name)} cannot enforce the schema of a plan",
-            hint=(*([] if own is None else [own]), *ways),
-        )
-    return agent
+    if agent.abilities.schema:
+        return agent
+    ways = (agent.abilities.schema_command, *ways_out, *_with_able_agent(workspace, command))
+    message = f"{agent_in_text(agent.name)} cannot enforce the schema of {form}"
+    raise AgentUnavailableError(message, hint=tuple(filter(None, ways)))
 
 
 def planner_words(workspace: Workspace, verb: str) -> str:
@@ -183,14 +177,6 @@ def planner_words(workspace: Workspace, verb: str) -> str:
     planner = require_planner(workspace, verb)
     model = f", model {planner.model}" if planner.model else ""
     return clean_line(f"{planner.summary}{model}")
-
-
-def _ways_to_review(workspace: Workspace, agent: Agent) -> Iterator[ShellLine]:
-    """Yield the commands that help where an agent cannot review parents."""
-    if agent.abilities.schema_command is not None:
-        yield agent.abilities.schema_command
-    yield _NO_REVIEW
-    yield from _with_able_agent(workspace, EXECUTE)
 
 
 def _with_able_agent(workspace: Workspace, command: TaskCommand) -> Iterator[ShellLine]:
@@ -253,9 +239,7 @@ def probe(workspace: Workspace, agent: Agent) -> str:
 def _require_wrapper(workspace: Workspace) -> None:
     """Raise AgentUnavailableError if the program is not there that is to stand in front of an agent's."""
     program = next(iter(workspace.config.execution.wrapper), "")
-    # A path that is not absolute is looked up in the worktree that an agent gets.
-    is_known = os.sep not in program or Path(program).is_absolute()
-    if program and is_known and shutil.which(program, path=workspace.environment.environ.get("PATH")) is None:
+    if program and is_missing(program, workspace.environment.environ):
         raise AgentUnavailableError(
             f"execution.wrapper: cannot find the program '{clean_line(program)}'",
             hint=ShellLine("git blackbird config execution.wrapper", "shows where it is set"),
