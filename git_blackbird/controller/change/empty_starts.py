@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.rules.refusals import AgentModel, EmptyStart
+from git_blackbird.model.rules.refusals import AgentModel, repeats
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import TerminalReason
 from git_blackbird.model.views.stop import Stop
@@ -20,7 +20,7 @@ class EmptyStarts:
 
     def __init__(self) -> None:
         self.seen_at_work = asyncio.Event()
-        self._starts: list[EmptyStart] = []
+        self._starts: list[Run] = []
         self._stopped: set[AgentModel] = set()
         # Agents that have shown no work since their last start without work.
         self._doubted: set[AgentModel] = set()
@@ -47,15 +47,15 @@ class EmptyStarts:
             self._doubted.discard(by)
             self.seen_at_work.set()
 
-    def note_end(self, by: AgentModel, run: Run) -> None:
+    def note_end(self, run: Run) -> None:
         """Note how a start of an agent has ended."""
+        by = AgentModel.of(run)
         if run.own.terminal_reason is not TerminalReason.WITHOUT_WORK:
             self.see_work(by)
             return
-        start = EmptyStart(by, run)
-        if any(start.repeats(other) for other in self._starts):
+        if any(repeats(run, other) for other in self._starts):
             self._stopped.add(by)
-        self._starts.append(start)
+        self._starts.append(run)
         self._doubted.add(by)
 
     def hold(self, task_id: TaskId, charge: Charge) -> None:
@@ -70,5 +70,5 @@ class EmptyStarts:
     @property
     def refused(self) -> list[list[Run]]:
         """The starts of each agent that refuses every task."""
-        agents = dict.fromkeys(start.by for start in self._starts if start.by in self._stopped)
-        return [[start.run for start in self._starts if start.by == by] for by in agents]
+        agents = dict.fromkeys(by for by in map(AgentModel.of, self._starts) if by in self._stopped)
+        return [[start for start in self._starts if AgentModel.of(start) == by] for by in agents]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.stops import interrupted_stop
-from git_blackbird.controller.core.agents import adding_way_out, model_of, require_reviewer
+from git_blackbird.controller.core.agents import adding_way_out, require_reviewer
 from git_blackbird.controller.core.ui import warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.launch.launch import RunContext
@@ -34,7 +34,7 @@ async def review_parent(call: Call, action: ReviewParent, state: PlanState) -> S
         return None
     if run is None:
         return interrupted_stop(f"before {parent.id} was reviewed")
-    call.empty_starts.note_end(model_of(context.agent), run)
+    call.empty_starts.note_end(run)
     is_without_work = run.own.terminal_reason is TerminalReason.WITHOUT_WORK
     if run.own.terminal_reason is TerminalReason.BUDGET:
         return call.stop_after_run(run)

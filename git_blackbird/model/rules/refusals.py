@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.run.run import Run
 
 _WORD = re.compile(r"[\w-]+")
@@ -27,23 +26,12 @@ class AgentModel(NamedTuple):
         return cls(run.provider, run.own.agent.model)
 
 
-class EmptyStart(NamedTuple):
-    """A start without work."""
-
-    by: AgentModel
-    run: Run
-
-    @property
-    def task_id(self) -> TaskId:
-        """The task that it was to work on."""
-        return self.run.task_id
-
-    def repeats(self, other: "EmptyStart") -> bool:
-        """Whether it is another task's, of the same agent, in the same words but for numbers and ids."""
-        if self.by != other.by or self.task_id == other.task_id:
-            return False
-        ids = sorted({*_ids(self.run), *_ids(other.run)}, key=len, reverse=True)
-        return _without_ids(self.run, ids) == _without_ids(other.run, ids)
+def repeats(start: Run, other: Run) -> bool:
+    """Whether a start without work is another task's, of the same agent, in the same words but for ids."""
+    if AgentModel.of(start) != AgentModel.of(other) or start.task_id == other.task_id:
+        return False
+    ids = sorted({*_ids(start), *_ids(other)}, key=len, reverse=True)
+    return _without_ids(start, ids) == _without_ids(other, ids)
 
 
 def _ids(run: Run) -> Iterator[str]:

@@ -14,7 +14,6 @@ from git_blackbird.controller.change.review.review import (
     task_changed,
 )
 from git_blackbird.controller.change.stops import interrupted_stop
-from git_blackbird.controller.core.agents import model_of
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.place.worktrees import open_place
@@ -56,7 +55,7 @@ async def review_change(call: Call, action: ReviewChange, state: PlanState) -> S
         return interrupted_stop("", again, task_id=task.id)
     for source, side in sides.items():
         if source not in request.finished:
-            call.empty_starts.note_end(model_of(contexts[source].agent), side)
+            call.empty_starts.note_end(side)
     return _take_sides(call, action, request, sides)
 
 

@@ -6,7 +6,6 @@ from functools import partial
 from typing import NamedTuple
 
 from git_blackbird import trace
-from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.commit.approval import warn_uncommitted
 from git_blackbird.controller.change.limits import await_agent, name_what_follows
@@ -19,7 +18,6 @@ from git_blackbird.controller.core.agents import (
     adding_way_out,
     agent_for,
     find_agent_for_run,
-    model_of,
     require_session_name,
     start_with_other_agent,
 )
@@ -48,7 +46,7 @@ async def work_on(call: Call, instruction: Instruction) -> Stop | None:
     task_id = instruction.task.id
     call.ledger.require(task_id)
     with call.start_of(task_id), contextlib.ExitStack() as held:
-        agent, context = await _agent_of(call, instruction)
+        context = await _context_of(call, instruction)
         await call.require_consent(context)
         _warn_before(call, instruction)
         await call.finish_background_work(task_id)
@@ -61,7 +59,7 @@ async def work_on(call: Call, instruction: Instruction) -> Stop | None:
                 run = await call.interruptible(run_task(ready, instruction, call.force_stop))
     if run is None:
         return interrupted_stop(f"before {task_id} was started")
-    call.empty_starts.note_end(model_of(agent), run)
+    call.empty_starts.note_end(run)
     if run.own.terminal_reason is TerminalReason.WITHOUT_WORK:
         gated = call.workspace.config.execution.stop_after_each_task or instruction.gated
         call.empty_starts.hold(task_id, partial(_count_as_failure, call, run, gated=gated))
@@ -86,8 +84,8 @@ async def _go_on_after_limit(call: Call, instruction: Instruction, run: Run) -> 
     return await work_on(call, instruction)
 
 
-async def _agent_of(call: Call, instruction: Instruction) -> tuple[Agent, RunContext]:
-    """Return the agent of a run: a session stays with its agent, and only a start can be in another."""
+async def _context_of(call: Call, instruction: Instruction) -> RunContext:
+    """Return the context of a run: a session stays with its agent, and only a start can be in another."""
     workspace, resumed = call.workspace, instruction.resumes
     if resumed is None:
         agent = agent_for(workspace, instruction.task)
@@ -97,7 +95,7 @@ async def _agent_of(call: Call, instruction: Instruction) -> tuple[Agent, RunCon
     is_one_of_all = resumed is None and call.scope.only is None
     way = EXECUTE if is_one_of_all else restart_command(instruction.task.id)
     with adding_way_out(workspace, start_with_other_agent(workspace, way, agent.name, instruction.task)):
-        return agent, await call.context_of_work(agent, instruction.launcher)
+        return await call.context_of_work(agent, instruction.launcher)
 
 
 def _warn_before(call: Call, instruction: Instruction) -> None:
