@@ -112,6 +112,10 @@ class ProgramAgent(ABC, Generic[S]):
     def launch(self, request: RunRequest) -> LaunchSpec:
         """Return the launch with all options: a resume remembers only the session."""
 
+    @abstractmethod
+    def launch_by_hand(self, session: str) -> LaunchSpec:
+        """Return how a person opens a session at a terminal, with the rights as configured."""
+
     def parser(self, request: RunRequest) -> EventParser[Any]:
         """Read its event stream."""
         return self.parser_type(request, () if request.read_only else self._settings.args)

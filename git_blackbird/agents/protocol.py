@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 from uuid import UUID
 
 from git_blackbird.errors import AgentUnavailableError
@@ -163,15 +163,6 @@ class Agent(Protocol):
 
     def parser(self, request: RunRequest) -> OutputParser:
         """Return a new parser for the output of that start, live or from the saved log."""
-        ...
-
-
-@runtime_checkable
-class OpensByHand(Protocol):
-    """An agent with a program of its own in which a person goes on with a session."""
-
-    def launch_by_hand(self, session: str) -> LaunchSpec:
-        """Return how to open a session at a terminal, with the rights as configured."""
         ...
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from git_blackbird.agents.protocol import OpensByHand
+from git_blackbird.agents.program import ProgramAgent
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.model.config.agent_names import AGENT_NAMES
 from tests.support import config_with
@@ -31,12 +31,12 @@ SETTINGS: dict[str, str | tuple[str, ...]] = {
 @pytest.mark.parametrize("name", AGENT_NAMES)
 def test_an_agent_with_a_program_of_its_own_opens_a_session(name: str) -> None:
     agent = load_agent(name, config_with(**SETTINGS))
-    assert isinstance(agent, OpensByHand) == (name in ARGV)
-    if isinstance(agent, OpensByHand):
+    assert isinstance(agent, ProgramAgent) == (name in ARGV)
+    if isinstance(agent, ProgramAgent):
         assert " ".join(agent.launch_by_hand("ID").argv) == ARGV[name]
 
 
 def test_a_mode_that_denies_what_a_person_can_be_asked_for_is_left_out() -> None:
     agent = load_agent("claude", config_with(claude__permission_mode="dontAsk"))
-    assert isinstance(agent, OpensByHand)
+    assert isinstance(agent, ProgramAgent)
     assert agent.launch_by_hand("ID").argv == ("claude", "--resume", "ID")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from git_blackbird.agents.protocol import OpensByHand
+from git_blackbird.agents.program import ProgramAgent
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
 from git_blackbird.controller.change.decide.record import record_decision, require_requestable
@@ -215,7 +215,7 @@ def _require_attachable(workspace: Workspace, task: Task, run: Run) -> None:
     if run.is_remote:
         raise RequestError(f"the session of {task.id} is on worker {run.worker}, not here", hint=way)
     agent = find_agent_for_run(workspace, run, task)
-    if not isinstance(agent, OpensByHand):
+    if not isinstance(agent, ProgramAgent):
         text = f"{agent_in_text(agent.name)} opens no session by hand; it worked on {task.id}"
         raise RequestError(text, hint=way)
 

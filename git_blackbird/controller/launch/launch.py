@@ -17,7 +17,8 @@ from git_blackbird.agents.process.launch import (
     ProcessResult,
     spawn_gated,
 )
-from git_blackbird.agents.protocol import TMP_FOLDER, Agent, OpensByHand, RunRequest
+from git_blackbird.agents.program import ProgramAgent
+from git_blackbird.agents.protocol import TMP_FOLDER, Agent, RunRequest
 from git_blackbird.controller.core.agents import probe
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.ui import UserInterface
@@ -209,7 +210,7 @@ class AtTerminal(ThisMachine):
     def start(self, context: RunContext, start: AgentStart) -> Child:
         """Start an agent's own program at its gate, on this terminal."""
         agent, request = context.agent, start.request
-        if not isinstance(agent, OpensByHand):
+        if not isinstance(agent, ProgramAgent):
             raise AgentUnavailableError(f"{agent_in_text(agent.name)} opens no session by hand")
         environ, launch = _environ_of(context, start), agent.launch_by_hand(request.session or "")
         return spawn_in_foreground(
