@@ -2,8 +2,9 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -119,12 +120,11 @@ def prune_places(workspace: Workspace, *, dry_run: bool) -> list[Pruned]:
     workspace.environment.forbid_agents("remove worktrees")
     if dry_run:
         lost = [Pruned(place, None) for _, place in _lost_places(workspace)]
-        there = _places(workspace)
-        return lost + [Pruned(place, _removal_obstacle(workspace, linked, place)) for linked, place in there]
+        return lost + [_pruned(place, partial(_try, workspace, at)) for at, place in _places(workspace)]
     with hold_controller(workspace, "worktrees prune"):
         complete_interrupted_adds(workspace.repo, worktrees_folder(workspace))
-        lost = [_prune_lost(workspace, linked, place) for linked, place in list(_lost_places(workspace))]
-        return lost + [_remove(workspace, linked, place) for linked, place in _places(workspace)]
+        lost = _forget_lost(workspace)
+        return lost + [_pruned(place, partial(_remove, workspace, at)) for at, place in _places(workspace)]
 
 
 def remove_landed(workspace: Workspace) -> None:
@@ -134,8 +134,7 @@ def remove_landed(workspace: Workspace) -> None:
     half made are known then. Raises UnusableError.
     """
     complete_interrupted_adds(workspace.repo, worktrees_folder(workspace))
-    for linked, place in list(_lost_places(workspace)):
-        _prune_lost(workspace, linked, place)
+    _forget_lost(workspace)
     for each in list(task_worktrees(workspace.repo)):
         history = workspace.store.records.history(TaskId(each.task_id))
         run = _last_run(history, each)
@@ -151,13 +150,30 @@ def _lost_places(workspace: Workspace) -> Iterator[tuple[Repository, PlaceOfTask
             yield linked, place
 
 
-def _prune_lost(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> Pruned:
-    """Make git forget a worktree whose folder is gone; return why not if that fails."""
+def _forget_lost(workspace: Workspace) -> list[Pruned]:
+    """Make git forget the finished tasks' worktrees whose folders are gone."""
+    lost = list(_lost_places(workspace))
+    return [_pruned(place, partial(prune_worktree, workspace, linked)) for linked, place in lost]
+
+
+def _pruned(place: PlaceOfTask, remove: Callable[[], str | None]) -> Pruned:
+    """Remove a finished worktree; return why if it stays."""
+    if place.state not in _DONE_WITH:
+        return Pruned(place, place.state.words)
     try:
-        prune_worktree(workspace, linked)
+        return Pruned(place, None, remove())
     except BlackbirdError as error:
         return Pruned(place, error.line)
-    return Pruned(place, None)
+
+
+def _try(workspace: Workspace, linked: Repository) -> None:
+    """Find out whether a worktree can be removed."""
+    take_whole(workspace, linked)
+
+
+def _remove(workspace: Workspace, linked: Repository) -> str | None:
+    stop_interrupted_setup(linked)
+    return release(workspace, linked)
 
 
 def _places(workspace: Workspace) -> Iterator[tuple[Repository, PlaceOfTask]]:
@@ -205,28 +221,3 @@ def _state_of(history: History, run: Run | None, task: Task | None) -> PlaceStat
     )
     first = next((state for holds, state in facts if holds), None)
     return first or _OF_STATUS.get(run.status, PlaceState.LANDING)
-
-
-def _unfinished_text(place: PlaceOfTask) -> str | None:
-    return None if place.state in _DONE_WITH else place.state.words
-
-
-def _removal_obstacle(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> str | None:
-    """Return why a worktree would stay; None for one that would be removed."""
-    if (reason := _unfinished_text(place)) is None:
-        try:
-            take_whole(workspace, linked)
-        except BlackbirdError as error:
-            return error.line
-    return reason
-
-
-def _remove(workspace: Workspace, linked: Repository, place: PlaceOfTask) -> Pruned:
-    """Remove a finished worktree; return why if it stays."""
-    if (reason := _unfinished_text(place)) is not None:
-        return Pruned(place, reason)
-    try:
-        stop_interrupted_setup(linked)
-        return Pruned(place, None, release(workspace, linked))
-    except BlackbirdError as error:
-        return Pruned(place, error.line)
