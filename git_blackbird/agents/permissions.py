@@ -16,18 +16,13 @@ _BESIDE = ("/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "beside")
 class PermittedAgent(ProgramAgent[PermissionConfig]):
     """An agent that may use all of its program's tools, or those for files."""
 
-    mode_name = "permissions"
+    mode_key = "permissions"
     powers: Mapping[str, str] = {
         "all": "do anything you can do yourself, without asking; nothing confines it to the worktree",
         "edit": "read and edit files in the worktree, but run no commands and no tests",
     }
     confining = frozenset({"edit"})
-    calmer = "permissions edit"
-
-    @property
-    def mode(self) -> str:
-        """Its permissions."""
-        return self._settings.permissions
+    calmer = "edit"
 
     def launch(self, request: RunRequest) -> LaunchSpec:
         """Return the launch with all options: a resume remembers only the session."""

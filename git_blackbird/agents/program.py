@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
+from pydantic.alias_generators import to_camel
+
 from git_blackbird.agents.event_parser import EventParser
 from git_blackbird.agents.probe import Program, Requirements, find_program, inspect_program, with_args
 from git_blackbird.agents.protocol import Capabilities, LaunchSpec, ProbeResult, RunRequest, is_uuid
@@ -37,16 +39,15 @@ S = TypeVar("S", bound=ProgramSettings)
 class ProgramAgent(ABC, Generic[S]):
     """An agent that is a program; a subclass says how it is started.
 
-    ``mode_name`` is its word for what it may do, ``powers`` has what each mode lets it do. In one of the
-    ``confining`` modes it only edits the worktree; ``calmer`` is the key and the value that choose one.
-    ``needs`` is what its program must support, ``query_environ`` is added to its environment while it is only
-    asked about itself.
+    ``mode_key`` is the key that says what it may do, ``powers`` has what each of its values allows. With
+    those of ``confining`` it only edits the worktree; ``calmer`` is one of them. ``needs`` is what its
+    program must support, ``query_environ`` is added to its environment while it is only asked about itself.
     """
 
     name: str
     abilities: Capabilities
     parser_type: type[EventParser[Any]]
-    mode_name: str
+    mode_key: str
     powers: Mapping[str, str]
     confining: frozenset[str]
     calmer: str
@@ -61,9 +62,9 @@ class ProgramAgent(ABC, Generic[S]):
         self._model_args = ("--model", settings.model) if settings.model else ()
 
     @property
-    @abstractmethod
     def mode(self) -> str:
         """What it may do, as configured."""
+        return str(getattr(self._settings, self.mode_key))
 
     @property
     def model(self) -> str | None:
@@ -73,7 +74,7 @@ class ProgramAgent(ABC, Generic[S]):
     @property
     def summary(self) -> str:
         """Its mode."""
-        return f"{self.name}, {self.mode_name} {self.mode}"
+        return f"{self.name}, {self.mode_key.replace('_', ' ')} {self.mode}"
 
     @property
     def rights(self) -> Rights | None:
@@ -81,7 +82,7 @@ class ProgramAgent(ABC, Generic[S]):
         settings = self._settings
         if self.mode in self.confining and not settings.args:
             return None
-        calmer = ShellLine(f"git config blackbird.{self.name}.{self.calmer}")
+        calmer = ShellLine(f"git config blackbird.{self.name}.{to_camel(self.mode_key)} {self.calmer}")
         return Rights(self._powers, (settings.path, self.mode, *settings.args), calmer)
 
     @property

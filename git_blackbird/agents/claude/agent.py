@@ -65,7 +65,7 @@ class ClaudeAgent(ProgramAgent[ClaudeConfig]):
         resume=True, schema=True, read_only=True, chooses_session=True, reports_cost=True, prints_events=True
     )
     parser_type = ClaudeParser
-    mode_name = "permission mode"
+    mode_key = "permission_mode"
     powers: Mapping[str, str] = {
         BYPASS_MODE: "do anything you can do yourself, without asking; nothing confines it to the worktree",
         "acceptEdits": "edit files in the worktree, but run no tests: other commands are denied",
@@ -76,7 +76,7 @@ class ClaudeAgent(ProgramAgent[ClaudeConfig]):
         "manual": "do what its permission mode manual allows",
     }
     confining = frozenset({"acceptEdits", "dontAsk", "plan", "default"})
-    calmer = "permissionMode acceptEdits"
+    calmer = "acceptEdits"
     needs = Requirements(
         ("--help",),
         ("--print", "--output-format", "--verbose", "--session-id", "--resume", "--permission-mode"),
@@ -93,11 +93,6 @@ class ClaudeAgent(ProgramAgent[ClaudeConfig]):
         " repository's settings are ignored, and no session is kept"
     )
     remarks = ("it follows the settings, hooks and CLAUDE.md of the repository that it works in",)
-
-    @property
-    def mode(self) -> str:
-        """Its permission mode."""
-        return self._settings.permission_mode
 
     def launch(self, request: RunRequest) -> LaunchSpec:
         """Return the launch with all options: a resume remembers only the session."""

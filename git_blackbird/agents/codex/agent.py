@@ -30,14 +30,14 @@ class CodexAgent(ProgramAgent[CodexConfig]):
     name = "codex"
     abilities = Capabilities(resume=True, schema=True, read_only=True, prints_events=True)
     parser_type = CodexParser
-    mode_name = "sandbox"
+    mode_key = "sandbox"
     powers: Mapping[str, str] = {
         "read-only": "read everything and write nothing: not even the temporary files of tests",
         WORKSPACE_WRITE: "write in the worktree, but not in its .git, and in a temporary folder; no network",
         "danger-full-access": "do anything you can do yourself, without asking",
     }
     confining = frozenset({"read-only", WORKSPACE_WRITE})
-    calmer = f"sandbox {WORKSPACE_WRITE}"
+    calmer = WORKSPACE_WRITE
     needs = Requirements(
         ("exec", "--help"),
         ("--json", "--sandbox", "--config"),
@@ -56,11 +56,6 @@ class CodexAgent(ProgramAgent[CodexConfig]):
     # Mount points of its sandbox. Its .git is one as well, but an empty folder of that name at the top of a
     # worktree is never a leftover.
     leftover_dirs: tuple[str, ...] = (".codex", ".agents", ".aws")
-
-    @property
-    def mode(self) -> str:
-        """Its sandbox."""
-        return self._settings.sandbox
 
     def probe(self, environ: Mapping[str, str]) -> str:
         """Find the program and return its version. Raises AgentUnavailableError."""
