@@ -29,7 +29,7 @@ def next_item(waiting: Sequence[AttentionItem], here: TaskId | None) -> Attentio
 class StatusBar(Static):
     """Visible only with a text; drawn only when that changes, which Textual's Static does each time."""
 
-    def __init__(self, text: str = "", *, id: str) -> None:  # noqa: A002  # as every widget calls it
+    def __init__(self, text: str = "", *, id: str) -> None:
         super().__init__(text, id=id, markup=False)
         self._text = text
 

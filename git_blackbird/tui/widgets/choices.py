@@ -153,7 +153,7 @@ class ChoiceRow(Choices[T], Widget, Generic[T], can_focus=True):
 
     cursor: reactive[int] = reactive(0)
 
-    def __init__(self, items: Sequence[ChoiceItem[T]], start: int = 0, *, id: str = "choices") -> None:  # noqa: A002
+    def __init__(self, items: Sequence[ChoiceItem[T]], start: int = 0, *, id: str = "choices") -> None:
         super().__init__(id=id)
         self.items = items
         self.set_reactive(ChoiceRow.cursor, start)

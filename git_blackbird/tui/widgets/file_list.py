@@ -92,7 +92,7 @@ class FileList(OptionList):
         Binding("slash", "search", "Search a file by its name", show=False),
     ]
 
-    def __init__(self, marks: ReviewMarks, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+    def __init__(self, marks: ReviewMarks, *, id: str) -> None:
         super().__init__(id=id)
         self.search_field = FileSearch(self)
         self._marks = marks

@@ -86,7 +86,7 @@ class LineView(ScrollView, can_focus=False):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES.values())
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+    def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self._rows: Sequence[StyledLine] = (StyledLine("reading...", Style.FAINT),)
         self._found: int | None = None
@@ -130,7 +130,7 @@ class WrappedView(LineView):
         Binding("k", "scroll_up", "Up", show=False),
     ]
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+    def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self._lines: Sequence[StyledLine] = ()
         self._subject: str | None = None

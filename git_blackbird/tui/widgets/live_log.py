@@ -102,7 +102,7 @@ class LiveLog(TextPane, can_focus=True):
     Textual's RichLog neither wraps again in another width nor stays at its lines when the oldest go.
     """
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+    def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self._lines: deque[StyledLine] = deque(maxlen=MAX_LINES)
         self._rows: deque[StyledLine] = deque(maxlen=_MAX_ROWS)
@@ -169,7 +169,7 @@ class LivePane(Vertical):
     Any thread may call it without waiting: the lock is held for microseconds.
     """
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+    def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.log_view = LiveLog(id="log")
         self._lock = threading.RLock()

@@ -31,7 +31,7 @@ class OverviewPane(TextPane):
         Binding("enter", "choose", "Go to the finding in the diff", show=False),
     ]
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+    def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.heads: Mapping[str, Finding | MinorIssue] = {}
         """The findings by the line with which each begins."""

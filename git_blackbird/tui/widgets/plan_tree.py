@@ -90,7 +90,7 @@ class PlanTree(ScrollView, can_focus=True):
     filter_index: reactive[int] = reactive(0)
     searched: reactive[str] = reactive("")
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002  # as every widget calls it
+    def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self._plan = Plan()
         self._active: frozenset[TaskId] = frozenset()

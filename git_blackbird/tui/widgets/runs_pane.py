@@ -59,7 +59,7 @@ class RunsPane(ScrollsText, Vertical, SearchesText):
             super().__init__()
             self.run = run
 
-    def __init__(self, open_workspace: Callable[[], Workspace], *, id: str) -> None:  # noqa: A002  # as every widget
+    def __init__(self, open_workspace: Callable[[], Workspace], *, id: str) -> None:
         super().__init__(id=id)
         self.run_list = OptionList(id="runs-of-task")
         self._headings = Static(id="headings-of-runs", markup=False)

@@ -27,7 +27,7 @@ class TabbedPane(ContentSwitcher):
     class Changed(Message):
         """Another pane is shown."""
 
-    def __init__(self, tabs: Sequence[Tab], *, id: str) -> None:  # noqa: A002  # as every widget calls it
+    def __init__(self, tabs: Sequence[Tab], *, id: str) -> None:
         super().__init__(id=id, initial=tabs[0].id)
         self._tabs = tabs
 

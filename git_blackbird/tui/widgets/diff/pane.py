@@ -108,7 +108,7 @@ class DiffPane(Vertical):
             self.line = line
             self.folder: str | None = None
 
-    def __init__(self, *, id: str, options: DiffOptions | None = None) -> None:  # noqa: A002  # as every widget calls it
+    def __init__(self, *, id: str, options: DiffOptions | None = None) -> None:
         super().__init__(id=id)
         self._comments: CommentDraft | None = None
         self._merged: MergedReview | None = None
