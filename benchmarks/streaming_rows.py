@@ -21,8 +21,9 @@ from benchmarks.measuring import Row, Sample, forget_peak, in_turns, peak, run_c
 from git_blackbird.agents.claude.parser import ClaudeParser
 from git_blackbird.agents.command.agent import CommandParser
 from git_blackbird.agents.environment import child_environ
-from git_blackbird.agents.process.launch import ChildRequest, ExitCause, Limits, spawn_gated
+from git_blackbird.agents.process.launch import spawn_gated
 from git_blackbird.agents.process.logs import CHUNK_BYTES, LogFiles
+from git_blackbird.agents.process.outcome import ChildRequest, ExitCause, Limits
 from git_blackbird.agents.protocol import LaunchSpec, RunRequest
 from git_blackbird.cli.ui.agent_printer import AgentPrinter
 from git_blackbird.cli.ui.display import LiveDisplay

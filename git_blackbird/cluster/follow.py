@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from git_blackbird.agents.process.cancellation import finish
-from git_blackbird.agents.process.launch import ChildRequest, ExitCause, ProcessResult
 from git_blackbird.agents.process.logs import open_log
+from git_blackbird.agents.process.outcome import ChildRequest, ExitCause, ProcessResult
 from git_blackbird.cluster.connection import Connection
 from git_blackbird.cluster.fence import HOME, FencedError, claim, owner
 from git_blackbird.cluster.ordering import NotSentError, send_base, submit

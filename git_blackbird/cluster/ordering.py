@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from git_blackbird.agents.process.launch import Limits
+from git_blackbird.agents.process.outcome import Limits
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.cluster.orders import RunOrder, RunRefs, write_order
 from git_blackbird.cluster.worker import AGENT, make_here, resource_of

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from git_blackbird.agents.process.launch import Limits, ProcessResult
+from git_blackbird.agents.process.outcome import Limits, ProcessResult
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.run.agent_io import Progress

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from git_blackbird.agents.environment import child_environ
-from git_blackbird.agents.process.launch import ChildRequest, ExitCause, ProcessResult, spawn_gated
+from git_blackbird.agents.process.launch import spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, read_saved
+from git_blackbird.agents.process.outcome import ChildRequest, ExitCause, ProcessResult
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.cluster.fence import FencedError, claim

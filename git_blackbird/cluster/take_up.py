@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.cluster.client import Cluster
 from git_blackbird.cluster.follow import RemoteRun
 from git_blackbird.cluster.orders import ALL_REFS, RunRefs

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from git_blackbird.agents.environment import child_environ
-from git_blackbird.agents.process.launch import ChildRequest, GatedProcess, Limits, ProcessResult, spawn_gated
+from git_blackbird.agents.process.launch import GatedProcess, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
+from git_blackbird.agents.process.outcome import ChildRequest, Limits, ProcessResult
 from git_blackbird.agents.protocol import (
     RUN_FOLDER_PREFIX,
     TMP_FOLDER,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents.process import signals
-from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import Agent, RunRequest, new_session
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, ProgressKind
 from git_blackbird.model.run.parts import Usage

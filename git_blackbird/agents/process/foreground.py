@@ -14,7 +14,7 @@ from pathlib import Path
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.cancellation import finish
 from git_blackbird.agents.process.gate import StartedProcess, at_gate, starting
-from git_blackbird.agents.process.launch import ChildRequest, ExitCause, ProcessResult
+from git_blackbird.agents.process.outcome import ChildRequest, ExitCause, ProcessResult
 from git_blackbird.agents.protocol import TMP_FOLDER, LaunchSpec, RunRequest
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command

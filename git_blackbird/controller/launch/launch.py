@@ -9,13 +9,13 @@ from typing import Protocol
 
 from git_blackbird.agents.environment import child_environ
 from git_blackbird.agents.process.foreground import Lend, spawn_in_foreground
-from git_blackbird.agents.process.launch import (
+from git_blackbird.agents.process.launch import spawn_gated
+from git_blackbird.agents.process.outcome import (
     RESULT_GRACE_SECONDS,
     ChildRequest,
     ExitCause,
     Limits,
     ProcessResult,
-    spawn_gated,
 )
 from git_blackbird.agents.program import ProgramAgent
 from git_blackbird.agents.protocol import TMP_FOLDER, Agent, RunRequest

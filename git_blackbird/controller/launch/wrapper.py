@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import LaunchSpec, RunRequest
 from git_blackbird.agents.registry import declarations
 from git_blackbird.controller.core.workspace import Workspace

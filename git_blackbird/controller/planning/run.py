@@ -3,7 +3,7 @@
 import asyncio
 from typing import NamedTuple
 
-from git_blackbird.agents.process.launch import ProcessResult
+from git_blackbird.agents.process.outcome import ProcessResult
 from git_blackbird.controller.change.review.reviewer import (
     ReviewerRequest,
     Role,

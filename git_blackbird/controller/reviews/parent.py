@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from git_blackbird.agents.process.launch import ProcessResult
+from git_blackbird.agents.process.outcome import ProcessResult
 from git_blackbird.controller.change.review.reviewer import (
     ReviewerRequest,
     changed_text,

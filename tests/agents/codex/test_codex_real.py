@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents.process import signals
-from git_blackbird.agents.process.launch import ExitCause, GatedProcess, ProcessResult
+from git_blackbird.agents.process.launch import GatedProcess
+from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import Agent, RunRequest
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError

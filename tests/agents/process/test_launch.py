@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents.process import signals
-from git_blackbird.agents.process.launch import ExitCause, Limits, ProcessResult, spawn_gated
+from git_blackbird.agents.process.launch import spawn_gated
 from git_blackbird.agents.process.logs import cut_saved
+from git_blackbird.agents.process.outcome import ExitCause, Limits, ProcessResult
 from git_blackbird.agents.protocol import LaunchSpec
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.model.run.agent_io import Progress

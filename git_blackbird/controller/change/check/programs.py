@@ -7,7 +7,8 @@ from pathlib import Path
 
 from git_blackbird.agents.environment import without_outer_session
 from git_blackbird.agents.process import signals
-from git_blackbird.agents.process.launch import ChildRequest, ExitCause, Limits, ProcessResult, spawn_gated
+from git_blackbird.agents.process.launch import spawn_gated
+from git_blackbird.agents.process.outcome import ChildRequest, ExitCause, Limits, ProcessResult
 from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE, TMP_FOLDER, LaunchSpec
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.programs import UserCommand
 from git_blackbird.controller.change.check.slots import IN_CHECK_VARIABLE

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import JsonObject, RunRequest
 from git_blackbird.controller.change.work.finish import LIMIT_REASONS, RunOutcome
 from git_blackbird.controller.change.work.guard import WorkCheck

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from git_blackbird import trace
-from git_blackbird.agents.process.launch import ProcessResult
+from git_blackbird.agents.process.outcome import ProcessResult
 from git_blackbird.agents.protocol import RunRequest, new_session
 from git_blackbird.controller.change.work.finish import close_run
 from git_blackbird.controller.change.work.guard import (

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from git_blackbird.agents.process.launch import ExitCause
+from git_blackbird.agents.process.outcome import ExitCause
 from git_blackbird.controller.change.check.programs import UserCommand
 from git_blackbird.controller.core.ui import UserInterface, inform
 from git_blackbird.controller.core.waiting import run_in_thread

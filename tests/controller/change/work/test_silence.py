@@ -2,7 +2,7 @@
 
 import pytest
 
-from git_blackbird.agents.process.launch import ExitCause, ProcessResult
+from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.controller.change.review.reviewer import classify_answer
 from git_blackbird.controller.change.work import finish
 from git_blackbird.model.run.agent_io import AgentResult
