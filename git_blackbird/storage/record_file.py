@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 # What people write, and names: of paths, branches and what else is looked up or compared by them.
 _OURS = frozenset(
     (
-        *("additions", "approved_on", "command", "comments", "context", "decision_feedback", "heads", "left"),
-        *("path", "prepared", "provider_session_ref", "repo_root", "review_summary", "said", "taskId"),
-        *("worktree",),
+        *("additions", "approved_on", "changes", "command", "comments", "context", "decision_feedback"),
+        *("diffstat", "files", "heads", "left", "path", "paths", "prepared", "provider_session_ref"),
+        *("repo_root", "said", "snippets", "takes_back", "taskId", "worktree"),
     )
 )
 _NOTHING: tuple[object, ...] = ((), [], "", {})

@@ -27,7 +27,6 @@ from git_blackbird.controller.change.work.instructions import recorded_assignmen
 from git_blackbird.controller.change.work.manual_commits import record_deferred
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import HalfWrittenError, is_foreign_copy, processes_at_work
-from git_blackbird.controller.core.redaction import redactor_of
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
@@ -227,7 +226,7 @@ def read_log(workspace: Workspace, run: Run) -> AgentResult:
 def _lost_ending(workspace: Workspace, run: Run, reading: AgentResult) -> Ending:
     """Return the end of a run whose controller is gone."""
     stdout, stderr = log_paths(workspace.paths, run)
-    bound, redactor = log_bytes(workspace), redactor_of(workspace)
+    bound, redactor = log_bytes(workspace), workspace.store.redactor()
     for path in (stdout, stderr):
         mask_saved(path, redactor)
     return Ending(

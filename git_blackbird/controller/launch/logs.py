@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 from git_blackbird.agents.process.logs import LogFiles, cut_saved, mask_saved
-from git_blackbird.controller.core.redaction import redactor_of
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.run.run import Run
@@ -23,13 +22,13 @@ def log_bytes(workspace: Workspace) -> int:
 
 def log_files(workspace: Workspace, stdout: Path, stderr: Path) -> LogFiles:
     """Return the logs of what is about to start, with the configured bound and redaction."""
-    return LogFiles(stdout, stderr, log_bytes(workspace), redactor_of(workspace))
+    return LogFiles(stdout, stderr, log_bytes(workspace), workspace.store.redactor())
 
 
 def finish_log(workspace: Workspace, path: Path) -> None:
     """Cut a log to its bound, and mask the secrets that were passed over when it was read."""
     cut_saved(path, log_bytes(workspace))
-    mask_saved(path, redactor_of(workspace))
+    mask_saved(path, workspace.store.redactor())
 
 
 def publish_logs(workspace: Workspace, run: Run) -> None:

@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from git_blackbird.controller.core.redaction import masked
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
@@ -99,13 +98,7 @@ def own_change(workspace: Workspace, run: Run, pair: Trees, log_end: int) -> Own
         base = carrier.carry(base, pair.head, move)
     own = Trees(base, pair.head)
     changed = carrier.changed_paths(*own)
-    # Agents write the messages of their commits.
-    last = others[-MAX_OUTSIDE:]
-    messages = masked(workspace, (move.message for move, _ in last))
-    outside = tuple(
-        _outside(carrier, move._replace(message=message), mover, changed)
-        for (move, mover), message in zip(last, messages, strict=True)
-    )
+    outside = tuple(_outside(carrier, *moved, changed) for moved in others[-MAX_OUTSIDE:])
     return OwnChange(own, Summary(outside=outside))
 
 

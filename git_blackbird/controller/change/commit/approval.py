@@ -25,7 +25,6 @@ from git_blackbird.controller.change.commit.refusal import (
     require_branch,
 )
 from git_blackbird.controller.core.guards import require_undecided
-from git_blackbird.controller.core.redaction import masked
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.snapshots import snapshot
@@ -202,7 +201,8 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
         refusal = ApprovalRefusedError(task, f"git did not commit its change\n{error.message}")
         if isinstance(error, HookRefusedError):
             # Masked before its end is cut out, so that no part of a secret is taken for ordinary text.
-            (refusal.hook_output,) = masked(workspace, [error.output])
+            redactor = workspace.store.redactor()
+            refusal.hook_output = error.output if redactor is None else redactor.mask_text(error.output)
         raise refusal from error
     created = follow_in_staged_plan(workspace, plan.base_tree, created)
     return ApprovalCommit(created.oid, created.paths, warnings=tuple(_finish(workspace, created)))
