@@ -64,8 +64,13 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def imports(path: Path) -> Iterator[tuple[str, bool]]:
-    """Yield every module imported, absolute, and whether that happens when ``path`` is imported."""
+@cache
+def imports(path: Path) -> tuple[tuple[str, bool], ...]:
+    """Return every module imported, absolute, and whether that happens when ``path`` is imported."""
+    return tuple(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[tuple[str, bool]]:
     tree = tree_of(path)
     top = set(map(id, tree.body))
     for node in ast.walk(tree):

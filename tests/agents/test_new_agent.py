@@ -231,6 +231,7 @@ def test_its_program_is_not_named_to_other_machines(copy: Copy) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_it_reviews_a_change_with_the_model_of_a_reviewer(copy: Copy, sealed: Path) -> None:
     set_config(
         copy.repo,

@@ -91,7 +91,7 @@ def test_it_works_says_what_it_does_and_goes_on_in_the_same_session(
     assert len(model.requests) == 1
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 def test_what_keeps_it_from_working_is_in_its_own_words_and_no_failure_of_the_task(
     model: StandIn, stage: Stage, agent: Agent, program: Program
 ) -> None:
@@ -105,6 +105,7 @@ def test_what_keeps_it_from_working_is_in_its_own_words_and_no_failure_of_the_ta
     assert "ession" in (unknown.error or "")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", real(GEMINI), indirect=True)
 def test_without_a_login_it_says_so_before_its_first_event(
     model: StandIn, stage: Stage, agent: Agent, monkeypatch: pytest.MonkeyPatch

@@ -65,6 +65,7 @@ def starts(signs: Path) -> list[tuple[str, str, str]]:
     return []
 
 
+@pytest.mark.exhaustive
 def test_workers_here_do_the_plan_and_leave_nothing_running(trial: Trial, tmp_path: Path) -> None:
     trial.plan({"one": (), "two": (), "three": ("one", "two")})
     secrets = make_secrets(5).values()
@@ -168,6 +169,7 @@ def test_an_address_that_can_be_none_is_named(trial: Trial) -> None:
     assert said == f"fatal: the cluster at foo://x:1 {wrong}"
 
 
+@pytest.mark.exhaustive
 def test_a_remote_that_is_not_there_or_refuses_starts_no_agent(
     trial: Trial, machines: Machines, tmp_path: Path
 ) -> None:

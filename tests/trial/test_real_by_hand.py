@@ -35,6 +35,7 @@ def know_the_folder(trial: Trial) -> None:
     config.write_text(json.dumps(known))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", real(CLAUDE), indirect=True)
 def test_a_person_goes_on_with_the_session_and_decides(
     program: Program, trial: Trial, model: StandIn

@@ -40,7 +40,7 @@ def tasks(trial: Trial) -> list[tuple[str, str | None, tuple[str, ...]]]:
     return [(task.id, task.parent, task.deps) for _, task in store_at(trial.repo).plan().walk()]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 def test_a_plan_is_made_changed_and_ordered_by_an_agent_that_reads(trial: Trial, model: StandIn) -> None:
     speech = model.dialect
     before = git(trial.repo, "status", "--porcelain", "--", "orders.csv", "evil.txt")

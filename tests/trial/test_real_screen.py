@@ -37,6 +37,7 @@ def trial(
     return trial
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", real_by(CODEX), indirect=True)
 def test_a_task_is_watched_changed_as_asked_and_approved(
     program: Program, trial: Trial, model: StandIn

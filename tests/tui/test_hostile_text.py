@@ -41,7 +41,7 @@ def assert_harmless(app: BlackbirdApp) -> None:
 
 
 @settings(
-    max_examples=6,
+    max_examples=4,
     deadline=None,
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -159,7 +159,7 @@ PLANS = {
     ),
 }
 CHILDREN = {"parent": {"p": ["a", "b"]}, "deep": {"p": ["a"], "q": ["p", "b"]}}
-EXAMPLES = int(os.environ.get("BLACKBIRD_EXAMPLES", "5"))  # read before the tests are sealed
+EXAMPLES = int(os.environ.get("BLACKBIRD_EXAMPLES", "3"))  # read before the tests are sealed
 BEHAVIOURS = st.sampled_from(["pause", "ask", "ok", "fail", "lost", "away"])
 REPLIES = st.sampled_from(["changes", "nobody", "approve", "reject", "quit", "leave"])
 REPLIES_OF: dict[str, Decision] = {"approve": APPROVE, "changes": APPROVE, "quit": QUIT, "reject": REJECT}
