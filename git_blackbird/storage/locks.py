@@ -144,7 +144,7 @@ def task_lock(common_dir: Path, task_id: TaskId, holder: str) -> Iterator[None]:
     Others see ``holder``. Raises TaskLockedError at once if another process has it, UnusableError if the file
     cannot be written.
     """
-    path = common_dir / "blackbird" / "tasks" / f"{_digest(task_id)}.lock"
+    path = _task_locks(common_dir) / f"{_digest(task_id)}.lock"
     with contextlib.ExitStack() as stack:
         try:
             stack.enter_context(_named_lock(path, holder, f"task {task_id}", "wait for it"))
@@ -186,17 +186,25 @@ def _named_lock(path: Path, holder: str, what: str, hint: str) -> Iterator[None]
         if not free:
             content = os.pread(descriptor, 4096, 0).decode(errors="replace")
             raise LockedError(f"{what} is in use: {content or 'it is just starting'}", hint=hint)
-        stack.callback(_remove, path)
+        stack.callback(path.unlink, missing_ok=True)
         _write_holder(descriptor, path, holder)
         yield
 
 
-def _remove(path: Path) -> None:
-    """Remove the file of a session lock, and its folders if they are empty."""
-    path.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # not empty
-        path.parent.rmdir()
-        path.parent.parent.rmdir()
+def remove_lock_folders(common_dir: Path, sessions: Path | None) -> None:
+    """Remove the folders of locks on tasks and sessions, unless somebody holds one.
+
+    To remove them with each lock, and make them again, takes longer than the locks themselves.
+    """
+    for folder in (_task_locks(common_dir), sessions):
+        if folder is not None:
+            with contextlib.suppress(OSError):  # not empty, or not there
+                folder.rmdir()
+                folder.parent.rmdir()
+
+
+def _task_locks(common_dir: Path) -> Path:
+    return common_dir / "blackbird" / "tasks"
 
 
 def _is_at(path: Path, descriptor: int) -> bool:
@@ -261,7 +269,7 @@ def _unusable(path: Path, error: OSError) -> UnusableError:
 
 def _open(path: Path) -> int:
     for _ in range(_TRIES):
-        # There is no folder yet, or a process that releases a session is removing it right now.
+        # There is no folder yet, or a process that needs it no more is removing it right now.
         with contextlib.suppress(FileNotFoundError):
             return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         path.parent.mkdir(parents=True, exist_ok=True)

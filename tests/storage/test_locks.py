@@ -14,6 +14,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.storage.locks import (
     controller_holder,
     controller_lock,
+    remove_lock_folders,
     session_lock,
     store_lock,
     take_slot,
@@ -188,6 +189,9 @@ def test_a_session_at_work_elsewhere_is_refused_and_free_when_its_holder_dies(tm
     process.communicate()
     with session_lock(folder, *SESSION, "run 2"):
         assert [path.read_text() for path in folder.iterdir()] == ["run 2"]
+        remove_lock_folders(tmp_path, folder)
+        assert folder.exists()
+    remove_lock_folders(tmp_path, folder)
     assert not folder.exists()
 
 
@@ -198,6 +202,7 @@ def test_a_task_is_locked_for_all_worktrees_of_a_repository(tmp_path: Path) -> N
         with pytest.raises(LockedError) as raised, task_lock(tmp_path, TaskId("a"), "run 2"):
             raise AssertionError("locked twice")
         assert raised.value.message == "task a is in use: run 1 of a in /there"
+    remove_lock_folders(tmp_path, None)
     assert not (tmp_path / "blackbird").exists()
 
 

@@ -32,6 +32,7 @@ from git_blackbird.controller.change.work.step import (
     send_feedback,
     start_task,
 )
+from git_blackbird.controller.change.work.task_run import release_lock_folders
 from git_blackbird.controller.core.agents import models_of, require_reviewers, tasks_of_agents
 from git_blackbird.controller.core.drafts import drop_recorded_drafts
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
@@ -157,6 +158,7 @@ class Loop:
             finally:
                 await call.finish_background_work()
                 drop_recorded_drafts(workspace)
+                release_lock_folders(workspace)
             return self._ended(stop)
 
     @contextlib.asynccontextmanager

@@ -50,7 +50,7 @@ from git_blackbird.model.run.states import DecisionState, RunStatus, RunType
 from git_blackbird.model.run.summary import SkippedPath
 from git_blackbird.model.views.events import Phase, RunEnded
 from git_blackbird.storage.config_files import global_config_path
-from git_blackbird.storage.locks import session_lock, task_lock
+from git_blackbird.storage.locks import remove_lock_folders, session_lock, task_lock
 
 
 async def run_task(context: RunContext, instruction: Instruction, force_stop: asyncio.Event) -> Run:
@@ -157,17 +157,24 @@ def _hold(workspace: Workspace, ui: UserInterface, run: Run) -> Iterator[None]:
             if run.own.resumes is None:
                 # Another may have had the lock, and be done, since this task was chosen.
                 require_not_elsewhere(workspace, run.task_id)
-        config = global_config_path(workspace.environment.environ)
-        if run.provider_session_ref is not None and config is not None:
+        folder = _session_locks(workspace)
+        if run.provider_session_ref is not None and folder is not None:
             try:
-                lock = session_lock(
-                    config.with_name("sessions"), run.provider, run.provider_session_ref, holder
-                )
-                stack.enter_context(lock)
+                stack.enter_context(session_lock(folder, run.provider, run.provider_session_ref, holder))
             except UnusableError as error:
                 text = f"{error.message}; the session is not locked against copies of this worktree"
                 warn(ui, text, run.task_id, error.hint)
         yield
+
+
+def release_lock_folders(workspace: Workspace) -> None:
+    """Remove the folders of the locks that runs held, once a call needs them no more."""
+    remove_lock_folders(workspace.repo.common_dir, _session_locks(workspace))
+
+
+def _session_locks(workspace: Workspace) -> Path | None:
+    config = global_config_path(workspace.environment.environ)
+    return None if config is None else config.with_name("sessions")
 
 
 def _request(context: RunContext, instruction: Instruction, run: Run, folder: Path) -> RunRequest:
