@@ -307,7 +307,7 @@ class Keys(dict[str, Key]):
         """Suggest the key that was probably meant."""
         from difflib import get_close_matches  # only a misspelt key pays for it
 
-        close = get_close_matches(name.lower(), self._folded, n=1, cutoff=0.5)
+        close = get_close_matches(name.lower(), self._folded, n=1, cutoff=0.55)
         return (
             f"did you mean {self._folded[close[0]].name}?"
             if close
