@@ -159,19 +159,37 @@ def private_index(repo: Repository, purpose: str) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def private_folder(repo: Repository, purpose: str) -> Iterator[Path]:
-    """Create an empty folder in the git directory for the duration of the block. Raises UnusableError."""
+def private_folder(repo: Repository, purpose: str, kept: Path | None = None) -> Iterator[Path]:
+    """Create a folder in the git directory for the block, or take the kept one, if it is there.
+
+    Raises UnusableError.
+    """
     with contextlib.ExitStack() as stack:
         with writing(repo.private_dir):
             repo.private_dir.mkdir(parents=True, exist_ok=True)
             # A new folder is not locked yet, as one that a killed process left.
             with contextlib.closing(_Lock(repo.private_dir)):
                 _sweep(repo.private_dir, purpose)
-                made = tempfile.TemporaryDirectory(
-                    prefix=f"{purpose}.", dir=repo.private_dir, ignore_cleanup_errors=True
+                folder = _taken(repo.private_dir, purpose, kept) or Path(
+                    tempfile.mkdtemp(prefix=f"{purpose}.", dir=repo.private_dir)
                 )
-                stack.enter_context(contextlib.closing(_Lock(Path(made.name))))
-        yield Path(stack.enter_context(made))
+                stack.callback(shutil.rmtree, folder, ignore_errors=True)
+                stack.enter_context(contextlib.closing(_Lock(folder)))
+        yield folder
+
+
+def _taken(private: Path, purpose: str, kept: Path | None) -> Path | None:
+    """Take a kept folder, so that no other process has it; None without one."""
+    if kept is None:
+        return None
+    folder = private / f"{purpose}.{os.urandom(4).hex()}"
+    try:
+        os.rename(kept, folder)  # noqa: PTH104  # the plain system call, as its name in traces
+    except OSError:
+        return None
+    # As old as it was, it would be swept.
+    os.utime(folder)
+    return folder
 
 
 def sweep_private_folders(repo: Repository) -> None:

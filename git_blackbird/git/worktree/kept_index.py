@@ -19,7 +19,7 @@ from pydantic_core import PydanticSerializationError
 from git_blackbird.git.core.config import files_of_rules, stable_signature
 from git_blackbird.git.core.repository import Repository, signature
 from git_blackbird.git.core.trees import parents
-from git_blackbird.git.worktree.index import copy_index, index_checksum, writing
+from git_blackbird.git.worktree.index import copy_index, index_checksum, private_folder, writing
 from git_blackbird.model.base.record import Record
 
 # Files below a directory depend on these in it; a repository in it takes them out of ours.
@@ -93,14 +93,11 @@ class KeptIndex:
         return {path: stable_signature(path, self._began) for path in paths if path not in state.rules}
 
 
-def take_kept_index(repo: Repository, folder: Path, settings: str) -> KeptIndex:
-    """Take the kept index into a private folder; it has no state if it does not hold for these settings."""
-    place = folder / "kept"
-    try:
-        os.rename(_place(repo), place)  # noqa: PTH104  # the plain system call, as its name in traces
-    except OSError:
-        place.mkdir()
-    return KeptIndex(repo, place, settings)
+@contextlib.contextmanager
+def taken_index(repo: Repository, settings: str) -> Iterator[KeptIndex]:
+    """Take the kept index for the block; it has no state if it does not hold for these settings."""
+    with private_folder(repo, "snapshot", _place(repo)) as folder:
+        yield KeptIndex(repo, folder, settings)
 
 
 def start_kept_index(repo: Repository, tree: str, settings: str) -> None:

@@ -11,10 +11,9 @@ from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.index import (
     may_have_attributes,
-    private_folder,
     writing,
 )
-from git_blackbird.git.worktree.kept_index import start_kept_index, take_kept_index
+from git_blackbird.git.worktree.kept_index import start_kept_index, taken_index
 from git_blackbird.git.worktree.snapshot_builder import SnapshotBuilder
 from git_blackbird.git.worktree.snapshot_values import Snapshot, SnapshotError, SnapshotLimits
 from git_blackbird.model.base.system import describe, hint_in
@@ -52,8 +51,7 @@ def _builder(repo: Repository, limits: SnapshotLimits, hidden: Sequence[str]) ->
     """Return what takes a snapshot, and convert errors in the block to SnapshotError."""
     trees = TreeStore(repo)
     try:
-        with private_folder(repo, "snapshot") as folder:
-            index = take_kept_index(repo, folder, _settings(limits, hidden))
+        with taken_index(repo, _settings(limits, hidden)) as index:
             yield SnapshotBuilder(trees, index, limits, tuple(os.fsencode(name) for name in hidden))
     except (SnapshotError, GitStoppedError):
         raise
