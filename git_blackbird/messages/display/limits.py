@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from git_blackbird.messages.display.quantities import format_moment, render_duration
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.base.timestamps import SECOND, format_timestamp
+from git_blackbird.model.base.timestamps import SECOND, format_timestamp, moment_of
 from git_blackbird.model.rules.limits import Hold
 
 
@@ -13,8 +13,17 @@ def limit_words(hold: Hold) -> str:
     name = " ".join(map(clean_line, filter(None, hold.by)))
     at = format_moment(format_timestamp(hold.until))
     if hold.is_guess:
-        return f"{name} is at its usage limit and does not say until when: next try (a guess) at {at}"
+        return f"{name} is at its usage limit and {_said(hold)}: next try (a guess) at {at}"
     return f"{name} is at its usage limit until {at}"
+
+
+def _said(hold: Hold) -> str:
+    """Say what the provider said, and why that is not believed."""
+    named = moment_of(hold.run.own.limit.until) if hold.run.own.limit else None
+    if named is None:
+        return "does not say until when"
+    why = "had passed" if named.nanoseconds < hold.until else "is more than 8 days away"
+    return f"says until {format_moment(named.text)}, which {why} and is not believed"
 
 
 def countdown(hold: Hold, now: int) -> str:

@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from git_blackbird.model.base.timestamps import SECOND, Moment, format_timestamp, moment_of
+from git_blackbird.model.base.timestamps import SECOND, format_timestamp, moment_of
 from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.parts import UsageLimit
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 
-_SHORTEST, _LONGEST = 60 * SECOND, 8 * 86_400 * SECOND
+_MARGIN, _LONGEST = 15 * SECOND, 8 * 86_400 * SECOND
 _FIRST_GUESS, _LAST_GUESS = 300 * SECOND, 3600 * SECOND
 _WORKED = frozenset({RunStatus.SUCCESS, RunStatus.WAITING_USER})
 
@@ -34,14 +34,23 @@ class Hold(NamedTuple):
 
 
 def limit_reached(now: int, named: float | None) -> UsageLimit:
-    """Return the limit of a run that ends ``now``, in nanoseconds; ``named`` is its end in seconds.
+    """Return the limit of a run that ends ``now``, in nanoseconds; ``named`` is its end in seconds."""
+    try:
+        until = format_timestamp(int(named) * SECOND) if named else None
+    except OverflowError:
+        until = None
+    return UsageLimit(at=format_timestamp(now), until=until)
 
-    Between a minute and eight days from now it is believed.
+
+def believed_end(limit: UsageLimit | None) -> int | None:
+    """Return when a limit is over by what was said, in nanoseconds; None without a time that is believed.
+
+    It is believed up to eight days ahead, and never less than a few seconds after it was said.
     """
-    until = None if named is None else int(named) * SECOND
-    is_believed = until is not None and _SHORTEST <= until - now <= _LONGEST
-    end = format_timestamp(until) if until is not None and is_believed else None
-    return UsageLimit(at=format_timestamp(now), until=end)
+    at, named = (moment_of(limit.at), moment_of(limit.until)) if limit else (None, None)
+    if at is None or named is None or not 0 < named.nanoseconds - at.nanoseconds <= _LONGEST:
+        return None
+    return max(named.nanoseconds, at.nanoseconds + _MARGIN)
 
 
 def held_agents(state: PlanState, reviews: Sequence[Run], now: int) -> Mapping[AgentModel, Hold]:
@@ -55,7 +64,9 @@ def held_agents(state: PlanState, reviews: Sequence[Run], now: int) -> Mapping[A
         return {}
     worked = _last_work(state, reviews)
     limited = [run for run in limited if _reached(run) > worked.get(AgentModel.of(run), 0)]
-    tries = Counter((run.task_id, AgentModel.of(run)) for run in limited if not _named_end(run))
+    tries = Counter(
+        (run.task_id, AgentModel.of(run)) for run in limited if believed_end(run.own.limit) is None
+    )
     holds = [_hold(run, tries[run.task_id, AgentModel.of(run)]) for run in sorted(limited, key=_reached)]
     # Of several for one agent the last to end counts.
     return {hold.by: hold for hold in sorted(holds, key=lambda hold: hold.until) if hold.until > now}
@@ -77,14 +88,9 @@ def _reached(run: Run) -> int:
     return 0 if at is None else at.nanoseconds
 
 
-def _named_end(run: Run) -> Moment | None:
-    return None if run.own.limit is None else moment_of(run.own.limit.until)
-
-
 def _hold(run: Run, tries: int) -> Hold:
     """Return the hold by a limit; without a known end it is twice as long after each try in vain."""
-    named = _named_end(run)
-    if named is not None:
-        return Hold(run, named.nanoseconds, is_guess=False)
+    if (until := believed_end(run.own.limit)) is not None:
+        return Hold(run, until, is_guess=False)
     guess = min(_FIRST_GUESS * 2 ** min(tries - 1, 8), _LAST_GUESS)
     return Hold(run, _reached(run) + guess, is_guess=True)

@@ -134,7 +134,7 @@ class AgentFacts(Part):
 
 
 class UsageLimit(Part):
-    """The usage limit that ended a run, and when; ``until`` is when it is over, if that was said credibly."""
+    """The usage limit that ended a run, and when; ``until`` is when it is over, as its provider said."""
 
     at: str
     until: str | None = None

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from git_blackbird.messages.display.limits import limit_words
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
 from git_blackbird.model.rules.limits import Hold, held_agents, limit_reached
 from git_blackbird.model.rules.refusals import AgentModel
@@ -85,13 +86,22 @@ def test_a_reviewer_at_a_limit_holds_its_agent_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "is_believed"),
-    [(59, False), (60, True), (8 * 86_400, True), (8 * 86_400 + 1, False), (-1, False)],
+    ("seconds", "waits", "words"),
+    [
+        (5, 15, "until"),
+        (59, 59, "until"),
+        (8 * 86_400, 8 * 86_400, "until"),
+        (8 * 86_400 + 1, 300, "is more than 8 days away and is not believed: next try (a guess) at"),
+        (-1, 300, "had passed and is not believed: next try (a guess) at"),
+        (None, 300, "does not say until when: next try (a guess) at"),
+    ],
 )
-def test_a_time_is_believed_between_a_minute_and_eight_days_from_now(seconds: int, is_believed: bool) -> None:
-    now = 1_800_000_000
-    named = format_timestamp((now + seconds) * 10**9) if is_believed else None
-    assert limit_reached(now * 10**9, now + seconds).until == named
+def test_a_time_is_believed_up_to_eight_days_from_now(seconds: int | None, waits: int, words: str) -> None:
+    now = parse_timestamp(minute(10))
+    limit = limit_reached(now, None if seconds is None else now // 10**9 + seconds)
+    hold = held(limited(9, limit=limit.model_dump(exclude_none=True)))[CLAUDE]
+    assert (hold.until, hold.is_guess) == (now + waits * 10**9, words != "until")
+    assert words in limit_words(hold)
 
 
 @pytest.mark.parametrize("named", [None, 0.0, 1e300])

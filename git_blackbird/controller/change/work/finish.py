@@ -30,7 +30,7 @@ from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.change import Change, contributions
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.limits import limit_reached
+from git_blackbird.model.rules.limits import believed_end, limit_reached
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.fields import Ending, RunChange
@@ -190,7 +190,7 @@ def ending_of(ended: ProcessResult, outcome: RunOutcome, now: str) -> Ending:
         notes = (*notes, f"{ended.leftovers_stopped} process(es) the agent left behind were stopped")
     is_told = ended.cause is not ExitCause.EXITED or outcome.status is RunStatus.SUCCESS
     limit = _limit(reading, now)
-    until = limit and limit.until
+    until = limit and limit.until if believed_end(limit) else None
     return Ending(
         at=now,
         status=outcome.status,
