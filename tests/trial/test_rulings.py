@@ -91,14 +91,19 @@ def test_a_harmless_question_is_ruled_on_and_the_ruling_stands_first(trial: Tria
 
 def test_a_ruling_is_overruled_by_a_change_request_that_quotes_it(trial: Trial) -> None:
     will_say(trial, asks(HARMLESS), rules(db="SQLite"))
-    trial.expect(3, "execute", "--no-input")
+    bare = "> Which db?\n> You decided: SQLite\n"
+    asked = trial.expect(3, "execute", stdin=f"3\n{bare}\n")
+    assert asked.count("1 ruling by the agent:") == 2, asked
     assert "its rulings are: db" in trial.expect(1, "decide", "a", "--overrule", "port=1")
     assert "decided nothing itself" in trial.expect(1, "decide", "b", "--overrule", "db=1")
     trial.expect(2, "decide", "a", "--overrule", "db")
     trial.expect(2, "decide", "a", "--approve", "--overrule", "db=x")
     trial.expect(2, "decide", "a", "--overrule", "db=x", "-e")
     assert "unknown id" in trial.expect(1, "decide", "../a", "--overrule", "db=x")
-    trial.expect(1, "decide", "a", "--overrule", "db= ")
+    for refused in (("--overrule", "db= "), ("--request-changes", "-m", bare)):
+        assert 'nothing says what is to be instead of the ruling "db"' in trial.expect(
+            1, "decide", "a", *refused
+        )
     trial.expect(0, "decide", "a", "--overrule", "db=PostgreSQL, as always", "-m", "And tabs.")
     output = trial.expect(3, "execute")
     quoted = "> Which db?\n> You decided: SQLite\n\nPostgreSQL, as always\n\nAnd tabs."
@@ -118,6 +123,13 @@ def test_a_ruling_is_overruled_by_its_whole_quotation_alone() -> None:
     )
     request = f"Before.\n{long.quote}\n\nAnother."
     assert (long.is_overruled([request]), short.is_overruled([request])) == (True, False)
+    bare = (f"{long.quote}\n \n", f"Before.\n{long.quote}\n\n{short.quote}\n\nAnother.")
+    assert [long.is_bare_in(text) for text in (*bare, request, long.decision or "")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,12 @@ class Ruling(Part):
         """Whether one of these requests to the agent quotes it, in lines of its own."""
         return any(f"\n{self.quote}\n" in f"\n{text}\n" for text in texts)
 
+    def is_bare_in(self, text: str) -> bool:
+        """Whether a request quotes it, and says nothing below that."""
+        _, quote, rest = f"\n{text}\n".partition(f"\n{self.quote}\n")
+        said = rest.strip()
+        return bool(quote) and (not said or said.startswith(">"))
+
     def decided(self, decision: str | None = None, reason: str | None = None) -> "Ruling":
         """Return a copy with a decision; the same without one."""
         known = {"decision": decision, "reason": reason}

@@ -1,6 +1,6 @@
 """Overrule what an agent decided itself: a change request that quotes it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
@@ -8,6 +8,7 @@ from git_blackbird.messages.outgoing.prompts import join_messages
 from git_blackbird.messages.outgoing.rulings import render_overruled
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.change.change import Change
+from git_blackbird.model.run.parts import Ruling
 
 
 def overruling_request(
@@ -19,13 +20,27 @@ def overruling_request(
     """
     history = workspace.store.records.history(find_task(workspace.store.plan(), task_id).id)
     rulings = {ruling.question.id: ruling for ruling in Change.of(history).rulings}
-    for name, text in given.items():
+    for name in given:
         if name not in rulings:
             known = (
                 f"its rulings are: {', '.join(rulings)}" if rulings else "its agent decided nothing itself"
             )
             raise RequestError(f"{task_id} has no ruling {quoted(name)}", hint=known)
-        if not text.strip():
-            raise RequestError(f"--overrule {name}= says nothing of what is to be instead")
-    texts = (render_overruled(rulings[name], text) for name, text in given.items())
+    texts = [render_overruled(rulings[name], text) for name, text in given.items()]
+    for text in texts:
+        require_words(rulings.values(), text)
     return join_messages(*texts, words or "")
+
+
+class WithoutWordsError(RequestError):
+    """A change request overrules a ruling, and does not say by what."""
+
+
+def require_words(rulings: Iterable[Ruling], request: str) -> None:
+    """Refuse a change request that quotes a ruling alone. Raises WithoutWordsError."""
+    for ruling in rulings:
+        if ruling.is_bare_in(request):
+            raise WithoutWordsError(
+                f"nothing says what is to be instead of the ruling {quoted(ruling.question.id)}",
+                hint="write it below the quotation, or delete that if the ruling stands",
+            )

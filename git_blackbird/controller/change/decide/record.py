@@ -20,6 +20,7 @@ from git_blackbird.controller.change.decide.checkpoint import (
     find_undoable,
     why_not_resumable,
 )
+from git_blackbird.controller.change.decide.overrule import require_words
 from git_blackbird.controller.change.land.landing import merge_change
 from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.change.work.manual_commits import recording_deferred
@@ -42,6 +43,7 @@ from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand, task_command
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.change.work import undo_commands
@@ -167,6 +169,7 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
             decision = replace(decision, feedback=render_suggestion(run, merged_or_none(run)))
         if not (decision.feedback or "").strip():
             raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
+        require_words(Change.of(state.history(task.id)).standing_rulings, decision.feedback or "")
         require_requestable(workspace, state.history(task.id), run)
         comments = decision.comments or Drafts(workspace).comments(run).items
         decision = replace(decision, comments=sent_comments(comments, decision.feedback or ""))
