@@ -70,8 +70,8 @@ def test_a_harmless_question_is_ruled_on_and_the_ruling_stands_first(trial: Tria
     panel = output[output.index("Task review checkpoint\n") :]
     assert panel.startswith(
         "Task review checkpoint\n2 rulings by the agent:\n"
-        "  db: Which db? (one, two)\n    SQLite (it is small)\n"
-        "  port: Which port? (one, two)\n    80 (it is small)\n"
+        "  db: SQLite (it is small)\n    asked: Which db? (one, two)\n"
+        "  port: 80 (it is small)\n    asked: Which port? (one, two)\n"
         "  git blackbird decide a --overrule ID=TEXT asks for another\nTask: a - A\n"
     )
     first, second = trial.records("a")
@@ -81,7 +81,7 @@ def test_a_harmless_question_is_ruled_on_and_the_ruling_stands_first(trial: Tria
     assert '"destructive": false' in sent(trial, 0)["systemPrompt"]
     assert [each["id"] for each in sent(trial, 1)["answers"]] == ["db", "port"]
     shown = trial.expect(0, "show", "a")
-    assert "2 rulings\n  db: Which db? (one, two)\n    SQLite (it is small)\n" in shown
+    assert "2 rulings\n  db: SQLite (it is small)\n    asked: Which db? (one, two)\n" in shown
     (newest, _) = json.loads(trial.expect(0, "show", "a", "--json"))["data"]["runs"]
     assert [each["decision"] for each in newest["rulings"]] == ["SQLite", "80"]
     assert "Rulings" in trial.expect(0, "report")
@@ -162,10 +162,10 @@ def test_an_agent_that_asks_again_and_again_comes_to_a_person(trial: Trial) -> N
 def test_a_decision_that_is_not_said_is_asked_for_again(trial: Trial) -> None:
     will_say(trial, asks(HARMLESS), rules(database="SQLite"), rules(db="SQLite"))
     output = trial.expect(3, "execute")
-    assert "    it did not say what it decided\n" in output
+    assert "  db: it did not say what it decided\n" in output
     assert '  it decided "database" (SQLite), which it did not ask; its questions are: db\n' in output
     trial.expect(0, "decide", "a", "--request-changes", "-m", "Say it.")
-    assert "1 ruling by the agent:\n  db: Which db? (one, two)\n    SQLite" in trial.expect(3, "execute")
+    assert "1 ruling by the agent:\n  db: SQLite" in trial.expect(3, "execute")
 
 
 def test_rulings_go_on_after_the_program_was_killed(trial: Trial) -> None:

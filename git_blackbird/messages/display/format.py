@@ -97,15 +97,21 @@ def _fitting(text: str, columns: int, char_width: Callable[[str], int]) -> int:
 
 def question_line(question: Question) -> str:
     """Return what an agent asks, with the options, in one line."""
+    return f"{clean_line(question.id)}: {clean_line(question_text(question))}"
+
+
+def question_text(question: Question) -> str:
+    """Return a question with its options, as they were written."""
     options = f" ({', '.join(question.options)})" if question.options else ""
-    return f"{clean_line(question.id)}: {clean_line(question.prompt + options)}"
+    return question.prompt + options
 
 
 def ruling_lines(ruling: Ruling) -> Iterator[str]:
-    """Return a question that an agent decided itself, what it decided, and why."""
-    yield question_line(ruling.question)
+    """Return what an agent decided itself and why, and below that the question."""
     why = f" ({clean_line(ruling.reason)})" if ruling.reason else ""
-    yield f"  {clean_line(ruling.decision or 'it did not say what it decided')}{why}"
+    decided = clean_line(ruling.decision or "it did not say what it decided")
+    yield f"{clean_line(ruling.question.id)}: {decided}{why}"
+    yield f"  asked: {clean_line(question_text(ruling.question))}"
 
 
 def message_lines(messages: PendingMessages) -> Iterator[str]:
