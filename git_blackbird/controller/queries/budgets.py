@@ -1,11 +1,14 @@
 """The budgets that are set here, with what of each is spent."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from git_blackbird.controller.config.settings import TICK_NANOSECONDS
 from git_blackbird.controller.core.spending import spent_before
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.messages.display.budgets import raise_command
+from git_blackbird.model.change.stages import PendingKind
+from git_blackbird.model.rules.attention import PendingItem, pending_items
 from git_blackbird.model.rules.spending import BudgetLine, BudgetScope, budget_lines
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run
@@ -26,6 +29,20 @@ def read_budgets(workspace: Workspace, state: PlanState) -> Iterator[BudgetLine]
         find_spent = partial(spent_before, workspace, task_id)
         lines = budget_lines(BudgetScope.TASK, budget.task, find_spent, task_id)
         yield from (line for line in lines if line.is_spent or history.at_work)
+
+
+def owed_items(state: PlanState, budgets: Iterable[BudgetLine]) -> tuple[PendingItem, ...]:
+    """Return what waits for a person; where an agent is to go on and no budget is left, that is to be raised.
+
+    ``budgets`` are those that ``read_budgets`` yields.
+    """
+    spent = {line.task_id: line for line in budgets if line.is_spent and line.scope is not BudgetScope.CALL}
+    return tuple(
+        item
+        if item.kind is PendingKind.DECISION or (line := spent.get(item.task.id) or spent.get(None)) is None
+        else item._replace(command=raise_command(line))
+        for item in pending_items(state)
+    )
 
 
 def _spent_since(workspace: Workspace, since: int) -> Spent:

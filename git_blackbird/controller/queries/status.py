@@ -10,7 +10,7 @@ from git_blackbird.controller.change.land.turns import next_to_land
 from git_blackbird.controller.core.guards import processes_at_work
 from git_blackbird.controller.core.limits import current_holds
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.queries.budgets import read_budgets
+from git_blackbird.controller.queries.budgets import owed_items, read_budgets
 from git_blackbird.controller.queries.reviews import BlockedParentView, blocked_parent_views
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -35,7 +35,6 @@ from git_blackbird.model.rules.attention import (
     PendingItem,
     StuckTask,
     paused_runs,
-    pending_items,
     stuck_tasks,
 )
 from git_blackbird.model.rules.limits import Hold
@@ -155,7 +154,8 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
     """Build the status report; the state is read if it is not given."""
     state = state or workspace.plan_state()
     plan, leaves = state.plan, state.plan.leaves()
-    owed = pending_items(state)
+    budgets = tuple(read_budgets(workspace, state))
+    owed = owed_items(state, budgets)
     approving, waits = _approving(workspace, owed), blocked_tasks(state)
     hints = [hint for task_id in sorted(waits) for hint in readiness(plan, plan.tasks[task_id]).hints]
     skipped = {dep for deps in waits.values() for dep in deps if plan.tasks[dep].status == Status.SKIPPED}
@@ -199,7 +199,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         deferred=list_deferred(os.fspath(workspace.paths.private)),
         cluster_address=workspace.config.cluster.address,
         unblocked=state.unblocked,
-        budgets=tuple(read_budgets(workspace, state)),
+        budgets=budgets,
         limits=tuple(current_holds(workspace, state).values()),
     )
 
@@ -364,7 +364,8 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
     """
     state = workspace.plan_state_of(task_id)
     task = find_task(state.plan, task_id)
-    view = view_in(state, task, pending_items(state), blocked_parent_views(state))
+    owed = owed_items(state, read_budgets(workspace, state))
+    view = view_in(state, task, owed, blocked_parent_views(state))
     path = str(workspace.paths.feedback_file(task.id))
     return view._replace(
         unreadable=(*view.unreadable, *(one for one in state.lost_feedback if one.path == path)),
