@@ -33,13 +33,16 @@ _LOOKS = 150
 
 def name_what_follows(call: Call) -> None:
     """Announce until when the call starts agents, and what it does at a usage limit unless it stops."""
+    which = later = ""
     if call.scope.until is not None:
         inform(call.ui, f"starts nothing after {format_moment(format_timestamp(call.scope.until))}")
+        which, later = " that is over before then", "; it does not wait for a later one"
     if call.on_limit == "stop":
         return
     names = " or ".join(agent.name for agent in call.stand_ins)
     others = f"; other tasks start with {names}" if names else ""
-    inform(call.ui, f"at a usage limit, this call waits until it is over{others} (Ctrl+C ends the waiting)")
+    waits = f"at a usage limit{which}, this call waits until it is over{others}"
+    inform(call.ui, f"{waits} (Ctrl+C ends the waiting){later}")
 
 
 async def agree_to_stand_ins(call: Call) -> None:

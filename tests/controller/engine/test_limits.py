@@ -141,6 +141,9 @@ def test_a_call_with_an_end_waits_for_no_limit_beyond_it_and_starts_nothing_then
         stop = execute(limited, person, until=end * SECOND)
         assert (stop.reason, person.waits, started(limited)) == (StopReason.AGENT_UNAVAILABLE, [], ["a"])
         assert "after the end of this call" in stop.text
+    (notice,) = (text for text in person.notices() if "usage limit" in text)
+    assert "that is over before then, this call waits" in notice
+    assert notice.endswith("; it does not wait for a later one")
     # It is waited for where that is in time, and what runs at the end goes on to its own.
     person.run_seconds = 600
     stop = execute(limited, person, until=(at + 60) * SECOND)
