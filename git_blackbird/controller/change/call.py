@@ -56,7 +56,8 @@ class Call:
     tasks are told before there is a record, ``taking_back`` those that were rejected in it and whose change
     is taken back next. Each path of ``left_out`` was named as not in a snapshot. ``launcher`` starts the
     agents that work on tasks. ``held`` are the tasks that get no more agents in it, since a budget is
-    spent. ``stand_ins`` are agents that may start tasks whose own is at a usage limit.
+    spent. ``stand_ins`` are agents that may start tasks whose own is at a usage limit. ``half_done`` are the
+    tasks of which was said that others do not start over their edits.
     """
 
     def __init__(self, workspace: Workspace, ui: UserInterface, scope: CallScope) -> None:
@@ -78,6 +79,7 @@ class Call:
         self.empty_starts = EmptyStarts()
         self.ledger = Ledger(workspace)
         self.held: set[TaskId] = set()
+        self.half_done: set[TaskId] = set()
         self.stand_ins: tuple[Agent, ...] = ()
         self._limits: tuple[Hold, ...] = ()
         self._consent = Consent(workspace, self.ui)

@@ -8,7 +8,7 @@ from git_blackbird import trace
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.stops import NotAgreedError, agent_refused_stop, interrupted_stop
-from git_blackbird.controller.core.agents import model_of
+from git_blackbird.controller.core.agents import model_of, tasks_of_agents
 from git_blackbird.controller.core.limits import current_holds
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import WATCH_SECONDS
@@ -16,12 +16,13 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.messages.display.limits import limit_words
 from git_blackbird.messages.display.quantities import format_moment
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.rules.limits import Hold
 from git_blackbird.model.rules.next_action import AwaitLimit
 from git_blackbird.model.rules.refusals import AgentModel
-from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.state import PlanState, ready_tasks
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.views.stop import Stop
@@ -75,6 +76,16 @@ def with_stand_ins(call: Call, held: Collection[AgentModel]) -> Workspace:
     """Return the workspace in which tasks of agents at a limit start with the first that is at none."""
     free = next((agent.name for agent in call.stand_ins if model_of(agent) not in held), None)
     return replace(call.workspace, stand_ins={} if free is None else dict.fromkeys(held, free))
+
+
+def name_half_done(call: Call, state: PlanState, held: Collection[AgentModel], task_id: TaskId) -> None:
+    """Say once that unfinished edits of a task keep others from starting whose agents are at no limit."""
+    kept = tasks_of_agents(call.workspace, state.plan, held)
+    others = any(call.scope.covers(task.id) and task.id not in kept for task in ready_tasks(state))
+    if others and task_id not in call.half_done:
+        call.half_done.add(task_id)
+        text = f"no other task starts over the unfinished edits of {task_id}; with --worktrees they would"
+        inform(call.ui, text, task_id)
 
 
 def in_time(call: Call, holds: Sequence[Hold]) -> Sequence[Hold]:

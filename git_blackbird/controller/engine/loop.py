@@ -17,6 +17,7 @@ from git_blackbird.controller.change.limits import (
     agree_to_stand_ins,
     await_limit,
     holds_of,
+    name_half_done,
     with_stand_ins,
 )
 from git_blackbird.controller.change.review.step import review_change
@@ -282,6 +283,8 @@ class Loop:
         if held and isinstance(chosen[0], Idle | ParentReviewRequired):
             wanted, _ = self._choose_turn(state, scope, call.empty_starts.stopped)
             if held.keys() & models_of(self._workspace, wanted):
+                if not isinstance(wanted, LastAction) and self._is_half_done(wanted):
+                    name_half_done(call, state, held.keys(), wanted.task.id)
                 return AwaitLimit(tuple(held.values())), state
         call.show_limits()
         return chosen

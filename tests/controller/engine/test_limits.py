@@ -132,6 +132,18 @@ def test_tasks_that_have_not_begun_start_with_the_next_agent(limited: Path) -> N
     assert len(person.waits) == 1
 
 
+def test_where_no_other_agent_starts_over_unfinished_edits_it_is_said_once(limited: Path) -> None:
+    person = Waiter()
+    at = in_an_hour(person.clock)
+    enlist(limited, a=[f"cut {at}", f"cut {at + HOUR}"])
+    configure(limited, execution__onLimit="other-agent", execution__agents="demo")
+    put_plan(limited, leaf("a"), leaf("b", "write x 1"))
+    assert execute(limited, person).reason is StopReason.COMPLETED
+    assert (len(person.waits), started(limited)) == (2, ["a", "a", "a", "b"])
+    said = "no other task starts over the unfinished edits of a; with --worktrees they would"
+    assert person.notices().count(said) == 1
+
+
 def test_a_call_with_an_end_waits_for_no_limit_beyond_it_and_starts_nothing_then(limited: Path) -> None:
     person = Waiter(is_on_terminal=False)
     at = in_an_hour(person.clock)
