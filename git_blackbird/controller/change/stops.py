@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
 from git_blackbird.controller.core.agents import continue_with_other_agent
-from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.core.workspace import Workspace, configured_now
 from git_blackbird.errors import InterruptedByUserError
 from git_blackbird.messages.display.budgets import raise_command, spent_text
 from git_blackbird.model.base.ids import TaskId
@@ -100,13 +100,17 @@ def rejected_stop(task_id: TaskId) -> Stop:
 
 
 def budget_stop(workspace: Workspace, lines: Sequence[BudgetLine], again: TaskCommand) -> Stop:
-    """Return the stop where no agent may start before a budget is raised, or ``again`` has one of its own."""
-    set_by = workspace.settings.applied
-    raises = dict.fromkeys(raise_command(line) for line in lines if set_by[line.key].layer is not Layer.FLAG)
+    """Return the stop where no agent may start before a budget is raised, or ``again`` has one of its own.
+
+    What was raised while the call was at work counts for the next one.
+    """
+    set_by, budget = workspace.settings.applied, configured_now(workspace).budget
+    configured = [line for line in lines if set_by[line.key].layer is not Layer.FLAG]
+    raises = dict.fromkeys(raise_command(line) for line in configured if line.limited_by(budget).is_spent)
     if all(line.scope is BudgetScope.CALL for line in lines):
         steps = (again.with_remark("has a budget of its own"), *raises)
     else:
-        steps = (*raises, again.with_remark("goes on then"))
+        steps = (*raises, again.with_remark("goes on then" if raises else "with the budget as it is by now"))
     return Stop(StopReason.BUDGET_SPENT, spent_text(lines), steps)
 
 

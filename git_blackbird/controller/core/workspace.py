@@ -255,6 +255,11 @@ def view_workspace(
     return Workspace(environment, repo, store, settings, no_input)
 
 
+def configured_now(workspace: Workspace) -> Config:
+    """Return the configuration as its files are at this moment, without what the call was told."""
+    return view_workspace(workspace.repo, workspace.environment).config
+
+
 def _hold(repo: Repository, run: Run, trees: frozenset[str]) -> frozenset[str]:
     from git_blackbird.git.worktree.saved_trees import hold_trees  # reading needs none
 

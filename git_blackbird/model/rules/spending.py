@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
+from math import inf
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.config.config import Amounts
+from git_blackbird.model.config.config import Amounts, BudgetConfig
 from git_blackbird.model.run.spent import Spent
 
 
@@ -48,6 +49,11 @@ class BudgetLine(NamedTuple):
     def is_spent(self) -> bool:
         """Whether nothing may start any more, and what runs is to be paused."""
         return self.spent > self.limit - 1e-9
+
+    def limited_by(self, budget: BudgetConfig) -> "BudgetLine":
+        """Return it with the limit of another configuration."""
+        limit: float | None = getattr(getattr(budget, self.scope), self.unit)
+        return self._replace(limit=inf if limit is None else limit)
 
 
 def budget_lines(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.controller.change.stops import budget_stop, execute_again
 from git_blackbird.controller.core.workspace import Workspace, hold_controller
 from git_blackbird.controller.engine.commands import ResumeRequest, execute_loop, restart_loop, resume_loop
 from git_blackbird.controller.engine.loop import Loop
@@ -134,7 +135,11 @@ def test_one_task_stops_at_its_budget_and_the_others_go_on(project: Path) -> Non
     assert execute(project).text == stop.text
     assert len(runs_of(project, "a")) == 1
 
+    before = open_at(project)
     configure(project, budget__task__tokens="10000")
+    lines = Ledger(before).spent_lines(TaskId("a"))
+    raised = budget_stop(before, lines, execute_again(None)).next_steps
+    assert raised == ("git blackbird execute    # with the budget as it is by now",)
     assert execute(project).reason is StopReason.COMPLETED
     assert [len(runs_of(project, task)) for task in "abc"] == [2, 1, 1]
 
