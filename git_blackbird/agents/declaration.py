@@ -17,7 +17,7 @@ class Declaration:
     its user's settings are not among them. A ``*`` at the end stands for any. ``on_workers`` is what a worker
     of a cluster says of it instead of inspecting it, where whoever orders a run sends its program along.
     ``sessions`` is where it keeps sessions: a variable with the folder, and its name in HOME without that.
-    ``attach`` is the command with which a person opens a session, whose name comes last.
+    ``attach`` are the words between its program, which its section names, and a session that a person opens.
     """
 
     adapter: str

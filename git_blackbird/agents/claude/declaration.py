@@ -20,7 +20,7 @@ class ClaudeConfig(Section):
 DECLARATION = Declaration(
     "ClaudeAgent",
     ClaudeConfig,
-    attach=("claude", "--resume"),
+    attach=("--resume",),
     sessions=("CLAUDE_CONFIG_DIR", ".claude"),
     # Not those of its user, such as CLAUDE_CONFIG_DIR or CLAUDE_CODE_USE_BEDROCK.
     session_variables=(

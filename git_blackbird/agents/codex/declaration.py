@@ -20,7 +20,7 @@ class CodexConfig(Section):
 DECLARATION = Declaration(
     "CodexAgent",
     CodexConfig,
-    attach=("codex", "resume"),
+    attach=("resume",),
     sessions=("CODEX_HOME", ".codex"),
     # Not those of its user, such as CODEX_HOME.
     session_variables=(

@@ -13,7 +13,7 @@ class GeminiConfig(PermissionConfig):
 DECLARATION = Declaration(
     "GeminiAgent",
     GeminiConfig,
-    attach=("gemini", "--resume"),
+    attach=("--resume",),
     # Not those of its user, such as GEMINI_API_KEY.
     session_variables=("GEMINI_CLI", "GEMINI_CLI_NO_RELAUNCH", "GEMINI_CLI_TRUST_WORKSPACE"),
 )

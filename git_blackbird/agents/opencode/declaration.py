@@ -13,7 +13,7 @@ class OpencodeConfig(PermissionConfig):
 DECLARATION = Declaration(
     "OpencodeAgent",
     OpencodeConfig,
-    attach=("opencode", "--session"),
+    attach=("--session",),
     # Not those of its user, such as OPENCODE_CONFIG.
     session_variables=("OPENCODE", "OPENCODE_PID"),
 )

@@ -14,5 +14,6 @@ def attach_command(workspace: Workspace, run: Run) -> str | None:
     if declared is None or not declared.attach or session.startswith("-") or run.is_remote:
         return None
     folder = str(workspace.paths.state_root) if run.is_in_place else workspace.worktree_of(run)
-    opens = " ".join((*declared.attach, shell_word(session)))
+    program = getattr(workspace.config, run.provider).path
+    opens = " ".join(map(shell_word, (program, *declared.attach, session)))
     return f"cd {shell_word(folder)} && {opens}" if folder is not None and Path(folder).is_dir() else None

@@ -11,6 +11,7 @@ from tests.cli.golden_harness import save
 from tests.cli.plans import task
 from tests.controller.support import open_at
 from tests.records import STAMP, run_of
+from tests.support import set_config
 from tests.trial.program import Trial
 
 FACTS = {"id": "0" * 16, "task_id": "a", "started_at": STAMP, "status": "success", "program": PROGRAM}
@@ -25,8 +26,11 @@ def shown(repo: Path, **facts: object) -> list[str]:
     return [line for line in lines if " && " in line]
 
 
-@pytest.mark.parametrize(("provider", "opens"), [("claude", "claude --resume"), ("codex", "codex resume")])
+@pytest.mark.parametrize(
+    ("provider", "opens"), [("claude", "claude --resume"), ("codex", "'/my programs/codex' resume")]
+)
 def test_the_session_is_opened_where_its_files_are(repo: Path, provider: str, opens: str) -> None:
+    set_config(repo, {"codex.path": "/my programs/codex"})
     expected = f"  cd {shlex.quote(str(repo))} && {opens} {SESSION}"
     assert shown(repo, provider=provider) == [expected]
 
