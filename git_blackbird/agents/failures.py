@@ -132,7 +132,7 @@ _HINTS = {
     AgentFailure.SESSION_UNKNOWN: "start a new session: {restart}",
     AgentFailure.SESSION_BUSY: "another process is using that session: wait for it, or stop it",
     AgentFailure.NO_CREDIT: "add credit to the account that {name} uses",
-    AgentFailure.USAGE_LIMIT: "wait until the limit resets, add to it",
+    AgentFailure.USAGE_LIMIT: "wait until the limit resets, or raise it",
     AgentFailure.FORBIDDEN: "run as a user other than root, or set IS_SANDBOX=1 if this machine is a sandbox",
     AgentFailure.UNKNOWN_MODEL: "name a model that you may use: {model}",
     AgentFailure.REFUSED: "`git blackbird agent {name}` shows how it is started; fix that",

@@ -55,7 +55,7 @@ def codex_refuses(stderr: str, *args: str, exit_code: int = 1) -> AgentResult:
     return finish(CodexParser(assign("Go"), args), (), exit_code, stderr)
 
 
-LIMIT = "wait until the limit resets, add to it"
+LIMIT = "wait until the limit resets, or raise it"
 
 
 def refused_start(name: str) -> str:

@@ -17,7 +17,7 @@ from git_blackbird.model.base.next_steps import (
     restart_command,
     task_command,
 )
-from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.base.sanitize import clean_clause, shell_word
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
@@ -41,7 +41,7 @@ def agent_refused_stop(workspace: Workspace, run: Run) -> Stop:
     state = "is paused" if paused else "is unchanged and can be run again"
     again = go_on_command(run) if paused else _retry_command(workspace, run)
     # The whole reason was shown at the end of the run.
-    why = clean_line(run.error or (run.own.notes[0] if run.own.notes else "it refused to work"), 100)
+    why = clean_clause(run.error or (run.own.notes[0] if run.own.notes else "it refused to work"), 100)
     # Without an exit code no agent was started on its worker: the reason is another's.
     subject = "" if run.is_remote and run.exit_code is None else f"{run.provider}: "
     return Stop(

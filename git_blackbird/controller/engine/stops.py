@@ -18,7 +18,7 @@ from git_blackbird.model.base.next_steps import (
     task_command,
     with_options,
 )
-from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.base.sanitize import clean_clause
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.attention import paused_runs, pending_items, resume_command
 from git_blackbird.model.rules.next_action import (
@@ -97,7 +97,7 @@ def agent_stopped_stop(workspace: Workspace, refused: Sequence[Run]) -> Stop:
     shows = f"`git blackbird agent {run.provider}` shows how it is started; fix that"
     return Stop(
         StopReason.AGENT_UNAVAILABLE,
-        f"{run.provider} refuses every task: {clean_line(run.error or 'it said nothing', 200)};"
+        f"{run.provider} refuses every task: {clean_clause(run.error or 'it said nothing', 200)};"
         f" {names} are unchanged and can be run again",
         (run.own.way_out or shows, EXECUTE, continue_with_other_agent(workspace, run)),
         run.task_id,

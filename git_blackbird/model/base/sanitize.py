@@ -88,6 +88,11 @@ def clean_line(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
+def clean_clause(text: str, limit: int = 200) -> str:
+    """Return the same for a sentence that goes on after it: without the full stop."""
+    return clean_line(text.rstrip(" .\n"), limit)
+
+
 def escaped_text(text: str) -> str:
     r"""Return the text as it appears between quotes in C, harmless for a terminal.
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.model.base.sanitize import (
+    clean_clause,
     clean_line,
     escape_controls,
     escaped_text,
@@ -99,6 +100,11 @@ def test_one_line_is_one_line_within_its_limit(text: str, limit: int) -> None:
 
 
 def test_a_long_line_is_cut_with_dots() -> None:
+    assert [clean_clause(text) for text in ("at its limit.\n", "and so on...", "a.b")] == [
+        "at its limit",
+        "and so on",
+        "a.b",
+    ]
     assert clean_line("a  b\n\nc") == "a b c"
     assert clean_line("x" * 300) == "x" * 197 + "..."
     assert clean_line("x" * 200) == "x" * 200
