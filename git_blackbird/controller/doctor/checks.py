@@ -14,7 +14,7 @@ from git_blackbird.controller.queries.agents import AgentView, view_agents
 from git_blackbird.controller.setup.install import HookState, view_hook
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.hooks.merge_driver import is_driver_incomplete
-from git_blackbird.git.worktree.linked import altered_worktrees, disk_bytes
+from git_blackbird.git.worktree.linked import altered_worktrees, disk_bytes, other_owner
 from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.git.worktree.saved_trees import broken_refs, list_our_refs, missing_objects
 from git_blackbird.messages.display.quantities import counted
@@ -171,8 +171,13 @@ def _check_runs(workspace: Workspace) -> Iterator[Finding]:
 
 def _check_worktrees(workspace: Workspace) -> Iterator[Finding]:
     for altered in altered_worktrees(workspace.repo):
-        what, top = f"the worktree of {altered.task_id} is not as git made it", str(altered.repo.top)
-        yield Finding(what, top, ways_out=(ShellLine("git worktree repair"),))
+        what, way = "is not as git made it", ShellLine("git worktree repair")
+        if (owner := other_owner(altered.repo)) is not None:
+            # Git's repair would take it away from its owner.
+            what = f"belongs to another repository, {owner}, of which this one is a copy"
+            entry = shell_word(str(altered.repo.git_dir))
+            way = ShellLine(f"rm -r {entry}", "forgets it here; its folder stays as it is")
+        yield Finding(f"the worktree of {altered.task_id} {what}", str(altered.repo.top), ways_out=(way,))
     if running_command(workspace) is None and os.path.lexists(workspace.paths.plan):
         for place in finished_places(workspace):
             what = f"the worktree of {place.task_id} is done with: {place.state.words}"

@@ -166,15 +166,37 @@ def _home_name(repo: Repository) -> str:
 
 def open_linked(repo: Repository, folder: Path) -> Repository | None:
     """Return the linked worktree of this repository at a folder; None if there is none."""
+    git_dir = _registration(folder)
+    if git_dir is None or not _is_same(git_dir.parent, repo.common_dir / "worktrees"):
+        return None
+    return replace(repo, top=folder, git_dir=repo.common_dir / "worktrees" / git_dir.name)
+
+
+def other_owner(linked: Repository) -> Path | None:
+    """Return the git directory of another repository that the folder of a worktree belongs to, or None.
+
+    That is the original, where the git directory with the worktree was copied.
+    """
+    git_dir = _registration(linked.top)
+    owner = None if git_dir is None else git_dir.parent.parent
+    return None if owner is None or _is_same(owner, linked.common_dir) else owner
+
+
+def _registration(folder: Path) -> Path | None:
+    """Return the git directory of a linked worktree; None unless folder and git directory name each other."""
     try:
         git_dir = Path(os.fsdecode((folder / ".git").read_bytes().removeprefix(b"gitdir: ").rstrip(b"\n")))
         back = Path(os.fsdecode((git_dir / "gitdir").read_bytes().rstrip(b"\n")))
-        is_ours = git_dir.parent.samefile(repo.common_dir / "worktrees") and back.samefile(folder / ".git")
+        return git_dir if back.samefile(folder / ".git") else None
     except OSError:
         return None
-    if not is_ours:
-        return None
-    return replace(repo, top=folder, git_dir=repo.common_dir / "worktrees" / git_dir.name)
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
 
 
 def task_worktrees(repo: Repository) -> Iterator[TaskWorktree]:

@@ -25,7 +25,7 @@ from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore
 from git_blackbird.git.worktree.both_added import with_additions
 from git_blackbird.git.worktree.changes import Carrier
-from git_blackbird.git.worktree.linked import altered_worktrees
+from git_blackbird.git.worktree.linked import altered_worktrees, other_owner
 from git_blackbird.git.worktree.merging import TreeMerge, merge_changes, merge_trees
 from git_blackbird.git.writing.journal import Journal
 from git_blackbird.git.writing.obstacles import find_obstacles
@@ -376,7 +376,9 @@ def remove_place(workspace: Workspace, run: Run) -> Iterator[str]:
     for each in altered_worktrees(workspace.repo):
         if each.task_id == run.task_id:
             what = f"{each.repo.top} is not the worktree of {run.task_id} that git made, and was not removed"
-            yield f"{what}: move what you need, and remove it; `git worktree prune` forgets it then"
+            way = "move what you need, and remove it; `git worktree prune` forgets it then"
+            owner = other_owner(each.repo)
+            yield f"{what}: {way if owner is None else f'it belongs to {owner}'}"
     place = workspace_of(workspace, run)
     if place is not None:
         try:
