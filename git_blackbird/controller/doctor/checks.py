@@ -16,7 +16,8 @@ from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.hooks.merge_driver import is_driver_incomplete
 from git_blackbird.git.worktree.linked import altered_worktrees, disk_bytes, other_owner
 from git_blackbird.git.worktree.merging import require_merge_tree
-from git_blackbird.git.worktree.saved_trees import broken_refs, list_our_refs, missing_objects
+from git_blackbird.git.worktree.object_faults import ObjectFaults
+from git_blackbird.git.worktree.saved_trees import broken_refs, list_our_refs
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.model.base.next_steps import ShellLine, task_command
@@ -25,6 +26,7 @@ from git_blackbird.model.plan.status import IN_HAND
 from git_blackbird.model.rules.attention import stuck_tasks
 from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.run import Run
 from git_blackbird.model.views.doctor import DiskUse, Finding, Mend
 from git_blackbird.storage.locks import approval_in_progress
 from git_blackbird.storage.notes import load_pending_approval
@@ -136,16 +138,23 @@ def _named(task_id: str, fault: RecordError) -> RecordError:
 
 
 def _check_objects(workspace: Workspace) -> Iterator[Finding]:
-    histories = workspace.store.records.histories().open.values()
-    runs = [run for history in histories for run in history.recent]
-    # Most often nothing is missing, and one process of git has said so.
-    is_whole = not missing_objects(workspace.repo, {tree for run in runs for tree in run.named_trees})
-    for run in () if is_whole else runs:
-        if lost := missing_objects(workspace.repo, run.named_trees):
-            what = f"run {run.id} of {run.task_id} lacks {counted(len(lost), 'git object')}: {lost[0]}"
-            look = ShellLine("git fsck --full", "says what else is missing; a backup may have it")
-            give_up = task_command("retry", run.task_id, remark="gives its change up")
-            yield Finding(what, str(record_path(workspace.paths, run)), ways_out=(look, give_up))
+    histories = workspace.store.records.histories()
+    runs = [run for history in histories.values() for run in history.runs if run.named_trees]
+    faults = ObjectFaults(workspace.repo, {tree for run in runs for tree in run.named_trees})
+    open_ones = {run.id for history in histories.open.values() for run in history.recent}
+    # About each that is open there is something to do; the others are one finding.
+    affected: dict[tuple[str, ...], list[Run]] = {}
+    for run in runs:
+        if lost := faults.below(run.named_trees):
+            affected.setdefault((run.id if run.id in open_ones else "", *lost), []).append(run)
+    for (is_open, first, *more), (run, *others) in affected.items():
+        who = f"run {run.id} of {run.task_id}" + (f" and {counted(len(others), 'other')}" if others else "")
+        what = f"{who}: {counted(1 + len(more), 'git object')} gone or damaged, {first}"
+        look = ShellLine("git fsck --full", "says what else is; a backup may have it")
+        give_up = task_command("retry", run.task_id, remark="gives its change up")
+        yield Finding(
+            what, str(record_path(workspace.paths, run)), ways_out=(look, give_up) if is_open else (look,)
+        )
 
 
 def _check_runs(workspace: Workspace) -> Iterator[Finding]:

@@ -65,6 +65,16 @@ class TreeStore:
             known = self._seen[oid] = _parse(raw)
         return known
 
+    def is_sound(self, oid: str) -> bool:
+        """Whether an object can be read and has the content that its id is made of."""
+        import pygit2  # loaded by now
+
+        try:
+            self.objects.read(pygit2.Oid(hex=oid))
+        except (KeyError, ValueError, pygit2.GitError):
+            return False
+        return True
+
     def content(self, oid: str, most: int) -> bytes:
         """Return the content of a file of at most so many bytes. Raises UnusableError."""
         import pygit2  # loaded by now

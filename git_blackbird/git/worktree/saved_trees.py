@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from git_blackbird import trace
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.output import texts
-from git_blackbird.git.core.process import GitTimeoutError, name_lines, operands, revisions
+from git_blackbird.git.core.process import GitTimeoutError, operands, revisions
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder, write_entries
@@ -139,15 +139,6 @@ def broken_refs(repo: Repository) -> list[str]:
     files = (path for path in sorted(above.rglob("*")) if path.is_file() and path.suffix != ".lock")
     names = (str(path.relative_to(repo.common_dir)) for path in files)
     return [name for name in names if name not in known]
-
-
-def missing_objects(repo: Repository, trees: Collection[str]) -> list[str]:
-    """Return those of these trees, and of what is in them, that the repository lacks. Raises GitError."""
-    store = TreeStore(repo)
-    there = [tree for tree in trees if tree in store]
-    listed = ("rev-list", "--objects", "--missing=print", "--no-object-names", "--stdin")
-    found = repo.git(*listed, stdin=name_lines(there)).lines(texts) if there else ()
-    return [*sorted({*trees} - {*there}), *(name[1:] for name in found if name.startswith("?"))]
 
 
 def delete_our_refs(repo: Repository) -> int:

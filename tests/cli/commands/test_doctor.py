@@ -102,6 +102,22 @@ def lose_an_object(trial: Trial) -> None:
     (trial.repo / ".git/objects" / blob[:2] / blob[2:]).unlink()
 
 
+def damage_an_object(trial: Trial) -> None:
+    """Leave a file of a task that is done empty, as a crash does."""
+    blob = git(trial.repo, "rev-parse", f"refs/blackbird/runs/{record(trial, 'a').stem}:head/a.txt")
+    path = trial.repo / ".git/objects" / blob[:2] / blob[2:]
+    path.unlink()
+    path.touch()
+
+
+def damage_a_folder(trial: Trial) -> None:
+    run = record(trial, "b").stem
+    tree = git(trial.repo, "rev-parse", f"refs/blackbird/runs/{run}:head")
+    path = trial.repo / ".git/objects" / tree[:2] / tree[2:]
+    path.chmod(0o600)
+    path.write_bytes(path.read_bytes()[:-4] + bytes(4))
+
+
 def bring_a_newer_run(trial: Trial) -> None:
     whole = json.loads(record(trial, "b").read_bytes())
     whole |= {"id": "feedfeedfeedfeed", "startedAt": "2099-01-01T00:00:00Z"}
@@ -295,7 +311,9 @@ CASES = (
     Case(break_record, "records", " of b cannot be used: ", command="mv -i", is_cured=True),
     Case(make_record_of_a_later_version, "records", "landing", command="mv -i", is_cured=True),
     Case(break_feedback, "records", "feedback", command="mv -i", is_cured=True),
-    Case(lose_an_object, "objects", "lacks 1 git object", command="git fsck"),
+    Case(lose_an_object, "objects", "1 git object gone", command="git fsck"),
+    Case(damage_an_object, "objects", " of a: 1 git object gone", command="git fsck"),
+    Case(damage_a_folder, "objects", "of b: 1 git object gone", command="git blackbird retry b"),
     Case(bring_a_newer_run, "records", "newer than the runs here", command="git blackbird runs b --accept"),
     Case(put_a_stray_beside_the_records, "records", "not a record", command="mv -i", is_cured=True),
     Case(change_a_copy, "records", "this copy was changed", mend="recovery"),
