@@ -14,6 +14,7 @@ from git_blackbird.controller.queries.agents import AgentView, view_agents
 from git_blackbird.controller.setup.install import HookState, view_hook
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.hooks.merge_driver import is_driver_incomplete
+from git_blackbird.git.worktree.index_lock import is_lock_leftover, lock_files
 from git_blackbird.git.worktree.linked import altered_worktrees, disk_bytes, other_owner
 from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.git.worktree.object_faults import ObjectFaults
@@ -61,10 +62,15 @@ def _check_configuration(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _check_git(workspace: Workspace) -> Iterator[Finding]:
-    lock = workspace.repo.index_lock
-    if os.path.lexists(lock):
-        remove = ShellLine(f"rm {shell_word(str(lock))}", "where no git is running")
-        yield Finding("git's index is locked", str(lock), Mend.INDEX_LOCK, (remove,))
+    repo = workspace.repo
+    for lock in lock_files(repo):
+        what = f"git's {lock.relative_to(repo.common_dir).with_suffix('')} is locked"
+        if lock == repo.index_lock and is_lock_leftover(repo):
+            yield Finding(f"{what} by a killed command of git-blackbird", str(lock), Mend.INDEX_LOCK)
+        else:
+            remove = ShellLine(f"rm {shell_word(str(lock))}", "where no git is running")
+            why = "by a program that is at work or was killed: which of the two, only you can know"
+            yield Finding(f"{what} {why}", str(lock), ways_out=(remove,))
     if workspace.uses_worktrees:
         require_merge_tree(workspace.repo)
 

@@ -26,6 +26,8 @@ _NO_HARD_LINKS = frozenset(
 )
 # The name of a finished index that had to be copied to make the lock.
 _COPIED = "copied"
+# Those of all worktrees. What is deeper in the folder of objects is no lock.
+_LOCKS = ("*", "info/*", "refs/**/*", "worktrees/*/*", "objects/*", "objects/info/**/*", "objects/pack/*")
 
 
 def require_free_index(repo: Repository) -> None:
@@ -55,17 +57,34 @@ def replace_if(repo: Repository, finished: Path, is_current: Callable[[], bool])
 
 def clear_leftover_lock(repo: Repository) -> None:
     """Remove the index lock of a killed process of this program; leave any other."""
-    lock = repo.index_lock
     # Most often there is none. One that cannot be inspected is not ours.
-    with contextlib.suppress(OSError), lock.open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        finished = repo.private_dir.glob(f"{NEXT}.*/index")
-        copied = repo.private_dir.glob(f"{NEXT}.*/{_COPIED}")
-        is_ours = any(map(lock.samefile, finished)) or any(
-            lock.read_bytes() == path.read_bytes() for path in copied
-        )
-        if is_ours and is_open_file(lock, file.fileno()):
-            lock.unlink()
+    with contextlib.suppress(OSError), repo.index_lock.open("rb") as file:
+        if _is_leftover(repo, file.fileno()):
+            repo.index_lock.unlink()
+
+
+def is_lock_leftover(repo: Repository) -> bool:
+    """Whether the index lock is there and ``clear_leftover_lock`` removes it."""
+    with contextlib.suppress(OSError), repo.index_lock.open("rb") as file:
+        return _is_leftover(repo, file.fileno())
+    return False
+
+
+def _is_leftover(repo: Repository, descriptor: int) -> bool:
+    """Whether the open index lock is of a killed process of this program. Raises OSError."""
+    lock = repo.index_lock
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finished = repo.private_dir.glob(f"{NEXT}.*/index")
+    copied = repo.private_dir.glob(f"{NEXT}.*/{_COPIED}")
+    is_ours = any(map(lock.samefile, finished)) or any(
+        lock.read_bytes() == path.read_bytes() for path in copied
+    )
+    return is_ours and is_open_file(lock, descriptor)
+
+
+def lock_files(repo: Repository) -> list[Path]:
+    """List the locks that git has on its files: indexes, configuration, references, lists of objects."""
+    return sorted(path for pattern in _LOCKS for path in repo.common_dir.glob(f"{pattern}.lock"))
 
 
 @contextlib.contextmanager

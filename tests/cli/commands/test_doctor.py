@@ -243,6 +243,10 @@ def lock_index(trial: Trial) -> None:
     (trial.repo / ".git/index.lock").touch()
 
 
+def lock_a_branch(trial: Trial) -> None:
+    (trial.repo / ".git/refs/heads/main.lock").touch()
+
+
 def leave_our_index_lock(trial: Trial) -> None:
     folder = trial.repo / ".git/blackbird/next.killed"
     folder.mkdir()
@@ -334,6 +338,7 @@ CASES = (
     Case(cut_a_reference, "references", "names no object", mend="references"),
     Case(drop_a_reference, "references", "no reference keeps", mend="references"),
     Case(lock_index, "git", "index is locked", command="rm ", is_cured=True),
+    Case(lock_a_branch, "git", "refs/heads/main is locked", command="rm ", is_cured=True),
     Case(leave_our_index_lock, "git", "index is locked", mend="index_lock"),
     Case(put_a_file_for_a_folder, "folders", "place of a folder", command="mv -i", is_cured=True),
     Case(link_a_folder, "folders", "place of a folder", command="mv -i", is_cured=True),
@@ -408,6 +413,7 @@ def test_what_is_broken_is_named_and_mended_or_its_command_printed(case: Case, t
     case.break_it(trial)
     before = everything(trial)
     (finding,) = found(examine(trial), "findings", case)
+    assert (finding["mend"] is not None) == (case.mend is not None)
     assert everything(trial) == before
     assert finding["next"], finding
     users, records = of_the_user(trial), of_records(trial)
