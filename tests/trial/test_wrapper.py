@@ -108,6 +108,7 @@ def test_a_wrapper_that_is_not_there_is_named_and_charged_to_no_task(trial: Tria
     trial.configure({"execution.wrapper": "/no/such/box --"})
     said = trial.expect(8, "execute", "--no-input")
     assert "execution.wrapper: cannot find the program '/no/such/box'" in said
+    assert "--agent" not in said
     assert trial.records("a") == []
 
 

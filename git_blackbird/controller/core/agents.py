@@ -228,7 +228,7 @@ def probe(workspace: Workspace, agent: Agent) -> str:
     Raises AgentUnavailableError.
     """
     version = agent.probe(workspace.environment.environ)
-    _require_wrapper(workspace)
+    require_wrapper(workspace)
     if not agent.abilities.resume:
         raise AgentUnavailableError(
             f"{agent_in_text(agent.name)} cannot continue a session",
@@ -236,14 +236,21 @@ def probe(workspace: Workspace, agent: Agent) -> str:
     return version
 
 
-def _require_wrapper(workspace: Workspace) -> None:
-    """Raise AgentUnavailableError if the program is not there that is to stand in front of an agent's."""
-    program = next(iter(workspace.config.execution.wrapper), "")
-    if program and is_missing(program, workspace.environment.environ):
-        raise AgentUnavailableError(
+class WrapperMissingError(AgentUnavailableError):
+    """The program is not there that is to stand in front of every agent's: another agent is no way out."""
+
+    def __init__(self, program: str) -> None:
+        super().__init__(
             f"execution.wrapper: cannot find the program '{clean_line(program)}'",
             hint=ShellLine("git blackbird config execution.wrapper", "shows where it is set"),
         )
+
+
+def require_wrapper(workspace: Workspace) -> None:
+    """Raise WrapperMissingError if the program is not there that is to stand in front of an agent's."""
+    program = next(iter(workspace.config.execution.wrapper), "")
+    if program and is_missing(program, workspace.environment.environ):
+        raise WrapperMissingError(program)
 
 
 @contextmanager
@@ -251,6 +258,8 @@ def adding_way_out(workspace: Workspace, way: ShellLine) -> Iterator[None]:
     """Add the command that goes on without an agent to the error of one that cannot be started."""
     try:
         yield
+    except WrapperMissingError:
+        raise
     except AgentUnavailableError as error:
         command = way.with_options(workspace.call_options).fixed() if isinstance(way, TaskCommand) else way
         error.ways_out = (*error.ways_out, command)

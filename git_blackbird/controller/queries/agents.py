@@ -1,11 +1,17 @@
 """The state of every agent, found by starting its program, without asking a model."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from git_blackbird.agents.protocol import Capabilities, ProbeResult
+from git_blackbird.agents.protocol import Agent, Capabilities, ProbeResult
 from git_blackbird.agents.registry import load_agent
-from git_blackbird.controller.core.agents import reviewer_config, reviewer_of, takes_model
+from git_blackbird.controller.core.agents import (
+    WrapperMissingError,
+    require_wrapper,
+    reviewer_config,
+    reviewer_of,
+    takes_model,
+)
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.model.config.agent_names import AGENT_NAMES
@@ -106,9 +112,20 @@ def _view(workspace: Workspace, name: str) -> AgentView:
         name=name,
         is_chosen=workspace.settings.applied["agent"].value == name,
         abilities=agent.abilities,
-        inspection=agent.inspect(workspace.environment.environ),
+        inspection=_inspected(workspace, agent),
         settings=tuple(
             setting for key, setting in workspace.settings.applied.items() if key.startswith(f"{name}.")
         ),
         reviews=tuple(one for one in reviewers(workspace) if one.agent == name),
     )
+
+
+def _inspected(workspace: Workspace, agent: Agent) -> ProbeResult:
+    """Inspect an agent, and what is to stand in front of its program."""
+    found = agent.inspect(workspace.environment.environ)
+    try:
+        require_wrapper(workspace)
+    except WrapperMissingError as error:
+        if found.blocked_reason is None:
+            return replace(found, blocked_reason=error.message, hint=error.hint)
+    return found

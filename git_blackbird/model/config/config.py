@@ -9,8 +9,11 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, FiniteFloat
 
 from git_blackbird.model.config.agent_names import DEFAULT_AGENT, AgentName
-from git_blackbird.model.config.keys import Key, ModelName, Section, key, keys_of
+from git_blackbird.model.config.keys import Key, ModelName, Section, filling_in, key, keys_of
 from git_blackbird.model.config.layers import OnLimit, PlanStatuses, ReviewMode
+
+_WRAPPER = filling_in("run", "task", "worktree", "git", "session", "scratch", "environment", "tty")
+_WRAPPER_STOP = filling_in("run", "task", "worktree")
 
 
 class ExecutionConfig(Section):
@@ -59,10 +62,10 @@ class ExecutionConfig(Section):
     stop_grace_seconds: int = key(
         5, "how long an agent may take to stop when asked to", limits=(0, 120), stricter="lower"
     )
-    wrapper: tuple[str, ...] = key(
+    wrapper: tuple[Annotated[str, _WRAPPER], ...] = key(
         (), "a command in front of that of an agent, such as one that makes a container", own="machine"
     )
-    wrapper_stop: tuple[str, ...] = key(
+    wrapper_stop: tuple[Annotated[str, _WRAPPER_STOP], ...] = key(
         (), "a command that ends what the wrapper has started, when an agent is stopped", own="machine"
     )
 

@@ -1,12 +1,14 @@
 """How a key of the configuration is defined, and the keys of a model."""
 
+import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 
 from git_blackbird.model.base.ids import MODEL_NAME
 
@@ -69,6 +71,25 @@ class Section(BaseModel):
 
 ModelName = Annotated[str, Field(pattern=rf"^$|{MODEL_NAME}")]
 """A valid model name, which no agent can take for an option."""
+
+
+# Neither a variable of the shell nor a template of another program.
+_PLACE = re.compile(r"(?<![${])\{[A-Za-z]+\}")
+
+
+def filling_in(*names: str) -> AfterValidator:
+    """Return the validator of a word in which these names in braces are filled in, and no others."""
+    known = [f"{{{name}}}" for name in names]
+
+    def checked(word: str) -> str:
+        for place in _PLACE.findall(word):
+            if place not in known:
+                use = f"use {', '.join(known)}; with a space inside the braces it is text"
+                what = "nothing is filled in for {place}"
+                raise PydanticCustomError("unknown_place", what, {"place": place, "use": use})
+        return word
+
+    return AfterValidator(checked)
 
 
 Value = bool | int | float | str | tuple[str, ...]

@@ -48,9 +48,12 @@ def read_value(key: Key, setting: RawSetting) -> tuple[Value | None, ConfigProbl
         return nearest, problem(what, f"use {low} to {high}", fatal=False)
     if kind == "string_pattern_mismatch":
         return None, problem(f"{short_json(value)} is not the name of a model", "use its agent's name of it")
-    if kind == "literal_error" and isinstance(value, str):
-        return None, problem(f"unknown value {value!r}", takes)
-    return None, problem(f"{short_json(setting.raw)} is not {_type_text(key)}", takes)
+    what, use = f"{short_json(setting.raw)} is not {_type_text(key)}", takes
+    if kind == "unknown_place":
+        what, use = details["msg"], details["ctx"]["use"]
+    elif kind == "literal_error" and isinstance(value, str):
+        what = f"unknown value {value!r}"
+    return None, problem(what, use)
 
 
 def _accepted(key: Key, layer: Layer) -> str:

@@ -292,6 +292,10 @@ def lose_the_agent(trial: Trial) -> None:
     trial.configure({"agent": "claude"})
 
 
+def lose_the_wrapper(trial: Trial) -> None:
+    trial.configure({"execution.wrapper": "nosuchprog --"})
+
+
 @dataclass(frozen=True)
 class Case:
     """A broken state, what is said of it, and what ends it: ``--fix``, or its first command."""
@@ -346,6 +350,7 @@ CASES = (
     Case(edit_the_hook, "hooks", "edited", command="git blackbird hooks status"),
     Case(halve_the_merge_driver, "hooks", "merge driver", mend="hooks"),
     Case(lose_the_agent, "agents", "cannot find the program 'claude'"),
+    Case(lose_the_wrapper, "agents", "'nosuchprog'", command="git blackbird config execution.wrapper"),
     pytest.param(
         Case(write_protect, "folders", "cannot be read and written", command="chmod", is_cured=True),
         marks=pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root"),

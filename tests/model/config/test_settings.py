@@ -253,6 +253,25 @@ def test_an_unknown_choice_is_named_with_the_choices() -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "words", "unknown"),
+    [
+        ("execution.wrapper", "box {run} --in={worktre}", "{worktre}"),
+        ("execution.wrapperStop", "box kill {session}", "{session}"),
+        (
+            "execution.wrapper",
+            "{run} {task} {worktree} {git} {session} {scratch} {environment} {tty}",
+            "",
+        ),
+        ("execution.wrapperStop", "box {run} {task} {worktree} ${HOME} {} {{names}} '{ print $1 }'", ""),
+    ],
+)
+def test_what_nothing_is_filled_in_for_is_refused(key: str, words: str, unknown: str) -> None:
+    problems = settings_with(key, words, Layer.GIT_LOCAL).problems
+    assert [problem.what for problem in problems] == [f"nothing is filled in for {unknown}"][: bool(unknown)]
+    assert all("use {run}, {task}, {worktree}" in problem.hint for problem in problems)
+
+
+@pytest.mark.parametrize(
     ("value", "layer", "what"),
     [
         ("nobody", Layer.GIT_LOCAL, "unknown value 'nobody'"),
