@@ -10,6 +10,7 @@ from git_blackbird.controller.setup.install import (
     HookStatus,
     install_hook,
     list_installed,
+    merge_driver_fault,
     merges_plan,
     remove_all,
     uninstall_hook,
@@ -29,6 +30,7 @@ _STATE_WORDS = {
     HookState.INSTALLED: "installed",
     HookState.ABSENT: "not installed",
     HookState.OUTDATED: "installed by another git-blackbird",
+    HookState.DISABLED: "installed, and not executable, so that git does not run it",
     HookState.EDITED: "installed, and edited by someone else",
     HookState.REPLACED: "replaced by another hook",
 }
@@ -36,6 +38,7 @@ _OFFER = """\
 The post-commit hook notes which commits agents make, and records a commit of yours
 that says `Blackbird-Task: ID` as work on that task. A hook that is already there runs first. With it comes
 a merge driver: git merges the plan by task and field."""
+_TO_INSTALL = frozenset({HookState.ABSENT, HookState.OUTDATED, HookState.DISABLED})
 
 
 def hooks(call: CommandContext, action: str) -> ExitCode:
@@ -46,9 +49,11 @@ def hooks(call: CommandContext, action: str) -> ExitCode:
         result = install_hook(call.environment) if action == "install" else uninstall_hook(call.environment)
         outcome, view = result.outcome, result.view
         _print_result(call, result)
-    merges = merges_plan(call.environment)
-    call.print(f"merge driver for the plan: {'installed' if merges else 'not installed'}")
-    call.data("setup:HooksOutput", view, outcome=outcome, merge_driver=merges)
+    merges, fault = merges_plan(call.environment), merge_driver_fault(call.environment)
+    call.print(f"merge driver for the plan: {fault or ('installed' if merges else 'not installed')}")
+    if action == "status" and view.blocked_reason is None and (fault or view.state in _TO_INSTALL):
+        call.print("next: git blackbird hooks install")
+    call.data("setup:HooksOutput", view, outcome=outcome, merge_driver=merges and fault is None)
     return ExitCode.OK
 
 
@@ -91,8 +96,6 @@ def _print_state(call: CommandContext, view: HookStatus) -> None:
     elif view.state is HookState.ABSENT and view.other:
         call.print("  another hook is there; it would be kept and run first")
     _print_remarks(call, view)
-    if view.blocked_reason is None and view.state in {HookState.ABSENT, HookState.OUTDATED}:
-        call.print("next: git blackbird hooks install")
 
 
 def _print_remarks(call: CommandContext, view: HookStatus) -> None:

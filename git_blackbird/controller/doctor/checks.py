@@ -11,9 +11,8 @@ from git_blackbird.controller.engine.recovery import lost_runs
 from git_blackbird.controller.launch.scratch import scratch_dirs
 from git_blackbird.controller.place.listing import finished_places, missing_places
 from git_blackbird.controller.queries.agents import AgentView, view_agents
-from git_blackbird.controller.setup.install import HookState, view_hook
+from git_blackbird.controller.setup.install import HookState, merge_driver_fault, view_hook
 from git_blackbird.errors import BlackbirdError, UnusableError
-from git_blackbird.git.hooks.merge_driver import is_driver_incomplete
 from git_blackbird.git.worktree.index_lock import is_lock_leftover, lock_files
 from git_blackbird.git.worktree.linked import altered_worktrees, disk_bytes, other_owner
 from git_blackbird.git.worktree.merging import require_merge_tree
@@ -224,9 +223,12 @@ def _check_hooks(workspace: Workspace) -> Iterator[Finding]:
     if hook.state is HookState.OUTDATED:
         what = "this hook is of another installation of git-blackbird"
         yield Finding(what, str(hook.path), Mend.HOOKS, (install,))
-    if is_driver_incomplete(workspace.repo):
-        config = str(workspace.repo.common_dir / "config")
-        yield Finding("a part of the plan's merge driver is missing", config, Mend.HOOKS, (install,))
+    if hook.state is HookState.DISABLED:
+        what = "this hook is not executable: git does not run it"
+        yield Finding(what, str(hook.path), Mend.HOOKS, (install,))
+    if fault := merge_driver_fault(workspace.environment):
+        what, config = f"the plan's merge driver: {fault}", str(workspace.repo.common_dir / "config")
+        yield Finding(what, config, Mend.HOOKS, (install,))
 
 
 def _check_agents(workspace: Workspace) -> Iterator[Seen]:

@@ -16,7 +16,12 @@ from git_blackbird.git.core.config import list_own_keys, remove_own_sections
 from git_blackbird.git.core.repository import discover, list_tracked
 from git_blackbird.git.hooks import install as hook_files
 from git_blackbird.git.hooks.install import HookAction, HookResult, HookState, HookStatus
-from git_blackbird.git.hooks.merge_driver import install_driver, is_driver_installed, remove_driver
+from git_blackbird.git.hooks.merge_driver import (
+    driver_fault,
+    install_driver,
+    is_driver_installed,
+    remove_driver,
+)
 from git_blackbird.git.hooks.script import HookCommand
 from git_blackbird.git.worktree.linked import task_worktrees
 from git_blackbird.git.worktree.saved_trees import delete_our_refs, list_our_refs
@@ -57,7 +62,7 @@ def install_hook(environment: Environment) -> HookResult:
     repo, caller = discover(environment.cwd, environment.environ), _caller()
     result = hook_files.install_hook(repo, caller)
     with _writing_attributes():
-        install_driver(repo, replace(caller, entry=_MERGE_ENTRY))
+        install_driver(repo, _merge_caller())
     return result
 
 
@@ -79,6 +84,11 @@ def merges_plan(environment: Environment) -> bool:
     return is_driver_installed(discover(environment.cwd, environment.environ))
 
 
+def merge_driver_fault(environment: Environment) -> str | None:
+    """Say what is wrong with the plan's merge driver; None if nothing is, or it is not installed."""
+    return driver_fault(discover(environment.cwd, environment.environ), _merge_caller())
+
+
 @contextlib.contextmanager
 def _writing_attributes() -> Iterator[None]:
     try:
@@ -91,6 +101,10 @@ def _caller() -> HookCommand:
     if not sys.executable:
         raise UnusableError("this Python does not know its own path, which the hook needs")
     return HookCommand(Path(sys.executable), _ENTRY)
+
+
+def _merge_caller() -> HookCommand:
+    return replace(_caller(), entry=_MERGE_ENTRY)
 
 
 _COMMAND = "deinit"

@@ -43,13 +43,15 @@ _WHERE = "`git config --show-origin core.hooksPath` shows where that is set"
 class HookState(StrEnum):
     """Who installed the hook, and whether it is current.
 
-    ``outdated`` is ours of another version or for another installation, ``edited`` ours with someone else's
-    changes, ``replaced`` another hook in the place of ours.
+    ``outdated`` is ours of another version or for another installation, ``disabled`` ours that git does not
+    run since it is not executable, ``edited`` ours with someone else's changes, ``replaced`` another hook in
+    the place of ours.
     """
 
     INSTALLED = "installed"
     ABSENT = "absent"
     OUTDATED = "outdated"
+    DISABLED = "disabled"
     EDITED = "edited"
     REPLACED = "replaced"
 
@@ -108,7 +110,8 @@ def view_hook(repo: Repository, caller: HookCommand) -> HookStatus:
         state = HookState.EDITED
     else:
         is_current = text == render_hook(caller, parse_place(text))
-        state = HookState.INSTALLED if is_current else HookState.OUTDATED
+        as_it_runs = HookState.INSTALLED if os.access(path, os.X_OK) else HookState.DISABLED
+        state = as_it_runs if is_current else HookState.OUTDATED
     return HookStatus(
         path=path,
         state=state,
@@ -144,7 +147,7 @@ def install_hook(repo: Repository, caller: HookCommand) -> HookResult:
                 raise RequestError(f"{view.blocked_reason}; it is left alone", hint="move it away")
             _move_aside(path)
         draft.rename(path)
-        is_update = view.state is HookState.OUTDATED
+        is_update = view.state in {HookState.OUTDATED, HookState.DISABLED}
         return HookResult(HookAction.UPDATED if is_update else HookAction.INSTALLED, view_hook(repo, caller))
 
 

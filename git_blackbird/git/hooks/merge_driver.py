@@ -3,6 +3,7 @@
 The line is in the git directory: nothing that is shared names a program that others may not have.
 """
 
+import os
 import shlex
 from pathlib import Path
 
@@ -17,37 +18,47 @@ _LINE = f"{PLAN_NAME} merge=blackbird-plan"
 
 def install_driver(repo: Repository, caller: HookCommand) -> None:
     """Have git merge the plan by task and field; without the program, as text. Raises GitError, OSError."""
-    # Git has meanings of its own for what follows a percent sign.
-    python, entry = (shlex.quote(str(path)).replace("%", "%%") for path in (caller.python, caller.entry))
-    command = f"if test -x {python} && test -e {entry}; then {python} {entry} %O %A %B; "
-    command += "else git merge-file %A %O %B; fi"
-    for key, value in (("name", "plans of git-blackbird, by task and field"), ("driver", command)):
+    for key, value in (("name", "plans of git-blackbird, by task and field"), ("driver", _command(caller))):
         repo.git("config", "--local", "--replace-all", *operands(f"{_SECTION}.{key}", value))
     lines = _lines(repo)
     if _LINE not in lines:
         _write(repo, [*lines, _LINE])
 
 
+def _command(caller: HookCommand) -> str:
+    # Git has meanings of its own for what follows a percent sign.
+    python, entry = (shlex.quote(str(path)).replace("%", "%%") for path in (caller.python, caller.entry))
+    command = f"if test -x {python} && test -e {entry}; then {python} {entry} %O %A %B; "
+    return f"{command}else git merge-file %A %O %B; fi"
+
+
 def is_driver_installed(repo: Repository) -> bool:
     """Whether anything of the driver is there."""
-    return _has_section(repo) or _LINE in _lines(repo)
+    return _configured(repo) is not None or _LINE in _lines(repo)
 
 
-def is_driver_incomplete(repo: Repository) -> bool:
-    """Whether a part of the driver is there alone."""
-    return _has_section(repo) != (_LINE in _lines(repo))
+def driver_fault(repo: Repository, caller: HookCommand) -> str | None:
+    """Say what is wrong with the driver; None if it is as installed, or not there at all."""
+    command, has_line = _configured(repo), _LINE in _lines(repo)
+    if (command is not None) != has_line:
+        return "a part of it is missing"
+    if command not in {None, _command(caller)}:
+        return "it was changed, or is of another installation of git-blackbird"
+    return None
 
 
 def remove_driver(repo: Repository) -> None:
     """Take the driver away, and leave all else as it is. Raises GitError, OSError."""
-    if _has_section(repo):
+    if _configured(repo) is not None:
         repo.git("config", "--local", "--remove-section", *operands(_SECTION))
     if _LINE in (lines := _lines(repo)):
         _write(repo, [line for line in lines if line != _LINE])
 
 
-def _has_section(repo: Repository) -> bool:
-    return repo.git("config", "--local", "--get", *operands(f"{_SECTION}.driver"), check=False).code == 0
+def _configured(repo: Repository) -> str | None:
+    """Return the command that is configured, if one is."""
+    found = repo.git("config", "--local", "--null", "--get", *operands(f"{_SECTION}.driver"), check=False)
+    return os.fsdecode(found.whole(b"\0").removesuffix(b"\0")) if found.code == 0 else None
 
 
 def _file(repo: Repository) -> Path:

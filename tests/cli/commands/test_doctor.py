@@ -284,6 +284,14 @@ def edit_the_hook(trial: Trial) -> None:
         script.write("echo mine\n")
 
 
+def disable_the_hook(trial: Trial) -> None:
+    hook(trial).chmod(0o644)
+
+
+def change_the_merge_driver(trial: Trial) -> None:
+    git(trial.repo, "config", "merge.blackbird-plan.driver", "/nonexistent/python merge_plan.py %O %A %B")
+
+
 def halve_the_merge_driver(trial: Trial) -> None:
     (trial.repo / ".git/info/attributes").unlink()
 
@@ -348,6 +356,8 @@ CASES = (
     Case(link_a_folder, "folders", "place of a folder", command="mv -i", is_cured=True),
     Case(age_the_hook, "hooks", "another installation", mend="hooks"),
     Case(edit_the_hook, "hooks", "edited", command="git blackbird hooks status"),
+    Case(disable_the_hook, "hooks", "not executable", mend="hooks"),
+    Case(change_the_merge_driver, "hooks", "merge driver: it was changed", mend="hooks"),
     Case(halve_the_merge_driver, "hooks", "merge driver", mend="hooks"),
     Case(lose_the_agent, "agents", "cannot find the program 'claude'"),
     Case(lose_the_wrapper, "agents", "'nosuchprog'", command="git blackbird config execution.wrapper"),
