@@ -6,6 +6,7 @@ from pathlib import Path
 
 from git_blackbird.controller.core.guards import HalfWrittenError, processes_at_work, require_whole
 from git_blackbird.controller.core.workspace import Workspace, running_command
+from git_blackbird.controller.doctor.access import is_refused, opening_command
 from git_blackbird.controller.doctor.references import lost_records, stale_refs, unheld_runs
 from git_blackbird.controller.engine.recovery import lost_runs
 from git_blackbird.controller.launch.scratch import scratch_dirs
@@ -43,7 +44,7 @@ def finding_of(error: Exception, where: Path) -> Finding:
     if isinstance(cause, OSError) and isinstance(cause.filename, str) and cause.filename.startswith("/"):
         where = Path(cause.filename)
     if isinstance(cause, PermissionError):
-        ways_out = (ShellLine(f"chmod u+rwX {shell_word(str(where))}"),)
+        ways_out = (opening_command(where),)
     if isinstance(error, BlackbirdError):
         return Finding(error.message, str(where), ways_out=error.ways_out or ways_out)
     what = error.strerror if isinstance(error, OSError) else f"this could not be looked at: {error!r}"
@@ -88,7 +89,7 @@ def _check_folders(workspace: Workspace) -> Iterator[Finding]:
             way = _set_aside(folder, folder.parent, "keeps it; a folder is made in its place")
             yield Finding("this is in the place of a folder", str(folder), ways_out=(way,))
         elif is_folder and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-            way = ShellLine(f"chmod u+rwx {shell_word(str(folder))}")
+            way = opening_command(folder)
             yield Finding("this folder cannot be read and written", str(folder), ways_out=(way,))
 
 
@@ -112,7 +113,9 @@ def _check_records(workspace: Workspace) -> Iterator[Finding]:
             way = _set_aside(path, workspace.paths.state, "keeps it where the Go program does not stop at it")
             yield Finding("this is not a record", stray, ways_out=(way,))
     for fault in dict.fromkeys(faults):
-        yield Finding(fault.what, fault.path, ways_out=fault.ways_out or (fault.hint,))
+        path, ways = Path(fault.path), fault.ways_out or (fault.hint,)
+        first = (opening_command(path),) if is_refused(path) else ()
+        yield Finding(fault.what, fault.path, ways_out=(*first, *ways))
     unusable = {fault.path for fault in faults}
     for copy in stale:
         if str(workspace.paths.record_of(copy.path)) not in unusable:

@@ -268,6 +268,10 @@ def write_protect(trial: Trial) -> None:
     (trial.repo / ".git/blackbird").chmod(0o500)
 
 
+def close_a_record(trial: Trial) -> None:
+    record(trial, "b").chmod(0)
+
+
 def hook(trial: Trial) -> Path:
     return trial.repo / ".git/hooks/post-commit"
 
@@ -361,9 +365,12 @@ CASES = (
     Case(halve_the_merge_driver, "hooks", "merge driver", mend="hooks"),
     Case(lose_the_agent, "agents", "cannot find the program 'claude'"),
     Case(lose_the_wrapper, "agents", "'nosuchprog'", command="git blackbird config execution.wrapper"),
-    pytest.param(
-        Case(write_protect, "folders", "cannot be read and written", command="chmod", is_cured=True),
-        marks=pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root"),
+    *(
+        pytest.param(case, marks=pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root"))
+        for case in (
+            Case(write_protect, "folders", "cannot be read and written", command="chmod", is_cured=True),
+            Case(close_a_record, "records", "permission denied", command="chmod", is_cured=True),
+        )
     ),
 )
 
