@@ -20,11 +20,15 @@ _FORMS: dict[str, tuple[object, ...]] = {
     "aws": ("AK", "IA", (_UPPER, 16)),
     "aws secret": ("aws_secret_access", "_key = ", (_ALL + "/+", 30), "x1y2z3A4B5"),
     "azure": ("Account", "Key=", (_ALL + "+/", 86), "=="),
+    "azure signature": ("?", "sig=", (_ALL, 43), "%3D"),
+    "basic": ("Authorization: ", "Basic ", (_ALL, 24)),
     "bearer": ("Authorization: ", "Bearer ", (_HEX, 20), "0a1b2c3d"),
+    "curl": ("curl -u ", "user:", (_ALL, 12), " https://example.com"),
     "databricks": ("da", "pi", (_HEX, 32)),
     "digitalocean": ("dop", "_v1_", (_HEX, 64)),
     "discord": ("M", (_ALL, 25), ".", (_ALL, 6), ".", (_ALL, 38)),
     "docker": ("dckr", "_pat_", (_ALL, 27)),
+    "docker login": ('"au', 'th": "', (_ALL, 40), '"'),
     "doppler": ("dp.", "pt.", (_ALL, 43)),
     "figma": ("fi", "gd_", (_ALL, 40)),
     "github": ("gh", "p_", (_ALL, 36)),
@@ -35,15 +39,21 @@ _FORMS: dict[str, tuple[object, ...]] = {
     "grafana": ("gl", "sa_", (_ALL, 32), "_1a2b3c4d"),
     "groq": ("gs", "k_", (_ALL, 52)),
     "hugging face": ("h", "f_", (_ALL, 34)),
+    "in a header": ("Authorization: ", "token ", (_HEX, 37), "0a1"),
     "json web token": ("ey", "J", (_ALL, 30), ".ey", "J", (_ALL, 60), ".", (_ALL + "-_", 43)),
     "linear": ("lin", "_api_", (_ALL, 40)),
     "mailchimp": ((_HEX, 32), "-u", "s12"),
     "mailgun": ("ke", "y-", (_HEX, 32)),
     "new relic": ("NR", "AK-", (_UPPER, 27)),
+    "netrc": ("machine example.com login me ", "password ", (_ALL, 12)),
     "notion": ("nt", "n_", (_ALL, 46)),
     "npm": ("np", "m_", (_ALL, 36)),
+    "npmrc": ("//example.com/:", "_auth=", (_ALL, 40)),
     "openai": ("s", "k-", (_ALL, 20), "T3Blb", "kFJ", (_ALL, 20)),
     "openai project": ("sk-", "proj-", (_ALL + "-_", 120)),
+    "option": ("--", "password ", (_ALL, 15), "1xQ7z"),
+    "password": ("DB_", "PASS=", (_ALL, 15), "1xQ7z"),
+    "password in XML": ("<pass", "word>", (_ALL, 15), "1xQ7z</password>"),
     "password in a url": ("postgres://app:", (_ALL, 16), "@db.example.com/app"),
     "pem": (f"-----BEGIN {_KEY}\n", (_ALL, 64), "\n", (_ALL, 64), f"\n-----END {_KEY}"),
     "planetscale": ("pscale", "_tkn_", (_ALL, 43)),
@@ -58,6 +68,7 @@ _FORMS: dict[str, tuple[object, ...]] = {
     "stripe": ("sk", "_live_", (_ALL, 24)),
     "telegram": (("0123456789", 10), ":A", "A", (_ALL + "-_", 33)),
     "terraform": ((_ALL, 14), ".atlas", "v1.", (_ALL, 67)),
+    "token in a url": ("https://", (_HEX, 37), "0a1@example.com"),
     "twilio": ("S", "K", (_HEX, 32)),
     "vault": ("hv", "s.", (_ALL, 90)),
 }  # fmt: skip
@@ -87,6 +98,6 @@ def leaks(repo: Path, parts: Iterable[str]) -> Iterator[tuple[str, str]]:
 def hidden_part(secret: str) -> str:
     """Return what must be left nowhere: the end of a secret, whose beginning may say only what it is."""
     line = secret.split("\n")[1 if "\n" in secret else 0].partition("@")[0]
-    for words in ("=", "Bearer ", "app:", ":AA", ".atlasv1.", "/services/"):
+    for words in ("=", "Basic ", "Bearer ", "password ", "token ", "app:", ":AA", ".atlasv1.", "/services/"):
         line = line.partition(words)[2] if words in line[:45] else line
     return line.strip()[5:]

@@ -18,11 +18,12 @@ from git_blackbird.model.base.secret_kinds import (
     OPEN_KEY,
     Kind,
     Kinds,
+    is_random,
     known_kinds,
 )
 
 _CREDENTIAL = re.compile(
-    r"TOKEN(?!S|IZ)|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|_KEY$|_PWD$|_PAT$"
+    r"TOKEN(?!S|IZ)|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|_KEY$|_PASS$|_PWD$|_PAT$"
     r"|AUTH(?!OR)|COOKIE|_DSN$|CONNECTION_?STRING",
     re.IGNORECASE,
 )
@@ -168,8 +169,11 @@ def _near_long_words(kinds: Kinds, data: bytes) -> Iterator[Span]:
         return
     places = list(accumulate((end - start + 1 for start, end in regions), initial=0))
     joined = b"\n".join(data[start:end] for start, end in regions)
+    lowered = joined.lower()
+    assigned = _matches(kinds.if_random, lowered)
+    random = (span for span in assigned if is_random(joined[span.start : span.end]))
     for start, end, name in chain(
-        _matches(kinds.tokens, joined), _matches(kinds.in_lower_case, joined.lower())
+        _matches(kinds.tokens, joined), _matches(kinds.in_lower_case, lowered), random
     ):
         index = bisect_right(places, start) - 1
         moved = regions[index][0] - places[index]

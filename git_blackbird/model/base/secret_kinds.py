@@ -32,7 +32,7 @@ _TOKENS: _Forms = {
     r"\w{30,500}": """
         clojars-token=CLOJARS_ digitalocean-token=dop_v1_,doo_v1_,dor_v1_ facebook-token=EAACEdEose0cBA
         github-token=ghp_,gho_,ghu_,ghs_,ghr_,github_pat_ grafana-token=glsa_,glc_ groq-key=gsk_
-        hugging-face-token=^hf_,api_org_ linear-key=lin_api_,lin_oauth_ netlify-token=nfp_ npm-token=npm_
+        hugging-face-token=^hf_,api_org_ linear-key=lin_api_,lin_oauth_ netlify-token=nfp_
         notion-token=ntn_,^secret_ perplexity-key=pplx- pulumi-token=^pul- replicate-token=^r8_
         rubygems-key=rubygems_ sentry-token=sntrys_,sntryu_ shopify-token=shpat_,shpca_,shppa_,shpss_
         stripe-key=whsec_ xai-key=xai-
@@ -47,9 +47,11 @@ _TOKENS: _Forms = {
     rf"{_MIXED}[\w-]{{20,300}}": "secret-key=^sk-",
     r"[0-9A-Z]{50,60}": "age-key=AGE-SECRET-KEY-1",
     r"[A-Za-z0-9]{14}\.[0-9a-f]{64}": "airtable-token=^pat",
+    r"[A-Za-z0-9]{36}": "npm-token=npm_",
     r"[A-Z0-9]{16}(?![A-Z0-9])": "aws-key=^AKIA,^ASIA,^ABIA,^ACCA",
     r"=([A-Za-z0-9+/]{40,100}={0,2})": "azure-key=AccountKey,SharedAccessKey",
     r"[\w~.-]{31,34}": "azure-secret=Q~",
+    r"(?<![A-Za-z]sig=)([\w%+/-]{40,100}=?)": "azure-signature=sig=",
     r"[0-9a-f]{24}-[0-9a-f]{34,200}": "cloudflare-key=v1.0- postman-key=PMAK-",
     r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,45}": "discord-token=",
     r"[0-9]{17,20}/([\w-]{50,100})": "discord-webhook=/api/webhooks/",
@@ -64,34 +66,65 @@ _TOKENS: _Forms = {
 }
 _KEY = r"[A-Z0-9 ]{0,20}PRIVATE KEY(?: BLOCK)?-----"
 _LINE = r"(?:[\s>]|\\+[nrt]){1,9}"
-_CUT_KEY = rf" {_KEY}(?:{_LINE}[\w+/=]{{32,100}}){{1,100}}(?:{_LINE}[\w+/=]{{1,100}})?"
-_NO_EXAMPLE = r"(?!(?i:pass|passw(?:or)?d|pwd|secret|token)@)"
+_CUT_KEY = rf"(?:{_LINE}[\w+/=]{{32,100}}){{1,100}}(?:{_LINE}[\w+/=]{{1,100}})?"
+_NO_EXAMPLE = r"(?!(?i:pass|passw(?:or)?d|pwd|secret|token)(?:[@\s\"'\\]|\Z))"
+_QUOTE = r"(?:\\*[\"'])?"
+_WORD = r"[^\s:\"'\\<>\[\]]{1,100}"
+_PASSWORD = rf"({_NO_EXAMPLE}[^\s\"'\\<>\[\]{{}}$*]{{1,200}})"
 _ANYWHERE: _Forms = {
-    rf" {_KEY}(?:[^<\"'-]|-(?!----)){{40,15000}}-----END {_KEY}": "private-key=-----BEGIN",
-    _CUT_KEY: "private-key=-----BEGIN",
-    rf"[^\s:/@\"'\\<>\[\]]{{0,100}}:({_NO_EXAMPLE}[^\s/@\"'\\<>\[\]{{}}$*]{{1,200}})@": "password-in-url=://",
+    rf" {_KEY}(?:(?:[^<\"'-]|-(?!----)){{40,15000}}-----END {_KEY}|{_CUT_KEY})": "private-key=-----BEGIN",
+    rf"(?:[^\s:/@\"'\\<>\[\]]{{0,100}}:({_NO_EXAMPLE}[^\s/@\"'\\<>\[\]{{}}$*]{{1,200}})"
+    rf"|({_MIXED}[\w-]{{20,300}}))@": "password-in-url=://",
+    rf"[^\n|;&]{{0,100}}? (?:-[A-Za-z]{{0,5}}u|--user)[ =]{_QUOTE}{_WORD}:{_PASSWORD}": "curl-password=curl",
+    rf"{_LINE}{_WORD}{_LINE}login{_LINE}{_WORD}{_LINE}password{_LINE}{_PASSWORD}": "netrc-password=machine",
 }
-# A path and an id, which are no secrets: Base64 has no dots, and seldom begins with a slash.
-_PATH = r"~?\.{0,2}/[\w.-]{1,99}/[\w./-]{0,200}(?![\w./+=-])|[\w/-]{1,99}/[\w/-]{0,99}\.[a-z]{1,5}\b"
-_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])"
-_ASSIGNED = (
-    r"[\w-]{0,20}(?:\\*[\"'])?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}(?:\\*[\"'])?"
-    rf"((?!{_PATH}|{_UUID}){_MIXED}[\w+/=.~-]{{16,300}})"
+_WORDS = r"(?>[A-Z]++[a-z]{2,}+|[a-z]{3,}+|\b[A-Za-z][a-z]|[A-Z]++|[0-9]++|[/_-])++"
+_RANDOM = re.compile(
+    r"(?=(?:.*?[0-9]){3})(?=.*?[A-Za-z])"
+    rf"|(?!{_WORDS}\Z)(?=.*?[0-9])(?=.*?[a-z])(?=.*?[A-Z])[^.]+\Z".encode()
 )
-_OF_AN_API = r"(?:(?<=apikey)|(?<=api.key)|(?<=accesskey)|(?<=access.key))"
+# A path, an id, my-cluster-2024 and module1.name3: Base64 has no dots, and seldom begins with a slash.
+_ORDINARY = re.compile(
+    r"~?\.{0,2}/[\w.-]+/[\w./-]*|(?=.*?/)[\w/-]++\.[a-z]{1,5}"
+    r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"|[a-z]{2,}(?:[._-](?:[a-z]+[0-9]{0,2}|[0-9]+))*(?:-[a-z0-9]{1,10})?"
+    rf"|{_WORDS}(?:\.{_WORDS})+".encode()
+)
+# Not followed by what a call and an index have.
+_VALUE = r"([\w+/=.~-]{16,300}+)(?![(\[])"
+_LONG_VALUE = r"([\w+/=.~-]{16,3000}+)"
+_IS = rf"{_QUOTE}[ \t]{{0,3}}(?::=|=>|[:=]|(?<!-)>)[ \t]{{0,3}}{_QUOTE}"
+_BLANK = rf"(?:[ ]{{1,3}}|\\*[\"'],[ ]?){_QUOTE}"
+_ASSIGNED = rf"[\w-]{{0,20}}{_IS}{_VALUE}"
+# The place in a list is no secret, nor is the number of a key.
+_NO_PLACE = "(?<!next.token)(?<!nexttoken)(?<!page.token)(?<!pagetoken)"
+_SECRET_KEY = "|".join(
+    rf"(?<={name}{blank}key)"
+    for name in ("access", "api", "auth", "encryption", "master", "private", "signing")
+    for blank in ("", ".")
+)
+_IF_RANDOM: _Forms = {
+    _NO_PLACE + _ASSIGNED: "assigned-secret=token",
+    _ASSIGNED: "assigned-secret=secret,pass,pwd,credential",
+    rf"(?:{_SECRET_KEY})(?!_id){_ASSIGNED}": "assigned-secret=key",
+    rf"(?<![a-z]auth){_IS}{_VALUE}": "assigned-secret=auth",
+    rf"[\w-]{{0,30}}(?:token|secret|passw|api.?key)[\w-]{{0,20}}{_BLANK}{_VALUE}": """
+        assigned-secret=^--
+    """,
+    rf"[ ]{{1,3}}{_LONG_VALUE}": "authorization=bearer,basic",
+    rf"{_IS}(?:[a-z]{{1,20}}[ ]{{1,3}})?{_LONG_VALUE}": "authorization=authorization",
+}
 _IN_LOWER_CASE: _Forms = {
-    _ASSIGNED: "assigned-secret=token,secret,passw,credential",
-    _OF_AN_API + _ASSIGNED: "assigned-secret=key",
-    r"(?:\\*[\"'])?[ \t]{0,3}(?::=|=>|[:=])[ \t]{0,3}(?:\\*[\"'])?([a-z0-9+/]{40})(?![a-z0-9+/])": """
+    rf"{_IS}([a-z0-9+/]{{40}})(?![a-z0-9+/])": """
         aws-secret=secret_access_key,secret-access-key,secretaccesskey
     """,
-    rf"[ ]{{1,3}}({_MIXED}[\w+/=.~-]{{16,3000}})": "authorization=bearer,basic",
+    rf"{_IS}basic[ ]([a-z0-9+/]{{14,3000}}[a-z0-9+/=]{{2}})(?![\w(.-])": "authorization=authorization",
 }
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A form of secrets with ``literal`` in it; the secret is the first group of ``regex``, if that has any.
+    """A form of secrets with ``literal`` in it; the secret is the group of ``regex``, if that has any.
 
     It is compiled once the literal occurs: compiling all of them at once would delay a screen.
     """
@@ -103,7 +136,7 @@ class Kind:
     def matches(self, data: bytes) -> Iterator[tuple[int, int]]:
         """Yield where the secrets of this form are."""
         if self.literal in data:
-            yield from (match.span(self._pattern.groups and 1) for match in self._pattern.finditer(data))
+            yield from (match.span(match.lastindex or 0) for match in self._pattern.finditer(data))
 
     @cached_property
     def _pattern(self) -> re.Pattern[bytes]:
@@ -111,17 +144,21 @@ class Kind:
 
 
 class Kinds(NamedTuple):
-    """All forms: those of a token, those to be looked for anywhere, and those of text in lower case."""
+    """All forms: those of a token, those to be looked for anywhere, and those of text in lower case.
+
+    Those of ``if_random`` are of text in lower case, too; ask ``is_random`` about what they find.
+    """
 
     tokens: tuple[Kind, ...]
     anywhere: tuple[Kind, ...]
     in_lower_case: tuple[Kind, ...]
+    if_random: tuple[Kind, ...]
 
 
 @cache
 def known_kinds() -> Kinds:
     """Return all forms."""
-    return Kinds(*(tuple(_kinds_of(forms)) for forms in (_TOKENS, _ANYWHERE, _IN_LOWER_CASE)))
+    return Kinds(*(tuple(_kinds_of(forms)) for forms in (_TOKENS, _ANYWHERE, _IN_LOWER_CASE, _IF_RANDOM)))
 
 
 def _kinds_of(forms: _Forms) -> Iterator[Kind]:
@@ -138,6 +175,11 @@ def _begins(size: int) -> str:
     """Look behind a literal of that size for a word's beginning, also after an escape of JSON or a colour."""
     places = (r"(?<![A-Za-z0-9_-]", r"(?<=\\[nrt]", "(?<=[0-9]m")
     return f"(?:{'|'.join(f'{place}.{{{size}}})' for place in places)})"
+
+
+def is_random(value: bytes) -> bool:
+    """Whether an assigned value looks like a secret: no name, path or id."""
+    return _RANDOM.match(value) is not None and _ORDINARY.fullmatch(value) is None
 
 
 OPEN_KEY = re.compile(

@@ -1,4 +1,6 @@
 import json
+import random
+import string
 
 import pytest
 
@@ -44,6 +46,13 @@ def test_a_short_password_in_an_address_is_masked() -> None:
     assert Redactor({}).mask(masked)[1] == []
 
 
+@pytest.mark.parametrize("name", ["DB_PASSWORD=", "--password ", "X-API-Key: ", "SIGNING_KEY=", "<passwd>"])
+def test_most_random_values_are_masked(name: str) -> None:
+    drawn = random.Random(name)
+    values = ["".join(drawn.choices(string.ascii_letters + string.digits, k=20)) for _ in range(200)]
+    assert sum(bool(Redactor({}).mask(f"{name}{value}\n".encode())[1]) for value in values) >= 180
+
+
 def test_a_line_that_is_written_over_is_decided_on() -> None:
     assert Redactor({}).mask_decided(b"10 %\r20 %")[0] == b"10 %\r"
 
@@ -58,6 +67,10 @@ def test_a_line_that_is_written_over_is_decided_on() -> None:
         "token: 0199f3a0-c000-4001-8000-00005e551011 password=/run/secrets/db_2024",
         "secret: ~/keys/of-2024/key-123.pem, token = src/app/v123/auth.py https://user:password@host",
         "The form begins with -----BEGIN RSA PRIVATE KEY----- and ends with -----END RSA PRIVATE KEY-----.",
+        "secretKeyRef: my-cluster-secret-2024-prod, service-account-token: default-token-x7k2p9",
+        "next_token=aHR0cHM6Ly9leGFtcGxlLmNvbS8xMjM0 password = utf8_to_utf16_dup(value) token: ${TOKEN}",
+        "user_pass = PasswordEncoder2 private_key: ed25519.Ed25519PrivateKey token->nextTokenOfV2Key",
+        'curl -u "$USER:$PASS" x; curl -u user:password https://example.com; login with password of',
         "postgres postgresql development /home/user/.config 2026-11-28T12:00:00Z sha256-47DEQpj8HBSa+/TImW",
     ],
 )
