@@ -182,7 +182,7 @@ OF_OTHER_PROGRAMS = {
         "--name",
     ),
     *("--proc", "--rm", "--ro-bind", "--tmpfs", "--tty", "--unshare-pid", "--user", "--userns", "--volume"),
-    *("--workdir",),
+    *("--api-key", "--token", "--workdir"),
 }
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for path in (*ROOT.glob("*.md"), *DOCS.glob("*.md")))
 

@@ -53,7 +53,7 @@ _TOKENS: _Forms = {
     r"[\w~.-]{31,34}": "azure-secret=Q~",
     r"(?<![A-Za-z]sig=)([\w%+/-]{40,100}=?)": "azure-signature=sig=",
     r"[0-9a-f]{24}-[0-9a-f]{34,200}": "cloudflare-key=v1.0- postman-key=PMAK-",
-    r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,45}": "discord-token=",
+    r"[\w-]{23,27}\.[\w-]{6}\.[\w-]{27,45}": "discord-token=^M,^N,^O",
     r"[0-9]{17,20}/([\w-]{50,100})": "discord-webhook=/api/webhooks/",
     r"[A-Za-z0-9]{60,300}": "facebook-token=^EAAG,^EAAB square-token=^EAAA",
     r"[\w-]{8,5000}\.[\w-]{8,5000}(?:\.[\w-]{0,2000})?": "json-web-token=^eyJ",
