@@ -63,13 +63,15 @@ def test_rulings_stand_first_and_a_request_begins_with_them(planned: Path) -> No
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
-        await see(app, pilot, "1 ruling by the agent:", "db: Which db?", "sqlite (one user)")
+        await see(app, pilot, "1 ruling by the agent:", "db: sqlite (one user)", "asked: Which db?")
         text = screen_text(app)
         assert text.index("1 ruling by") < text.index("Task: alpha")
         await pilot.press("3", "enter")
         await wait_for(pilot, lambda: asks(app, RequestScreen))
         await see(app, pilot, "Write below a ruling what is to be instead")
         assert app.screen.query_one(TextArea).text == "> Which db?\n> You decided: sqlite\n\n"
+        await pilot.press("ctrl+s")
+        await see(app, pilot, "nothing says what is to be instead of the ruling", "> You decided: sqlite")
         await pilot.press("escape")
 
     drive(planned, session)

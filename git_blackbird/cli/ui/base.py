@@ -133,10 +133,11 @@ class AskingUI(BaseUI):
             case WriteRequest():
                 self._print(*filter(None, [step.remark]))
                 run = checkpoint.run
-                text = await self._request(
-                    self._about(run.task_id), lambda: self._drafts.request(run, step.suggestion), step
-                )
-                return None if text is None else step.reply(text)
+                about, draft = self._about(run.task_id), lambda: self._drafts.request(run, step.suggestion)
+                while (text := await self._request(about, draft, step)) is not None:
+                    if (obstacle := step.obstacle(text)) is None:
+                        return step.reply(text)
+                    self._print(obstacle)
             case Confirm():
                 self._print(*step.remarks)
                 if step.then is not None and await self._confirms(step):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from git_blackbird.messages.display.events import render_rights
-from git_blackbird.messages.display.format import MAX_LISTED
+from git_blackbird.messages.display.format import MAX_LISTED, unsaid_text
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import PLANNING, TaskId
@@ -25,7 +25,7 @@ from git_blackbird.model.change.decision import (
 )
 from git_blackbird.model.run.agent_io import RightsQuestion, agent_in_text
 from git_blackbird.model.run.findings import MergedReview
-from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.parts import Question, Ruling
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.run.summary import Trees
@@ -97,7 +97,8 @@ class WriteRequest:
     """Let a change request be written, which begins with the ``suggestion`` where nothing was written before.
 
     ``source`` names what a suggestion asks for, "" where it is to be completed. ``remark`` says what is sent
-    along; "" for nothing. The paths that it mentions may also be in ``worktree``, the task's own.
+    along; "" for nothing. The paths that it mentions may also be in ``worktree``, the task's own. It may
+    not quote one of the ``rulings`` alone.
     """
 
     suggestion: str | None
@@ -105,6 +106,11 @@ class WriteRequest:
     remark: str
     title: str = "What should change?"
     worktree: str | None = None
+    rulings: tuple[Ruling, ...] = ()
+
+    def obstacle(self, text: str) -> str | None:
+        """Say why a text cannot be sent; None where it can."""
+        return unsaid_text(self.rulings, text)
 
     def reply(self, text: str) -> Decision:
         """Return the decision that sends a text, unchanged."""
@@ -140,7 +146,13 @@ def next_step(checkpoint: Checkpoint, choice: Choice, unsent: Unsent) -> Step:
         is_open = not source and checkpoint.suggested_request is not None
         remarks = (_RULINGS if is_open else "", "" if checkpoint.since_request is None else _REPEATED)
         remark = " ".join(filter(None, remarks))
-        return WriteRequest(checkpoint.suggested_request, source, remark, worktree=checkpoint.worktree)
+        return WriteRequest(
+            checkpoint.suggested_request,
+            source,
+            remark,
+            worktree=checkpoint.worktree,
+            rulings=checkpoint.rulings,
+        )
     branch = checkpoint.other_branch
     step: Reply | Confirm = reply_of(choice, branch_confirmed=branch is not None)
     if choice in APPROVES and branch is not None:

@@ -6,7 +6,7 @@ from itertools import accumulate, takewhile
 from typing import assert_never
 
 from git_blackbird.messages.display.quantities import counted, format_moment, render_duration
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.base.sanitize import clean_line, quoted, strip_controls
 from git_blackbird.model.base.timestamps import seconds_between
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import Stage, stage_of
@@ -112,6 +112,12 @@ def ruling_lines(ruling: Ruling) -> Iterator[str]:
     decided = clean_line(ruling.decision or "it did not say what it decided")
     yield f"{clean_line(ruling.question.id)}: {decided}{why}"
     yield f"  asked: {clean_line(question_text(ruling.question))}"
+
+
+def unsaid_text(rulings: Iterable[Ruling], request: str) -> str | None:
+    """Say of which ruling a change request has the quotation alone; None where there is none."""
+    bare = (quoted(ruling.question.id) for ruling in rulings if ruling.is_bare_in(request))
+    return next((f"nothing says what is to be instead of the ruling {name}" for name in bare), None)
 
 
 def message_lines(messages: PendingMessages) -> Iterator[str]:

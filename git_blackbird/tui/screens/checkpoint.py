@@ -176,7 +176,10 @@ class CheckpointScreen(ChangeScreen):
 
     async def _compose_request(self, step: WriteRequest) -> None:
         def send(text: str | None) -> None:
-            if text is not None:
+            if text is not None and (why := step.obstacle(text)) is not None:
+                self.notify(why, severity="warning", markup=False)
+                self.call_later(self._compose_request, step)
+            elif text is not None:
                 self.dismiss_once(step.reply(text))
 
         draft = self._drafts.request(self.checkpoint.run, step.suggestion)

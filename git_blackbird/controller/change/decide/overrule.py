@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
+from git_blackbird.messages.display.format import unsaid_text
 from git_blackbird.messages.outgoing.prompts import join_messages
 from git_blackbird.messages.outgoing.rulings import render_overruled
 from git_blackbird.model.base.sanitize import quoted
@@ -32,15 +33,7 @@ def overruling_request(
     return join_messages(*texts, words or "")
 
 
-class WithoutWordsError(RequestError):
-    """A change request overrules a ruling, and does not say by what."""
-
-
 def require_words(rulings: Iterable[Ruling], request: str) -> None:
-    """Refuse a change request that quotes a ruling alone. Raises WithoutWordsError."""
-    for ruling in rulings:
-        if ruling.is_bare_in(request):
-            raise WithoutWordsError(
-                f"nothing says what is to be instead of the ruling {quoted(ruling.question.id)}",
-                hint="write it below the quotation, or delete that if the ruling stands",
-            )
+    """Refuse a change request that quotes a ruling and says no more. Raises RequestError."""
+    if (text := unsaid_text(rulings, request)) is not None:
+        raise RequestError(text, hint="write it below the quotation, or delete that if the ruling stands")

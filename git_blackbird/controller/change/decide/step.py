@@ -6,7 +6,6 @@ from git_blackbird import trace
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.commit.refusal import ApprovalRefusedError
 from git_blackbird.controller.change.decide.checkpoint import build_checkpoint, why_not_resumable
-from git_blackbird.controller.change.decide.overrule import WithoutWordsError
 from git_blackbird.controller.change.decide.record import UnresolvedError, record_decision
 from git_blackbird.controller.change.review.review import reopen_reviews
 from git_blackbird.controller.change.status_changes import reset_task
@@ -37,7 +36,6 @@ from git_blackbird.model.views.events import Decided, Event, Level, Notice, Phas
 from git_blackbird.model.views.stop import Stop, StopReason
 
 _MAX_REFUSALS = 10
-_ASKED_AGAIN = (ApprovalRefusedError, HalfWrittenError, LockedError, UnresolvedError, WithoutWordsError)
 
 
 async def decide(call: Call, action: PendingDecision, state: PlanState) -> Stop | None:
@@ -112,7 +110,7 @@ async def _record(call: Call, state: PlanState, run: Run, decision: Decision) ->
             )
     except GitStoppedError:
         return _left_open_stop(run)
-    except _ASKED_AGAIN as error:
+    except (ApprovalRefusedError, UnresolvedError, HalfWrittenError, LockedError) as error:
         for note in error_notes(error):
             call.ui.notify(Notice(Level.INFO, note, task_id=run.task_id))
         call.ui.notify(Notice(Level.ERROR, error.message, error.hint, run.task_id))
