@@ -15,12 +15,12 @@ from git_blackbird.controller.queries.agents import AgentView, view_agents
 from git_blackbird.controller.setup.install import HookState, merge_driver_fault, view_hook
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.worktree.index_lock import is_lock_leftover, lock_files
-from git_blackbird.git.worktree.linked import altered_worktrees, disk_bytes, other_owner
+from git_blackbird.git.worktree.linked import TaskWorktree, altered_worktrees, disk_bytes, other_owner
 from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.git.worktree.object_faults import ObjectFaults
 from git_blackbird.git.worktree.saved_trees import broken_refs, list_our_refs
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.model.base.ids import PLANNING
+from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.next_steps import ShellLine, task_command
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.plan.status import IN_HAND
@@ -188,13 +188,13 @@ def _check_runs(workspace: Workspace) -> Iterator[Finding]:
 
 def _check_worktrees(workspace: Workspace) -> Iterator[Finding]:
     for altered in altered_worktrees(workspace.repo):
-        what, way = "is not as git made it", ShellLine("git worktree repair")
+        what, ways = "is not as git made it", [ShellLine("git worktree repair")]
         if (owner := other_owner(altered.repo)) is not None:
-            # Git's repair would take it away from its owner.
-            what = f"belongs to another repository, {owner}, of which this one is a copy"
-            entry = shell_word(str(altered.repo.git_dir))
-            way = ShellLine(f"rm -r {entry}", "forgets it here; its folder stays as it is")
-        yield Finding(f"the worktree of {altered.task_id} {what}", str(altered.repo.top), ways_out=(way,))
+            what = f"belongs to another repository, {owner}; one of the two is a copy"
+            ways = [*_ways_with_owner(workspace, altered)]
+        yield Finding(
+            f"the worktree of {altered.task_id} {what}", str(altered.repo.top), ways_out=tuple(ways)
+        )
     if running_command(workspace) is None and os.path.lexists(workspace.paths.plan):
         for place in finished_places(workspace):
             what = f"the worktree of {place.task_id} is done with: {place.state.words}"
@@ -204,6 +204,15 @@ def _check_worktrees(workspace: Workspace) -> Iterator[Finding]:
             what = f"the worktree of {run.task_id} is gone, and its change has yet to land"
             give_up = task_command("retry", run.task_id, remark="gives its change up")
             yield Finding(what, str(run.worktree_path), Mend.WORKTREES, (give_up,))
+
+
+def _ways_with_owner(workspace: Workspace, altered: TaskWorktree) -> Iterator[ShellLine]:
+    """Yield what to do about the worktree of another repository, which git's repair takes away from that."""
+    run = workspace.store.records.history(TaskId(altered.task_id)).latest
+    if run is not None and run.repo_root == str(workspace.paths.state_root):
+        yield ShellLine("git worktree repair", "takes it from there, if that one is the copy")
+    entry = shell_word(str(altered.repo.git_dir))
+    yield ShellLine(f"rm -r {entry}", "forgets it here; its folder stays as it is")
 
 
 def _check_references(workspace: Workspace) -> Iterator[Finding]:

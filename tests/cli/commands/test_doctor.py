@@ -214,12 +214,13 @@ def move_a_worktree(trial: Trial) -> None:
 
 
 def copy_the_repository(trial: Trial) -> None:
-    """Have a copy take the place of the repository, which moves away with its worktree."""
-    folder, original = work_in_worktree(trial), trial.repo.parent / "original"
-    shutil.copytree(trial.repo, trial.repo.parent / "copy", symlinks=True)
-    trial.repo.rename(original)
-    trial.repo.parent.joinpath("copy").rename(trial.repo)
-    git(original, "worktree", "repair", str(folder))
+    work_in_worktree(trial)
+    trial.repo = shutil.copytree(trial.repo, trial.repo.parent / "copy", symlinks=True)
+
+
+def lose_a_worktree_to_a_copy(trial: Trial) -> None:
+    work_in_worktree(trial)
+    git(shutil.copytree(trial.repo, trial.repo.parent / "copy", symlinks=True), "worktree", "repair")
 
 
 def leave_a_reference(trial: Trial) -> None:
@@ -350,6 +351,7 @@ CASES = (
     Case(lose_the_worktree_of_a_decision, "worktrees", "worktree of c is gone", mend="worktrees"),
     Case(move_a_worktree, "worktrees", "not as git made it", command="git worktree repair", is_cured=True),
     Case(copy_the_repository, "worktrees", "another repository, ", command="rm -r", is_cured=True),
+    Case(lose_a_worktree_to_a_copy, "worktrees", "copy/.git", command="git worktree repair", is_cured=True),
     Case(leave_a_reference, "references", "1 reference", command="git blackbird prune", is_cured=True),
     Case(cut_a_reference, "references", "names no object", mend="references"),
     Case(drop_a_reference, "references", "no reference keeps", mend="references"),
