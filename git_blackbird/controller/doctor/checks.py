@@ -14,10 +14,10 @@ from git_blackbird.controller.place.listing import finished_places, missing_plac
 from git_blackbird.controller.queries.agents import AgentView, view_agents
 from git_blackbird.controller.setup.install import HookState, merge_driver_fault, view_hook
 from git_blackbird.errors import BlackbirdError, UnusableError
+from git_blackbird.git.core.object_faults import ObjectFaults
 from git_blackbird.git.worktree.index_lock import is_lock_leftover, lock_files
 from git_blackbird.git.worktree.linked import TaskWorktree, altered_worktrees, disk_bytes, other_owner
 from git_blackbird.git.worktree.merging import require_merge_tree
-from git_blackbird.git.worktree.object_faults import ObjectFaults
 from git_blackbird.git.worktree.saved_trees import broken_refs, list_our_refs
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import PLANNING, TaskId

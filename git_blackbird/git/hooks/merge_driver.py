@@ -38,7 +38,7 @@ def is_driver_installed(repo: Repository) -> bool:
 
 
 def driver_fault(repo: Repository, caller: HookCommand) -> str | None:
-    """Say what is wrong with the driver; None if it is as installed, or not there at all."""
+    """Return what is wrong with the driver; None if it is as installed, or not there at all."""
     command, has_line = _configured(repo), _LINE in _lines(repo)
     if (command is not None) != has_line:
         return "a part of it is missing"
