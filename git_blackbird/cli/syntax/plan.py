@@ -3,7 +3,7 @@
 from click import Argument, Choice, IntRange, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.registry import TASK, CommandSpec, flag, text
+from git_blackbird.cli.syntax.registry import TASK, CommandSpec, flag, text, texts
 from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.config.layers import PLAN_STATUSES
 from git_blackbird.model.plan.status import Status
@@ -54,7 +54,7 @@ add = CommandSpec(
     Option(["--description"], type=text, default="", help="What it is about."),
     Option(["--prompt"], type=text, default="", help="What its agent is to do."),
     Option(["--notes"], type=text, default=None, help="Notes for people."),
-    Option(["--ac", "criteria"], type=text, multiple=True, help="An acceptance criterion; repeatable."),
+    texts("An acceptance criterion; repeatable.", None, "--ac", "criteria"),
     Option(
         ["--dep", "deps"],
         type=TASK,
@@ -95,11 +95,11 @@ edit = CommandSpec(
     flag("Clear the prompt.", "--clear-prompt"),
     Option(["--notes"], type=text, help="Notes for people."),
     flag("Clear the notes.", "--clear-notes"),
-    Option(
-        ["--ac", "acceptance_criteria"],
-        type=text,
-        multiple=True,
-        help="An acceptance criterion, replacing the present ones; repeatable.",
+    texts(
+        "An acceptance criterion, replacing the present ones; repeatable.",
+        None,
+        "--ac",
+        "acceptance_criteria",
     ),
     flag("Clear the criteria.", "--clear-ac", "clear_acceptance_criteria"),
     *_WHO,

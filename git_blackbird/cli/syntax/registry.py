@@ -76,6 +76,11 @@ def flag(help_text: str, *names: str) -> click.Option:
     return click.Option(names, is_flag=True, help=help_text)
 
 
+def texts(help_text: str, metavar: str | None, *names: str) -> click.Option:
+    """Make an option with a text that may be given several times."""
+    return click.Option(names, type=text, multiple=True, metavar=metavar, help=help_text)
+
+
 def text(value: str) -> str:
     """Return an option's text unchanged. Help shows this function's name as its type.
 

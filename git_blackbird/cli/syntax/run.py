@@ -3,7 +3,7 @@
 from click import Argument, Choice, IntRange, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.registry import TASK, CommandSpec, flag, text
+from git_blackbird.cli.syntax.registry import TASK, CommandSpec, flag, text, texts
 from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.config.layers import REVIEW_MODES
 
@@ -24,12 +24,8 @@ _CLUSTER = Option(
     type=text,
     help="Let agents work on the workers of this Dask scheduler, or on N here: local:N; '' is this machine.",
 )
-_BUDGET = Option(
-    ["--budget"],
-    type=text,
-    multiple=True,
-    metavar="UNIT=AMOUNT",
-    help="What this call may use up: usd=5, tokens=2000000 or minutes=90; repeatable.",
+_BUDGET = texts(
+    "What this call may use up: usd=5, tokens=2000000 or minutes=90; repeatable.", "UNIT=AMOUNT", "--budget"
 )
 _STREAM = flag("Show what the agent does and says as it happens.", "--stream")
 _TIMINGS = flag("At the end, show where the time went, by task and in all.", "--timings")
@@ -88,13 +84,7 @@ resume = CommandSpec(
     _TASK,
     flag("TASK is a parent: resume all below it that its review flagged.", "--all", "below"),
     *_MESSAGE,
-    Option(
-        ["--answer", "answers"],
-        type=text,
-        multiple=True,
-        metavar="ID=VALUE",
-        help="Answer one question; repeatable.",
-    ),
+    texts("Answer one question; repeatable.", "ID=VALUE", "--answer", "answers"),
     flag("Open the session at this terminal and speak with the agent yourself.", "--interactive"),
     _CLUSTER,
     _BUDGET,
@@ -154,19 +144,12 @@ decide = CommandSpec(
     flag("With --reject: take the change back, as `git blackbird undo` does.", "--undo"),
     flag("With --approve: make no commit, whatever execution.commit says.", "--no-commit"),
     flag("Approve although HEAD has left the branch of the run.", "--any-branch"),
-    Option(
-        ["--files", "only"],
-        type=text,
-        multiple=True,
-        metavar="PATH",
-        help="Approve the change at this file or folder alone; repeatable.",
-    ),
-    Option(
-        ["--overrule", "overruled"],
-        type=text,
-        multiple=True,
-        metavar="ID=TEXT",
-        help="Request TEXT instead of what the agent decided itself on its question ID; repeatable.",
+    texts("Approve the change at this file or folder alone; repeatable.", "PATH", "--files", "only"),
+    texts(
+        "Request TEXT instead of what the agent decided itself on its question ID; repeatable.",
+        "ID=TEXT",
+        "--overrule",
+        "overruled",
     ),
     Option(
         ["--run", "run_id"],
