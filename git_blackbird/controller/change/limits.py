@@ -79,7 +79,7 @@ def with_stand_ins(call: Call, held: Collection[AgentModel]) -> Workspace:
 
 
 def name_half_done(call: Call, state: PlanState, held: Collection[AgentModel], task_id: TaskId) -> None:
-    """Say once that unfinished edits of a task keep others from starting whose agents are at no limit."""
+    """Inform once of unfinished edits that keep tasks from starting whose agents are at no limit."""
     kept = tasks_of_agents(call.workspace, state.plan, held)
     others = any(call.scope.covers(task.id) and task.id not in kept for task in ready_tasks(state))
     if others and task_id not in call.half_done:

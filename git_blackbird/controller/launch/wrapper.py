@@ -48,7 +48,7 @@ def wrapped(
 
 
 def silence_texts(workspace: Workspace, ended: ProcessResult) -> Iterator[str]:
-    """Say of an agent from which nothing came that its wrapper may be why, if it has one."""
+    """Yield a remark on an agent from which nothing came: its wrapper, if it has one, may be why."""
     reading, wrapper = ended.reading, workspace.config.execution.wrapper
     is_mute = not (ended.stdout_bytes or ended.stderr_bytes)
     is_unheard = not (reading.succeeded or reading.session or reading.worked or reading.refusal)

@@ -176,11 +176,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         to_review=tuple(_due_reviews(state, running)),
         turns=dict(_turns(workspace, state)),
         ready=ready_tasks(state),
-        failed=tuple(
-            (task, state.latest(task.id))
-            for task in leaves
-            if task.status == Status.FAILED and task.id not in asked | state.unreadable.keys()
-        ),
+        failed=tuple((task, state.latest(task.id)) for task in _failed(state) if task.id not in asked),
         stuck=stuck_tasks(state),
         stopped={plan.tasks[task_id]: faults for task_id, faults in state.unreadable.items()},
         blocked=waits,
@@ -228,6 +224,12 @@ def _stops_execute(owed: PendingItem) -> bool:
     """Whether a request or half-done work waits for a lost session, so that an execute starts nothing."""
     is_question = owed.run is not None and owed.run.status is RunStatus.WAITING_USER
     return owed.kind is PendingKind.NEW_SESSION and not is_question
+
+
+def _failed(state: PlanState) -> Iterator[Task]:
+    """Return the failed tasks whose records can be read."""
+    failed = (task for task in state.plan.leaves() if task.status == Status.FAILED)
+    return (task for task in failed if task.id not in state.unreadable)
 
 
 def why_failed(run: Run | None) -> str | None:

@@ -85,7 +85,7 @@ def merges_plan(environment: Environment) -> bool:
 
 
 def merge_driver_fault(environment: Environment) -> str | None:
-    """Say what is wrong with the plan's merge driver; None if nothing is, or it is not installed."""
+    """Return what is wrong with the plan's merge driver; None if nothing is, or it is not installed."""
     return driver_fault(discover(environment.cwd, environment.environ), _merge_caller())
 
 

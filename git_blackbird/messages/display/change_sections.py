@@ -63,7 +63,7 @@ def _shown_by(choice: Choice) -> str:
 
 
 def _outcomes(comments: Iterable[CommentOutcome]) -> Iterator[StyledLine]:
-    """Tell of each comment on lines whether these were changed since."""
+    """Yield a line for each comment, with whether the lines that it is on were changed since."""
     for comment, is_taken_up in islice(comments, MAX_FILES):
         word, tone = ("changed", Style.PLAIN) if is_taken_up else ("not changed", Style.WARNING)
         yield StyledLine(f"  {word:<11}  {place_words(comment)}: {clean_line(comment.text)}", tone)
