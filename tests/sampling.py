@@ -1,7 +1,7 @@
 """Which stories the suite takes, and which of their variants; with BLACKBIRD_EVERY_STEP all.
 
 Of a story marked ``sampled`` it takes some variants from all over. One marked ``exhaustive`` it leaves out:
-it takes about half a second of processor time or more, and quicker ones stand for it.
+it takes a third of a second of processor time or more, and others stand for it.
 """
 
 import os

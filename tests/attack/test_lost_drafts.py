@@ -159,6 +159,7 @@ def test_a_decision_taken_here_instead_takes_the_draft_with_it(pending: Path) ->
     assert not message_file(pending).exists()
 
 
+@pytest.mark.exhaustive
 def test_a_decision_from_elsewhere_leaves_the_text_for_a_message(pending: Path) -> None:
     with Terminal(pending, "execute") as terminal:
         compose(terminal)

@@ -149,6 +149,7 @@ def test_what_the_hook_said_can_be_edited_on_a_terminal(gated: Path) -> None:
     assert feedback.endswith("x.txt: bad style\nAnd x.txt only.")
 
 
+@pytest.mark.exhaustive
 def test_a_hook_may_ask_at_the_terminal(gated: Path) -> None:
     hook(gated, "pre-commit", 'exec </dev/tty; printf "really? " >/dev/tty; read -r said; [ "$said" = yes ]')
     with Terminal(gated, "execute") as terminal:

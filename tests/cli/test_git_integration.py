@@ -160,6 +160,7 @@ def test_ctrl_c_that_git_passes_on_is_one_ctrl_c(planned: Path) -> None:
     assert child.signalstatus == 2
 
 
+@pytest.mark.exhaustive
 def test_colours_are_as_git_is_configured(planned: Path) -> None:
     assert show(planned, "blackbird", "list") == COLORED
     assert run(planned, "blackbird", "list") == LIST

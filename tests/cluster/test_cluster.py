@@ -119,6 +119,7 @@ def test_an_agent_on_a_worker_is_told_something(trial: Trial, tmp_path: Path) ->
     assert (trial.repo / "one.txt").read_text() == "one\n"
 
 
+@pytest.mark.exhaustive
 def test_the_task_of_a_lost_worker_starts_again_on_another_one(trial: Trial, tmp_path: Path) -> None:
     trial.plan({"one": ()})
     trial.command(agent(tmp_path))

@@ -71,6 +71,7 @@ def test_the_check_is_told_its_task_and_nothing_that_makes_it_an_agent(trial: Tr
     assert verdict(trial)["outcome"] == "passed"
 
 
+@pytest.mark.exhaustive
 def test_one_that_fails_is_shown_and_can_be_sent_to_the_agent(trial: Trial, tmp_path: Path) -> None:
     trial.command("cat >>seen; echo new >new.txt")
     check(trial, "echo to out; echo to err >&2; test ! -e new.txt", tmp_path)
@@ -352,6 +353,7 @@ def test_reviews_of_a_failed_change_by_hand_leave_it_to_a_person(trial: Trial, t
     assert trial.statuses() == {"a": "waiting_user"}
 
 
+@pytest.mark.exhaustive
 def test_rounds_of_reviews_and_checks_are_counted_apart(trial: Trial, tmp_path: Path) -> None:
     let_review(trial, tmp_path, SPEC.format("ISSUES", ISSUE))
     check(trial, 'test ! -e new.txt || test "$(cat new.txt | wc -l)" -ne 2', tmp_path, mode="gate")

@@ -140,6 +140,7 @@ def test_where_decisions_are_due_the_approval_commits(trial: Trial) -> None:
     assert subjects(trial) == ["A", "start"]
 
 
+@pytest.mark.exhaustive
 def test_a_repaired_change_is_committed_whole(trial: Trial) -> None:
     trial.command("if [ $BLACKBIRD_RESUME ]; then rm bad.txt; else echo a >a.txt; echo bad >bad.txt; fi")
     trial.configure({"check.mode": "gate"})
@@ -165,6 +166,7 @@ def test_one_that_was_given_up_before_its_commit_can_be_taken_back(trial: Trial)
     assert subprocess.run(["git", "diff", "--quiet"], cwd=trial.repo, check=False).returncode == 0
 
 
+@pytest.mark.exhaustive
 def test_reviews_come_before_the_commit(trial: Trial, tmp_path: Path) -> None:
     let_review(trial, tmp_path, SPEC.format("APPROVED", ""))
     said = trial.expect(0, "execute", "--no-input", "a")

@@ -53,6 +53,7 @@ def test_a_failure_is_told_at_the_end(trial: Trial, sealed: Path) -> None:
     assert notifications(sealed, 1) == [f"failed|||failed: a|{trial.repo}|none|none|\n"]
 
 
+@pytest.mark.exhaustive
 def test_a_review_that_fails_needs_a_person(trial: Trial, sealed: Path) -> None:
     trial.expect(0, "add", "--id", "p", "--title", "P", "--prompt", "require a well | kid | Do it well.")
     trial.expect(0, "add", "--id", "kid", "--title", "Kid", "--parent", "p", "--prompt", "write a bad")

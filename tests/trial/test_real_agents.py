@@ -85,6 +85,7 @@ def test_a_plan_is_done_with_one_task_done_again_as_asked_in_the_same_session(
     assert litter(trial) == []
 
 
+@pytest.mark.exhaustive
 @needs_proc
 @pytest.mark.parametrize("program", real_by(CLAUDE), indirect=True)
 def test_interrupted_killed_and_asked_it_goes_on_in_one_session(

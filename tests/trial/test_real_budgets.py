@@ -52,6 +52,7 @@ def test_its_tokens_are_counted_while_it_works(trial: Trial, model: StandIn) -> 
     assert trial.statuses() == {"greet": "done", "part": "done"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", real(*EVERY_CLAUDE), indirect=True)
 def test_it_stops_by_itself_at_the_cost_that_is_left(trial: Trial, model: StandIn) -> None:
     trial.configure({"budget.task.usd": "0.01"})

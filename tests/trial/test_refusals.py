@@ -183,6 +183,7 @@ def test_a_conversation_that_is_full_is_not_continued(trial: Trial) -> None:
     assert started(trial) == ["a"]
 
 
+@pytest.mark.exhaustive
 def test_one_that_shows_work_lets_the_next_begin(trial: Trial) -> None:
     """The first works until the third has begun, for which it only has to say something."""
     plan(trial, "abc")
@@ -305,6 +306,7 @@ def test_answers_that_a_session_was_refused_to_get_are_not_asked_for_again(trial
     assert "blue" in str(trial.records("a")[-1]["context"])
 
 
+@pytest.mark.exhaustive
 def test_a_review_that_cannot_be_read_is_not_made_again_for_the_other_ones_limit(trial: Trial) -> None:
     plan(trial, "a")
     use(trial, {"any": 'refuses "You have hit your usage limit"'}, "codex")

@@ -150,6 +150,7 @@ def test_a_project_cannot_make_agents_decide(trial: Trial) -> None:
     assert '"destructive"' not in sent(trial, 0)["systemPrompt"]
 
 
+@pytest.mark.exhaustive
 def test_an_agent_that_asks_again_and_again_comes_to_a_person(trial: Trial) -> None:
     will_say(trial, *(f"{rules(db=str(number))}\n{asks(HARMLESS)}" for number in range(4)))
     trial.expect(4, "execute", "--no-input")

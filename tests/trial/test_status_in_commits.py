@@ -177,6 +177,7 @@ def test_edits_of_the_plan_stay_staged_or_not_as_they_were(trial: Trial) -> None
     assert committed(trial)["a"] == "done"
 
 
+@pytest.mark.exhaustive
 def test_edits_of_the_same_task_stay_uncommitted(trial: Trial) -> None:
     trial.expect(3, "execute", "c", "--no-input")
     trial.expect(0, "edit", "c", "--title", "edited by hand")

@@ -45,6 +45,7 @@ def test_edits_inside_a_submodule_are_named(trial: Trial) -> None:
     assert "still" not in output
 
 
+@pytest.mark.exhaustive
 def test_a_new_commit_and_edits_over_it(trial: Trial) -> None:
     identity = "-c user.name=A -c user.email=a@example.com"
     work(trial, f"cd vendor/x; echo agent >>file; git {identity} commit -q -a -m agent; echo more >>file")

@@ -261,6 +261,7 @@ def test_commits_that_cannot_be_kept_keep_the_worktree(trial: Trial) -> None:
     ).endswith("agent")
 
 
+@pytest.mark.exhaustive
 def test_an_untracked_repository_keeps_the_worktree(trial: Trial) -> None:
     said = work(trial, "echo own >own.txt; git init -q sub; echo new >sub/new")
     why = f"{place(trial)} stays: no snapshot has sub/; move what you need, and remove the worktree\n"
@@ -268,6 +269,7 @@ def test_an_untracked_repository_keeps_the_worktree(trial: Trial) -> None:
     assert (place(trial) / "sub/new").exists()
 
 
+@pytest.mark.exhaustive
 def test_a_repository_that_was_added_keeps_the_worktree(trial: Trial) -> None:
     script = f"git init -q sub; cd sub; echo new >new; git add new; {COMMIT}; cd ..; git add sub"
     said = work(trial, f"echo own >own.txt; {script}", 3)

@@ -97,6 +97,7 @@ def test_each_of_several_runs_is_taken_back_though_another_task_worked_between(t
     assert (trial.repo / "old.txt").read_text() == LINES.replace("line 9\n", "b\n")
 
 
+@pytest.mark.exhaustive
 def test_what_was_in_the_way_may_be_gone_when_it_is_repeated(trial: Trial) -> None:
     work(trial, "a", "seq 1 9 >lib; echo a >new.txt")
     work(trial, "b", "sed -i s/5/B/ lib")
@@ -112,6 +113,7 @@ def test_what_was_in_the_way_may_be_gone_when_it_is_repeated(trial: Trial) -> No
     )
 
 
+@pytest.mark.exhaustive
 def test_a_run_that_added_nothing_to_what_changes_were_requested_of_comes_back_with_it(trial: Trial) -> None:
     trial.configure({"execution.stopAfterEachTask": "true"})
     trial.command("[ -e new.txt ] || echo a >new.txt")
@@ -237,6 +239,7 @@ def test_redo_commits_only_what_a_commit_took_back(trial: Trial) -> None:
     assert changed(trial) == ["?? new.txt"]
 
 
+@pytest.mark.exhaustive
 def test_twice_is_an_error_that_names_redo_and_so_is_redo_of_nothing(trial: Trial) -> None:
     work(trial, "a", "echo a >new.txt")
     assert "error: nothing of a was taken back\n" in trial.expect(1, "redo", "a")

@@ -41,6 +41,7 @@ def start_and_hold(trial: Trial, tmp_path: Path) -> tuple["subprocess.Popen[str]
     return process, go, f"run {run['id']} (process {fact(run, 'pid')}) works on it in {trial.repo}"
 
 
+@pytest.mark.exhaustive
 def test_what_goes_on_in_another_worktree_is_named(trial: Trial, linked: Trial, tmp_path: Path) -> None:
     process, go, live = start_and_hold(trial, tmp_path)
     (run,) = trial.records("a")
@@ -58,6 +59,7 @@ def test_what_goes_on_in_another_worktree_is_named(trial: Trial, linked: Trial, 
     assert "in other worktrees" not in linked.expect(0, "status")
 
 
+@pytest.mark.exhaustive
 def test_a_task_does_not_start_twice(trial: Trial, linked: Trial, tmp_path: Path) -> None:
     process, go, live = start_and_hold(trial, tmp_path)
     (run,) = trial.records("a")

@@ -259,6 +259,7 @@ def test_ctrl_c_at_a_checkpoint_ends_the_call_and_leaves_it_open(planned: Path) 
     assert states(planned, "alpha") == [DecisionState.PENDING]
 
 
+@pytest.mark.exhaustive
 def test_a_decision_is_taken_while_nothing_runs(planned: Path) -> None:
     execute(planned)
 
@@ -321,6 +322,7 @@ def test_what_landed_is_accepted_without_its_commit(planned: Path) -> None:
     assert (planned / "a.txt").read_text() == "one\n"
 
 
+@pytest.mark.exhaustive
 def test_approving_on_another_branch_is_asked_about(planned: Path) -> None:
     execute(planned)
     git(planned, "switch", "-q", "-c", "side")
@@ -669,6 +671,7 @@ def test_enter_at_a_failed_run_does_nothing_and_a_retry_is_chosen(planned: Path)
     assert states(planned, "alpha") == [DecisionState.REJECTED, DecisionState.APPROVED_CONTINUE]
 
 
+@pytest.mark.exhaustive
 def test_a_failed_run_is_accepted_while_nothing_runs(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt one\nfail 7"))
     execute(planned)

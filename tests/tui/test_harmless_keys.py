@@ -159,6 +159,7 @@ def recorded(repo: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in files}
 
 
+@pytest.mark.exhaustive
 def test_a_task_is_restarted_or_run_alone_after_a_question(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="false")
     put_plan(planned, leaf("alpha", "fail 3"), leaf("beta", "write b.txt one"))

@@ -152,6 +152,7 @@ def test_what_is_typed_where_an_editor_goes_away_starts_nothing(planned: Path) -
     assert [len(runs_of(planned, task)) for task in ("alpha", "beta")] == [1, 1]
 
 
+@pytest.mark.exhaustive
 def test_the_cursor_moves_on_after_a_key_that_does_nothing_now(planned: Path) -> None:
     put_plan(planned, leaf("alpha"), leaf("beta"), leaf("gamma"))
 
@@ -168,6 +169,7 @@ def test_the_cursor_moves_on_after_a_key_that_does_nothing_now(planned: Path) ->
     drive(planned, session, kind=PatientApp)
 
 
+@pytest.mark.exhaustive
 def test_ctrl_c_in_an_editor_leaves_the_editor_and_keeps_the_text(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt one"))
     execute(planned)

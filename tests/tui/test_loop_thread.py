@@ -224,6 +224,7 @@ def test_help_names_the_command_of_every_action(planned: Path) -> None:
     drive(planned, session, (110, 90))
 
 
+@pytest.mark.exhaustive
 def test_the_palette_performs_what_it_finds(planned: Path) -> None:
     put_plan(planned, leaf("alpha"))
 
@@ -252,6 +253,7 @@ def test_a_look_reads_nothing_again_while_nothing_changes(planned: Path) -> None
     assert [task.title for task in picture.plan.tasks.values()] == ["Another"]
 
 
+@pytest.mark.exhaustive
 def test_what_another_process_runs_is_followed_and_leaves_with_it(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "say Working on it.\nsleep 60"))
 

@@ -60,6 +60,7 @@ def test_a_done_task_is_told_more_in_its_session(planned: Path) -> None:
     assert (planned / "a.txt").read_text() == "two\n"
 
 
+@pytest.mark.exhaustive
 def test_an_agent_at_work_is_told_something(planned: Path) -> None:
     script = 'cat >/dev/null; [ -n "$BLACKBIRD_RESUME" ] || exec sleep 600; echo told >a.txt'
     configure(planned, agent="command", command__run=script, execution__stopGraceSeconds="0")

@@ -132,6 +132,7 @@ def test_a_task_is_added_and_what_was_written_outlives_the_screen(planned: Path)
     assert app.drafts.form(None).text == ""
 
 
+@pytest.mark.exhaustive
 def test_an_edit_keeps_what_others_change_meanwhile(planned: Path) -> None:
     hostile = "line\x1b[2J one"
     put_plan(planned, replace(task("a"), description=hostile, acceptance_criteria=("It runs.",)))
@@ -253,6 +254,7 @@ def test_a_deletion_takes_along_what_was_shown_or_nothing(planned: Path) -> None
     assert plan_file(planned) == {"q": {"title": "Task q"}}
 
 
+@pytest.mark.exhaustive
 def test_a_task_is_moved_among_its_siblings_and_below_another(planned: Path) -> None:
     family(planned)
 
@@ -315,6 +317,7 @@ def test_the_graph_of_a_task_shows_what_comes_before_and_after(planned: Path) ->
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_an_execution_shows_what_it_will_start_and_asks(planned: Path) -> None:
     configure(planned, agent="demo")
     put_plan(

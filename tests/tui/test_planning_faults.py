@@ -44,6 +44,7 @@ def kept_text(app: BlackbirdApp) -> str:
     return app.drafts.message(PLANNING).text
 
 
+@pytest.mark.exhaustive
 def test_all_choices_are_in_view_below_a_long_proposal(empty: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await describe(app, pilot, MANY)
@@ -70,6 +71,7 @@ def test_a_long_line_is_shown_to_its_end(empty: Path) -> None:
     drive(empty, session)
 
 
+@pytest.mark.exhaustive
 def test_who_plans_is_named_as_such_and_leaving_stops_it(empty: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await describe(app, pilot, "sleep 600\n- One")
@@ -216,6 +218,7 @@ def answers_by_command(repo: Path, answer: dict[str, object]) -> None:
     configure(repo, agent="command", command__schema="true", command__run=f"cat {repo.parent}/answer.json")
 
 
+@pytest.mark.exhaustive
 def test_refused_consent_starts_nothing(empty: Path) -> None:
     answers_by_command(empty, {"tasks": [], "delete": [], "questions": [], "remarks": ""})
 
@@ -236,6 +239,7 @@ def test_refused_consent_starts_nothing(empty: Path) -> None:
     assert runs_of(empty, PLANNING) == ()
 
 
+@pytest.mark.exhaustive
 def test_who_asks_for_ever_is_asked_twice(empty: Path) -> None:
     question = {"id": "db", "prompt": f"{HOSTILE} Which?", "options": ["sqlite", "mysql"]}
     answers_by_command(empty, {"tasks": [], "delete": [], "questions": [question], "remarks": ""})

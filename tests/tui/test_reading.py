@@ -310,6 +310,7 @@ def test_tab_goes_to_the_other_pane_and_t_switches_it(planned: Path) -> None:
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_what_a_person_owes_is_announced_and_found(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="true")
     execute(planned)

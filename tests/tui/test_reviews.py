@@ -62,6 +62,7 @@ def test_a_parent_says_what_is_in_the_way_before_its_children_are_done(planned: 
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_a_parent_that_passed_is_reviewed_again_from_here(planned: Path) -> None:
     plan_guide(planned)
     execute(planned)
@@ -95,6 +96,7 @@ def test_a_parent_whose_review_is_owed_is_reviewed_now(planned: Path) -> None:
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_a_reviewer_without_a_verdict_is_named_with_what_can_be_done(planned: Path) -> None:
     plan_guide(planned, "review-answer No idea.")
     execute(planned)

@@ -73,6 +73,7 @@ def test_all_that_a_review_flagged_is_resumed(planned: Path) -> None:
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_a_review_is_dismissed_with_a_reason(planned: Path) -> None:
     plan_a_failing_review(planned)
     execute(planned)

@@ -93,6 +93,7 @@ def test_a_search_on_the_plan_goes_on(planned: Path) -> None:
     drive(planned, session, (100, 40))
 
 
+@pytest.mark.exhaustive
 def test_what_was_decided_elsewhere_waits_no_more(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("question_mark")

@@ -209,6 +209,7 @@ def test_an_agent_that_is_not_logged_in_refuses(
     assert model.requests == []
 
 
+@pytest.mark.exhaustive
 def test_a_session_that_it_does_not_know_is_a_refusal(model: StandIn, stage: Stage, agent: Agent) -> None:
     reading = read(stage, agent, assign("Go on", resume=True))
     assert (reading.succeeded, reading.refusal) == (False, AgentFailure.SESSION_UNKNOWN)

@@ -247,6 +247,7 @@ def test_arguments_it_does_not_know_are_a_refusal(program: Program, model: Stand
     assert "unexpected argument '--full-auto'" in (reading.error or "")
 
 
+@pytest.mark.exhaustive
 @needs_sandbox
 def test_an_edit_that_the_sandbox_keeps_it_from_is_noted(
     model: StandIn, stage: Stage, agent: Agent, sealed: Path

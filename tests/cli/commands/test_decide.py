@@ -41,12 +41,14 @@ def test_what_is_approved_lands_in_the_same_call(trial: Trial) -> None:
     assert (data["task"], data["stage"], trial.statuses()["c"]) == ("c", "done", "done")
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_decided_where_one_of_the_names_is_none(trial: Trial) -> None:
     assert "zz" in trial.expect(1, "decide", "a", "zz", "--approve")
     assert trial.statuses()["a"] == "waiting_user"
     assert trial.expect(0, "decide", "a", "a", "--approve") == "approved a\nlanded a\n"
 
 
+@pytest.mark.exhaustive
 def test_what_was_approved_lands_though_a_later_one_is_refused(trial: Trial) -> None:
     assert "landed a\n" in trial.expect(1, "decide", "a", "later", "--approve")
     assert trial.statuses() == {"a": "done", "b": "waiting_user", "c": "waiting_user", "later": "todo"}

@@ -491,6 +491,7 @@ def test_each_subject_is_looked_at_whatever_is_wrong_with_the_others(trial: Tria
     assert "Traceback" not in said
 
 
+@pytest.mark.exhaustive
 def test_what_is_at_work_is_left_alone(trial: Trial) -> None:
     kill_the_controller(trial)
     with hold_controller(open_at(trial.repo), "execute"):

@@ -86,6 +86,7 @@ def test_enter_changes_nothing_and_the_proposal_is_taken_up_later(repo: Path, tr
     assert titles(repo) == ["Use it well"]
 
 
+@pytest.mark.exhaustive
 def test_a_proposal_is_edited_as_a_page(repo: Path, trial: Trial) -> None:
     trial.expect(0, "add", "First")
     trial.environ["GIT_EDITOR"] = "true"
@@ -155,6 +156,7 @@ def test_a_proposal_survives_what_is_asked_of_it_in_vain(repo: Path, trial: Tria
     ]
 
 
+@pytest.mark.exhaustive
 def test_the_description_is_written_in_the_editor_and_kept_until_it_is_used(repo: Path, trial: Trial) -> None:
     del trial
     environ = {"BLACKBIRD_AGENT_PROVIDER": "demo", "GIT_EDITOR": editor_script(repo, 'echo "- Docs" >>"$1"')}

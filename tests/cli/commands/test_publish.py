@@ -87,6 +87,7 @@ def test_a_branch_that_was_made_before_is_pushed(trial: Trial, tmp_path: Path) -
     )
 
 
+@pytest.mark.exhaustive
 def test_a_change_that_head_has_is_named_with_its_commit(trial: Trial) -> None:
     configure(trial.repo, execution__commit="approved")
     trial.expect(0, "decide", "a", "--approve")

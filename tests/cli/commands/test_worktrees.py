@@ -177,6 +177,7 @@ def test_one_with_a_file_that_cannot_be_kept_stays(trial: Trial) -> None:
     assert (place_of(trial, "a") / "large").exists()
 
 
+@pytest.mark.exhaustive
 def test_one_whose_set_up_failed_goes(trial: Trial) -> None:
     trial.configure({"worktree.setup": "echo made >made; exit 3"})
     trial.expect(1, "execute", "b", "--no-input")

@@ -211,6 +211,7 @@ def test_pieces_of_lines_of_several_agents_are_not_mixed(repo: Path) -> None:
     assert {"a | half of a", "b | half of b"} <= set(completed.stdout.splitlines())
 
 
+@pytest.mark.exhaustive
 def test_line_mode_names_the_task_and_keeps_what_others_do_until_the_answer(parallel: Path, go: Path) -> None:
     arguments = ("execute", "a", "b", "--jobs", "2", "--stop-after-each")
     with Terminal(parallel, *arguments, environ={"TERM": "dumb"}) as terminal:

@@ -263,6 +263,7 @@ def test_enter_takes_the_match_of_a_path_that_is_being_named(pending: Path) -> N
     assert runs_of(pending, "a")[0].decision_feedback == "See @README.md and @src/one.py:3.\nMore."
 
 
+@pytest.mark.exhaustive
 def test_a_path_of_the_tasks_own_worktree_is_offered(repo: Path) -> None:
     commit(repo, {"README.md": "# Here\n"})
     configure(repo, agent="demo", execution__stopAfterEachTask="true", execution__worktrees="true")
@@ -328,6 +329,7 @@ def test_a_change_request_begins_with_the_comments_on_lines(pending: Path) -> No
     assert not comments.exists()
 
 
+@pytest.mark.exhaustive
 def test_escape_goes_back_to_the_list_and_keeps_what_was_written(pending: Path) -> None:
     with Terminal(pending, "execute") as terminal:
         terminal.wait_for_list()

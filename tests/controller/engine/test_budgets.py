@@ -121,6 +121,7 @@ def test_a_run_is_paused_at_the_hard_limit_and_goes_on_in_the_next_call(project:
     assert [status(project, task) for task in "ab"] == [Status.DONE, Status.DONE]
 
 
+@pytest.mark.exhaustive
 def test_one_task_stops_at_its_budget_and_the_others_go_on(project: Path) -> None:
     put_plan(project, leaf("a", "a long one, twice"), leaf("b"), leaf("c", deps=["a"]))
     configure(project, budget__task__tokens="1500", execution__jobs="2")

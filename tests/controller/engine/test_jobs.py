@@ -93,6 +93,7 @@ def test_no_more_agents_work_than_there_are_jobs(project: Path) -> None:
     assert max(int(runs_of(project, name)[0].stdout or 0) for name in names) <= 2
 
 
+@pytest.mark.exhaustive
 def test_a_dependent_begins_with_what_landed_before_it(project: Path) -> None:
     put_plan(
         project,
@@ -132,6 +133,7 @@ class Deciding(Person):
         return APPROVE
 
 
+@pytest.mark.exhaustive
 def test_others_work_while_a_person_decides_and_questions_come_one_at_a_time(project: Path) -> None:
     put_plan(project, *(leaf(name, f"write {name}.new x") for name in "abc"))
     configure(project, execution__jobs="2", execution__stopAfterEachTask="true")

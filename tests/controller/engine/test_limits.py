@@ -97,6 +97,7 @@ def test_where_nobody_sees_it_a_limit_ends_the_call_and_the_next_one_tries_again
     assert person.waits == []
 
 
+@pytest.mark.exhaustive
 def test_a_limit_holds_one_agent_and_a_change_elsewhere_is_seen_while_a_call_waits(limited: Path) -> None:
     person = Waiter()
     enlist(limited, a=[f"cut {in_an_hour(person.clock)}"], d=[])

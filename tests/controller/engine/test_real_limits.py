@@ -25,7 +25,7 @@ def model(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         yield standin
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", real(CLAUDE, CODEX))
 def test_a_run_that_a_limit_cut_off_goes_on_in_its_session(
     repo: Path, program: Program, model: StandIn

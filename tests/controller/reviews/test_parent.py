@@ -149,6 +149,7 @@ def test_a_passing_review_lets_the_parent_be_done_before_what_waits_for_it(demo:
     assert runs_of(demo, "z")[0].started_at > made.started_at
 
 
+@pytest.mark.exhaustive
 def test_a_failing_review_stops_the_flow_until_the_child_was_resumed_in_its_session(demo: Path) -> None:
     family(demo)
     stop = execute(demo)
@@ -211,6 +212,7 @@ def test_feedback_outlives_a_question_that_is_asked_while_it_is_carried(demo: Pa
     assert (on_disk(demo), status(demo, "p")) == ([], Status.DONE)
 
 
+@pytest.mark.exhaustive
 def test_resume_all_asks_what_one_of_them_asked_before(demo: Path) -> None:
     family(demo, feedback=ASKING)
     execute(demo)
@@ -274,6 +276,7 @@ def test_a_reviewer_without_a_verdict_is_tried_once_more_and_never_passes(
     assert len(reviews(demo)) == 4
 
 
+@pytest.mark.exhaustive
 def test_the_second_reviewer_hears_what_was_wrong_with_the_first_answer(demo: Path) -> None:
     family(demo, "review-answer-once fine\nrequire a.txt first")
     assert execute(demo).reason is StopReason.COMPLETED
@@ -327,6 +330,7 @@ def test_feedback_outlives_a_resume_that_fails_and_goes_with_the_next(demo: Path
     assert on_disk(demo) == []
 
 
+@pytest.mark.exhaustive
 def test_two_flagged_children_end_in_one_review(demo: Path) -> None:
     family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
     put = open_at(demo)
@@ -372,6 +376,7 @@ def test_with_checkpoints_what_was_resumed_is_approved_before_it_is_reviewed_aga
     assert [one.parent_review_passed for one in reviews(demo)] == [False, True]
 
 
+@pytest.mark.exhaustive
 def test_a_child_that_asks_while_it_carries_feedback_keeps_it(demo: Path) -> None:
     family(demo, feedback="ask q Where? | here | there")
     execute(demo)
@@ -487,6 +492,7 @@ def test_a_review_by_hand_replaces_the_one_before(flagged: Path) -> None:
     assert (on_disk(flagged), status(flagged, "p")) == ([], Status.DONE)
 
 
+@pytest.mark.exhaustive
 def test_a_review_by_hand_that_fails_holds_a_parent_back_that_was_done(demo: Path) -> None:
     family(demo, "require a.txt first")
     execute(demo)
@@ -624,6 +630,7 @@ def test_a_review_that_nobody_is_left_to_read_is_made_again(demo: Path) -> None:
     assert (closed.status, closed.own.terminal_reason) == (RunStatus.FAILED, TerminalReason.CONTROLLER_LOST)
 
 
+@pytest.mark.exhaustive
 def test_an_interrupted_review_is_made_again_by_the_next_execute(demo: Path) -> None:
     family(demo, "sleep 600")
 
@@ -674,6 +681,7 @@ def waits(repo: Path) -> list[tuple[str, str, str | None, tuple[str, ...]]]:
     ]
 
 
+@pytest.mark.exhaustive
 def test_a_parent_whose_verdict_is_half_heard_is_said_to_wait_for_the_other_half(demo: Path) -> None:
     family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
     execute(demo)
@@ -685,6 +693,7 @@ def test_a_parent_whose_verdict_is_half_heard_is_said_to_wait_for_the_other_half
     assert review(demo, "p").next_steps == ("git blackbird resume b",)
 
 
+@pytest.mark.exhaustive
 def test_a_review_by_hand_without_a_verdict_leaves_what_was_owed(demo: Path) -> None:
     family(demo, f"{ASKS_FOR_LINE}\nrequire b.txt more | b | b.txt needs more")
     execute(demo)
@@ -792,6 +801,7 @@ def test_what_is_owed_to_a_deleted_task_goes_with_it(demo: Path) -> None:
     assert on_disk(demo) == []
 
 
+@pytest.mark.exhaustive
 def test_a_done_child_does_not_lose_what_it_is_owed_by_being_called_done(demo: Path) -> None:
     two_flagged(demo)
     with pytest.raises(RequestError) as refused:

@@ -110,6 +110,7 @@ def test_every_key_is_listed_with_its_layers_and_what_becomes_of_them(
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_a_boolean_is_set_here_and_in_the_users_file_where_it_is_overruled(
     planned: Path, sealed: Path
 ) -> None:

@@ -69,6 +69,7 @@ def test_what_is_typed_at_the_checkpoint_is_no_request_and_decides_nothing(pendi
     assert [run.decision_state for run in runs_of(pending, "t1")] == [DecisionState.PENDING]
 
 
+@pytest.mark.exhaustive
 def test_after_a_digit_and_letters_of_the_list_the_keys_are_still_those_of_the_list(pending: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("d")

@@ -180,6 +180,7 @@ def test_what_the_agent_committed_needs_no_second_commit(gated: Path) -> None:
     assert told == [ApprovalCommit()]
 
 
+@pytest.mark.exhaustive
 def test_an_overlap_is_foreseen_named_and_asked_again(gated: Path) -> None:
     class Mending(Person):
         async def decide(self, checkpoint: Checkpoint) -> Decision | Unanswered | None:
@@ -276,6 +277,7 @@ def test_in_the_middle_of_an_operation_the_way_out_is_to_end_that(waiting: Path,
     approve(waiting)
 
 
+@pytest.mark.exhaustive
 def test_in_the_middle_of_a_bisect_the_way_out_is_to_end_that(waiting: Path) -> None:
     git(waiting, "bisect", "start")
     assert hint_of(waiting).startswith("end it first (`git bisect reset`) and approve again; ")
@@ -697,6 +699,7 @@ def cut_off_lines(repo: Path) -> list[str]:
     return rest.splitlines()
 
 
+@pytest.mark.exhaustive
 def test_an_approval_killed_with_its_git_before_the_commit_is_named(
     waiting: Path, killed: Callable[[str], str]
 ) -> None:
@@ -871,6 +874,7 @@ def test_of_two_tasks_that_alternate_on_a_file_the_one_that_began_there_is_decid
     assert (committed.oid, status(gated, "m2"), clean(gated)) == (None, Status.DONE, True)
 
 
+@pytest.mark.exhaustive
 def test_edits_from_before_both_are_of_neither(gated: Path) -> None:
     write(gated, {"a.txt": "one\nmine\n"})
     interleave(gated, "append a.txt first", "append a.txt second", "append a.txt third")
@@ -921,6 +925,7 @@ def test_two_tasks_that_each_changed_what_the_other_had_changed_are_committed_to
     assert clean(gated)
 
 
+@pytest.mark.exhaustive
 def test_the_commit_of_a_killed_approval_is_taken_back_once_it_is_rejected(
     waiting: Path, killed: Callable[[str], str]
 ) -> None:

@@ -348,6 +348,7 @@ def test_a_file_that_git_ignores_is_not_overwritten(demo: Path) -> None:
     assert (demo / "ignored.txt").read_text() == "mine\n"
 
 
+@pytest.mark.exhaustive
 def test_an_approval_commits_what_has_landed(demo: Path) -> None:
     configure(demo, execution__commit="approved")
     pending(demo, "write x.txt one\\n")
@@ -416,6 +417,7 @@ def test_what_a_hook_keeps_from_its_commit_waits_for_a_person(demo: Path, then: 
     assert (demo / "x.txt").exists() is (then != "take it back")
 
 
+@pytest.mark.exhaustive
 def test_reviewers_look_at_the_change_where_it_was_made(demo: Path) -> None:
     configure(demo, reviews__mode="parallel")
     prompt = "write x.txt one\nspec-wants x.txt two | important\non-feedback append x.txt two"
@@ -491,6 +493,7 @@ def test_a_worktree_that_cannot_be_made_whole_again_is_made_again(demo: Path) ->
     assert git(demo, "status", "--short") == "?? x.txt\n?? y.txt"
 
 
+@pytest.mark.exhaustive
 def test_a_restart_begins_anew_and_keeps_what_was_there(demo: Path) -> None:
     by_command(demo, "echo $BLACKBIRD_RUN_ID >x.txt; git add x.txt; git commit -qm own; echo y >y.txt")
     pending(demo, "")
@@ -602,6 +605,7 @@ def test_a_snapshot_that_failed_is_taken_before_the_change_lands(demo: Path) -> 
     assert git(demo, "status", "--short") == "?? x.txt"
 
 
+@pytest.mark.exhaustive
 def test_what_has_conflict_markers_does_not_land(demo: Path) -> None:
     resolve = "[ -e ../../tried ] && echo both >x.txt; touch ../../tried"
     by_command(demo, f'if [ "$BLACKBIRD_RESUME" ]; then {resolve}; else echo theirs >x.txt; fi')
@@ -625,6 +629,7 @@ def test_what_has_conflict_markers_does_not_land(demo: Path) -> None:
     assert [event.text for event in person.events if isinstance(event, Notice)].count(goes_back) == 1
 
 
+@pytest.mark.exhaustive
 def test_a_conflict_that_is_never_resolved_is_for_a_person(demo: Path) -> None:
     by_command(demo, '[ "$BLACKBIRD_RESUME" ] || { echo theirs >x.txt; echo own >own.txt; }')
     pending(demo, "")
@@ -679,6 +684,7 @@ def test_a_person_resolves_a_conflict_in_the_worktree_of_the_task(demo: Path) ->
     assert (demo / "x.txt").read_text() == "both\n"
 
 
+@pytest.mark.exhaustive
 def test_a_conflict_without_markers_is_resolved_by_git_add(demo: Path) -> None:
     by_command(demo, "printf 'theirs\\0' >x.bin")
     pending(demo, "")
@@ -900,6 +906,7 @@ def test_what_builds_on_what_could_not_be_committed_waits_for_that(demo: Path) -
     assert git(demo, "status", "--short") == ""
 
 
+@pytest.mark.exhaustive
 def test_what_could_not_be_written_at_first_is_committed_with_the_rest(demo: Path) -> None:
     configure(demo, execution__commit="approved")
     pending(demo, "write d/y.txt one\nwrite x.txt two\nwrite z.txt three")

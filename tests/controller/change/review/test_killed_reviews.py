@@ -118,6 +118,7 @@ def test_both_are_stopped_where_the_task_was_set_to_done_meanwhile(demo: Path) -
     assert len(reviews(demo)) == 2
 
 
+@pytest.mark.exhaustive
 def test_both_are_stopped_where_the_task_is_begun_anew(demo: Path) -> None:
     left, person = kill_while_both_review(demo, "execute", "--no-input"), Person()
     set_status(open_at(demo), "a", Status.TODO)

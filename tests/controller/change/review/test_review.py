@@ -80,6 +80,7 @@ def test_a_clear_change_is_done_without_a_word(demo: Path) -> None:
     assert {merged.spec.run_id, merged.code.run_id} == {one.id for one in found}
 
 
+@pytest.mark.exhaustive
 def test_what_the_reviewers_want_is_carried_to_the_implementers_session(demo: Path) -> None:
     put_plan(demo, leaf("a", WANTS_MORE))
     assert execute(demo).text == "every task is done"
@@ -92,6 +93,7 @@ def test_what_the_reviewers_want_is_carried_to_the_implementers_session(demo: Pa
     assert (demo / "x.txt").read_text() == "one\ntwo\n"
 
 
+@pytest.mark.exhaustive
 def test_with_checkpoints_the_checkpoint_comes_after_the_rounds(demo: Path) -> None:
     put_plan(demo, leaf("a", WANTS_MORE))
     configure(demo, execution__stopAfterEachTask="true")
@@ -217,6 +219,7 @@ def by_hand(repo: Path, task_id: str = "a", person: Person | None = None) -> Sto
     )
 
 
+@pytest.mark.exhaustive
 def test_a_person_may_have_the_change_reviewed_again_before_deciding(demo: Path) -> None:
     put_plan(demo, leaf("a", f"{CLEAR}\ncode-fail 3"))
     person = Person()
@@ -329,6 +332,7 @@ def test_a_retry_that_is_never_made_leaves_the_decision_to_a_person(demo: Path) 
     assert execute(demo).reason is StopReason.DECISION_REQUIRED
 
 
+@pytest.mark.exhaustive
 def test_a_review_that_was_finished_when_the_other_was_interrupted_is_kept(demo: Path) -> None:
     put_plan(demo, leaf("a", f"{CLEAR}\ncode-sleep 600"))
 

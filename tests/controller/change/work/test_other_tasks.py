@@ -113,6 +113,7 @@ def test_a_preview_has_what_the_agent_then_is_told(parallel: Path) -> None:
     assert sent(parallel, "three") == three.context
 
 
+@pytest.mark.exhaustive
 def test_a_session_that_a_landing_sent_back_is_told_once_what_it_met(parallel: Path) -> None:
     act(parallel, "echo $BLACKBIRD_TASK_ID$BLACKBIRD_RESUME >shared.txt")
     put_plan(parallel, leaf("one"), leaf("two"))
