@@ -17,7 +17,7 @@ from git_blackbird.tui.screens.questions import QuestionScreen
 from git_blackbird.tui.widgets.choices import ChoiceRow
 from tests.controller.support import configure, execute, leaf, parent_of, put_plan, runs_of
 from tests.support import commit
-from tests.tui.driver import QuickApp, RealApp, drive, is_over, see, wait_for, works
+from tests.tui.driver import QuickApp, RealApp, drive, is_over, see, wait_for
 
 
 class AskingApp(QuickApp):
@@ -90,7 +90,7 @@ def test_who_quits_while_agents_work_is_asked_and_told_who_is_paused(planned: Pa
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         app.commands.execute(TaskId("alpha"))
-        await wait_for(pilot, lambda: works(app))
+        await see(app, pilot, "Working on it.", "● alpha")
         await pilot.press("q")
         await see(app, pilot, "alpha is at work", "2. Pause it and quit")
         await pilot.press("enter")
@@ -124,7 +124,7 @@ def test_no_key_of_the_plan_changes_a_record_or_starts_anything_unasked(repo: Pa
         app.commands.execute(TaskId("alpha"))
         await wait_for(pilot, lambda: bool(runs_of(repo, "alpha")))
         if "sleep" in prompt:
-            await wait_for(pilot, lambda: works(app))
+            await see(app, pilot, "Working on it.")
             await pilot.press("ctrl+c")
         else:
             await wait_for(pilot, lambda: is_over(app) or app.screen is not app.main)
