@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _OURS = frozenset(
     (
         *("additions", "approved_on", "changes", "command", "comments", "context", "decision_feedback"),
-        *("diffstat", "files", "heads", "left", "path", "paths", "prepared", "provider_session_ref"),
+        *("diffstat", "dismissed", "files", "heads", "left", "path", "paths", "prepared"),
+        "provider_session_ref",
         *("repo_root", "said", "snippets", "takes_back", "taskId", "worktree"),
     )
 )

@@ -13,9 +13,9 @@ from tests.records import fact
 from tests.support import commit, git, wait_until
 from tests.trial.program import Trial
 
-OF_ENVIRONMENT = {"DEPLOY_PASSWORD": 'tr0ub4dor&3 "quoted"', "SIGNING_KEY": "first line 1\nsecond line 2"}
+OF_ENVIRONMENT = {"DEPLOY_PASSWORD": 'tr0ub4dor&3 "quoted"', "SIGNING_KEY": "f1rst l1ne\ns3c0nd l1ne"}
 SECRETS = make_secrets(7)
-PARTS = [*map(hidden_part, SECRETS.values()), "tr0ub4dor", "second line 2"]
+PARTS = [*map(hidden_part, SECRETS.values()), "tr0ub4dor", "s3c0nd l1ne"]
 PRINTED = [*SECRETS.values(), *OF_ENVIRONMENT.values()]
 
 
@@ -49,6 +49,7 @@ def test_no_secret_that_is_printed_is_kept(trial: Trial) -> None:
         "[redacted:github-token:3",
     ]
     assert not any(part in said for part in PARTS)
+    assert "warning: masked in its questions: github-token\n" in said
     trial.expect(3, "resume", "a", "--no-input", "-m", "2")
     answer = json.loads((trial.repo.parent / "told").read_text())
     assert question["options"][1] in json.dumps(answer)
@@ -84,10 +85,45 @@ def test_no_secret_is_kept_that_a_review_has_for_a_task(trial: Trial) -> None:
     (trial.repo.parent / "verdict").write_text(json.dumps(verdict))
     answer = f"cat {trial.repo.parent}/verdict"
     trial.command(f'cat >/dev/null; test -z "$BLACKBIRD_RESPONSE_SCHEMA" || {answer}')
-    trial.run("execute", "--no-input")
+    _, said = trial.run("execute", "--no-input")
+    assert (
+        "warning: masked in its answer: the value of $DEPLOY_PASSWORD, the value of $SIGNING_KEY, age-key"
+        in said
+    )
     (feedback,) = trial.repo.glob(".git/blackbird/parent-review-feedback/*.json")
     assert "[redacted:github-token" in feedback.read_text()
     assert list(leaks(trial.repo, PARTS)) == []
+
+
+def test_a_plan_is_saved_as_it_was_proposed_or_not_at_all(trial: Trial) -> None:
+    trial.init()
+    trial.configure({"command.schema": "true"})
+    trial.environ |= {"COOKIE_DOMAIN": "example.com", "SORT_KEY": "created_at", "SALT_KEY": "zQ8wkL4tRv2x"}
+    top, call = trial.repo.parent, ("plan", "generate", "-m", "Sort.", "--yes", "--no-input")
+    trial.command(f"cat >>{top}/told; cat {top}/answer")
+
+    def propose(prompt: str) -> str:
+        task = {"title": "Sort", "prompt": prompt, "criteria": ["it is sorted"]}
+        (top / "answer").write_text(json.dumps({"tasks": [task]}))
+        return f'"prompt": "{prompt}"'
+
+    def plan() -> str:
+        return (trial.repo / "blackbird.plan.json").read_text()
+
+    ordinary = propose("Sort example.com by created_at; see [redacted:$SALT_KEY*]")
+    trial.expect(0, *call)
+    assert ordinary in plan()
+    before, salted = plan(), propose("Salt it with zQ8wkL4tRv2x")
+    said = trial.expect(1, *call)
+    fault = "masked in Sort: the value of $SALT_KEY; write instead: $SALT_KEY"
+    assert f"this cannot be accepted:\n  {fault}\n" in said
+    assert fault in (top / "told").read_text()
+    assert plan() == before
+    way = "git -c blackbird.records.redact=false blackbird plan generate --no-input -m TEXT"
+    assert f"next step: {way}    # masks nothing in that call\n" in said
+    trial.environ |= {"GIT_CONFIG_PARAMETERS": "'blackbird.records.redact'='false'"}
+    trial.expect(0, *call)
+    assert salted in plan()
 
 
 def test_a_project_cannot_switch_it_off_and_its_user_can(trial: Trial) -> None:

@@ -182,6 +182,7 @@ class _Supervisor:
             leftovers_stopped=leftovers,
             duration_seconds=time.monotonic() - self._started,
             redacted=stdout.redacted,
+            marks=stdout.marks,
         )
 
     def _await_exit(self) -> None:

@@ -129,6 +129,11 @@ class TailedLog:
         return {} if self._redactor is None else dict(self._redactor.counts)
 
     @property
+    def marks(self) -> dict[str, str]:
+        """What stands in the places of these secrets, with the kind of each."""
+        return {} if self._redactor is None else dict(self._redactor.marks)
+
+    @property
     def tail(self) -> str:
         """The last part of the output, with U+FFFD for invalid UTF-8."""
         return self._tail.decode(errors="replace")

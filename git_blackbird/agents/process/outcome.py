@@ -64,7 +64,8 @@ class ProcessResult:
 
     ``exit_code`` is negative for the signal that killed it and None if unknown. ``_bytes`` counts the output,
     ``_dropped`` the part of it that the log does not keep. ``leftovers_stopped`` counts the processes that
-    outlived the agent, ``redacted`` the secrets that were masked in its output, by their kinds.
+    outlived the agent, ``redacted`` the secrets that were masked in its output, by their kinds. ``marks`` are
+    what stands in their places there, with the kind of each.
     """
 
     exit_code: int | None
@@ -79,3 +80,4 @@ class ProcessResult:
     leftovers_stopped: int = 0
     duration_seconds: float = 0.0
     redacted: Mapping[str, int] = field(default_factory=dict)
+    marks: Mapping[str, str] = field(default_factory=dict)

@@ -1,5 +1,6 @@
 """What an agent proposes, as the page that the plan would be, and why it may not become that."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -8,11 +9,14 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.plan.outcomes import deadlock_text
 from git_blackbird.controller.plan.page import PageChange, change_plan
 from git_blackbird.controller.plan.page_reading import parents_in
+from git_blackbird.controller.planning.run import PlannerEnd
 from git_blackbird.errors import RequestError
+from git_blackbird.messages.display.format import masked_text
 from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, given_fields
 from git_blackbird.messages.incoming.plan_answer import PlanAnswer, TaskAnswer
 from git_blackbird.messages.outgoing.planning import PlanKind, PlanRequest
 from git_blackbird.model.base.ids import TaskId, fold_task_id, task_id_from
+from git_blackbird.model.base.redaction import masked_kinds
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import IN_HAND, Status
@@ -27,6 +31,7 @@ class Proposal:
     """The page ``base`` as an agent would change it; ``page`` is None for an answer that is none.
 
     ``change`` is what it would make of the plan, None where that is no plan. With ``faults`` it may not be.
+    ``is_masked``: marks stand in it for secrets.
     """
 
     base: tuple[PageTask, ...]
@@ -34,12 +39,16 @@ class Proposal:
     change: PageChange | None
     faults: tuple[str, ...] = ()
     remarks: str = ""
+    is_masked: bool = False
 
 
 def read_proposal(
-    workspace: Workspace, base: tuple[PageTask, ...], request: PlanRequest, answer: PlanAnswer
+    workspace: Workspace, base: tuple[PageTask, ...], request: PlanRequest, end: PlannerEnd
 ) -> Proposal:
     """Return what an answer makes of the plan; nothing is saved."""
+    if end.answer is None:
+        return Proposal(base, None, None, (end.run.error or "the agent failed",))
+    answer, masked = end.answer, tuple(_masked(end.answer, end.marks))
     page: tuple[PageTask, ...] | None = None
     changes: list[PageChange] = []
     faults: tuple[str, ...] = ()
@@ -50,7 +59,16 @@ def read_proposal(
         faults = tuple(_doubts(request, changes[0]))
     except RequestError as error:
         faults = tuple(error.message.splitlines())
-    return Proposal(base, page, next(iter(changes), None), faults, answer.remarks)
+    change = next(iter(changes), None)
+    return Proposal(base, page, change, (*masked, *faults), answer.remarks, bool(masked))
+
+
+def _masked(answer: PlanAnswer, marks: Mapping[str, str]) -> Iterator[str]:
+    """Yield the tasks in which marks stand for what its agent would need."""
+    for one in answer.tasks:
+        if kinds := masked_kinds(json.dumps(one.model_dump(), ensure_ascii=False), marks):
+            instead = ", ".join(kind if kind.startswith("$") else "where it is kept" for kind in kinds)
+            yield f"{masked_text(one.id or one.title or 'a task', kinds)}; write instead: {instead}"
 
 
 def _doubts(request: PlanRequest, change: PageChange) -> Iterator[str]:

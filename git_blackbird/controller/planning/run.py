@@ -1,6 +1,7 @@
 """One run of an agent that plans: it changes nothing, and its answer is held to a schema."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from git_blackbird.agents.process.outcome import ProcessResult
@@ -43,10 +44,14 @@ _ROLE = Role("planner", "planning", "plan", asks=True)
 
 
 class PlannerEnd(NamedTuple):
-    """How a run ended that planned; ``answer`` is None for one that cannot be used."""
+    """How a run ended that planned; ``answer`` is None for one that cannot be used.
+
+    ``marks`` are those of secrets that were masked in its output.
+    """
 
     run: Run
     answer: PlanAnswer | None
+    marks: Mapping[str, str]
 
 
 async def run_planner(
@@ -95,4 +100,4 @@ def _close(
         closed = closed_reading(run, ending, head_tree, check, _ROLE)
         transaction.save_run(closed)
     publish_logs(workspace, closed)
-    return PlannerEnd(closed, answer)
+    return PlannerEnd(closed, answer, ended.marks)

@@ -23,7 +23,6 @@ from git_blackbird.controller.planning.proposal import Proposal, read_proposal, 
 from git_blackbird.controller.planning.run import PlannerEnd, run_planner
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply
-from git_blackbird.messages.forms.page import PageTask
 from git_blackbird.messages.incoming.questions import match_answers, take_answer
 from git_blackbird.messages.outgoing.planning import PlanKind, PlanRequest
 from git_blackbird.model.base.ids import PLANNING
@@ -117,7 +116,7 @@ class PlanSession:
                     return self._kept(proposal, reply)
                 request = replace(request, answers=request.answers + reply)
                 continue
-            proposal = self._proposal(base, end)
+            proposal = read_proposal(self._workspace, base, request, end)
             fault = "\n".join(proposal.faults)
             request = replace(request, proposal=end.run.own.agent.result, fault=fault)
             if proposal.faults and self._passes_left:
@@ -151,11 +150,6 @@ class PlanSession:
     def _again(self) -> TaskCommand:
         kind = self._request.kind
         return TaskCommand(kind, blank=None if kind is PlanKind.INFER else MESSAGE)
-
-    def _proposal(self, base: tuple[PageTask, ...], end: PlannerEnd) -> Proposal:
-        if end.answer is None:
-            return Proposal(base, None, None, (end.run.error or "the agent failed",))
-        return read_proposal(self._workspace, base, self._request, end.answer)
 
     async def _ask_person(self, questions: tuple[Question, ...]) -> Stop | Answered:
         """Ask what the agent asks; return the answers with their questions, or the stop without them."""
@@ -229,6 +223,10 @@ class PlanSession:
             step = ShellLine(f"git blackbird {opens}", "opens the proposal, which is kept; saved, it counts")
         is_there = proposal.page is not None or bool(proposal.faults)
         steps = (*stop.next_steps, *([step] if is_there else []))
+        if proposal.is_masked:
+            again = self._again().with_options(self._workspace.call_options)
+            unmasked = again.command.replace("git ", "git -c blackbird.records.redact=false ", 1)
+            steps = (*steps, ShellLine(unmasked, "masks nothing in that call", again.blank))
         return Planned(replace(stop, next_steps=steps), proposal if is_there else None, draft=draft)
 
 

@@ -64,6 +64,12 @@ def redacted_text(run: Run) -> str | None:
     return f"{counted(sum(counts.values()), 'secret')} in its output: {clean_line(', '.join(kinds))}"
 
 
+def masked_text(where: str, kinds: Sequence[str]) -> str:
+    """Say what stands behind the marks in a text that is acted on."""
+    named = (f"the value of {kind}" if kind.startswith("$") else kind for kind in kinds)
+    return f"masked in {where}: {', '.join(named)}"
+
+
 def render_totals(summary: Summary) -> str:
     """Count the files and lines of a change."""
     totals = summary.totals

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from git_blackbird.messages.outgoing.prompts import join_parts, render_section, task_part
+from git_blackbird.messages.outgoing.prompts import MASKED, join_parts, render_section, task_part
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.run.parts import Answer, Question
@@ -103,7 +103,7 @@ def _system_parts(kind: PlanKind) -> Iterator[str]:
     yield _READS
     if kind is not PlanKind.INFER:
         yield _TASKS
-    yield from (_HOW[kind], _ANSWER)
+    yield from (_HOW[kind], _ANSWER, MASKED)
 
 
 def _planned_task(task: Task) -> dict[str, Any]:

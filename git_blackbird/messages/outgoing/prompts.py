@@ -24,13 +24,17 @@ _GO_ON = "Take it into account, and go on with the task until it is finished."
 _REPEATED = "repeated, since an earlier run was sent this and the task is not done yet"
 _FIX = "Fix this in the existing work, and check that it is fixed."
 SNAPSHOT_BYTES = 32_768
+MASKED = (
+    f"Where a text that you are given has {MARK}:KIND] or {MARK}:$NAME], a secret of that kind, or the value "
+    "of that variable, was masked: look at the original, and never write such a mark into a file."
+)
 
 SYSTEM_PROMPT = (
     "You are working without a user present on one task of a plan, in the git repository that is your "
     "working directory. You may edit files there and run non-destructive commands without asking for "
     "confirmation. Do everything the task asks and nothing else. Do not touch .blackbird/ or "
     "blackbird.plan.json. Check your work with the project's own tests and tools. End with a short "
-    "summary of what you did.\n" + QUESTION_FORM
+    f"summary of what you did. {MASKED}\n" + QUESTION_FORM
 )
 
 

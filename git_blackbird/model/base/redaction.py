@@ -28,9 +28,19 @@ _CREDENTIAL = re.compile(
     re.IGNORECASE,
 )
 MARK = "[redacted"
+_SHORT_MARK = "[mask"
+# By these a mark without a name is told from what else has asterisks.
+_NEIGHBOURS = frozenset(b":@/= ")
 _LEAST_CHARACTERS = 8
-# A path or an address is no secret, nor is an ordinary word; what an address holds is found by its form.
-_NO_SECRET = re.compile(r"[~.]?/.*|\w+://.*|[a-z]{8,11}", re.DOTALL)
+# A path or an address is no secret; what an address holds is found by its form.
+_PLACE = re.compile(r"[~.]?/.*|\w+://.*", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z0-9]+")
+_RUN_IN_WORD = re.compile(r"[A-Z]*[a-z]+|[A-Z]+|[0-9]+")
+_SHORT_RUN = 2
+_LEAST_MIXTURE = 5
+# What no name has: six consonants in a row, or a sign beside a digit in a text without blanks.
+_UNPRONOUNCEABLE = re.compile(r"[bcdfghjklmnpqrstvwxz]{6}", re.IGNORECASE)
+_WITH_SIGN = re.compile(r"(?=.*[0-9])(?=.*[!#$%^&?])\S+")
 _AROUND = 60
 # Of these alone are paths and the names in programs, and no token.
 _OF_WORDS = b"abcdefghijklmnopqrstuvwxyz_-./"
@@ -49,24 +59,42 @@ class Span(NamedTuple):
 
 
 def secret_values(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the values of variables whose names say that they hold a credential."""
+    """Return the values that look like credentials, of variables whose names say that they hold one."""
     return {
         name: value.strip()
         for name, value in environ.items()
-        if _CREDENTIAL.search(name)
-        and len(value.strip()) >= _LEAST_CHARACTERS
-        and not _NO_SECRET.fullmatch(value.strip())
+        if _CREDENTIAL.search(name) and _looks_secret(value.strip())
     }
+
+
+def _looks_secret(value: str) -> bool:
+    """Whether a value is no name, host, path, number or sentence.
+
+    In those a word changes seldom between letters, digits and capitals, and what is between two changes
+    is longer than it is in a random text.
+    """
+    if len(value) < _LEAST_CHARACTERS or _PLACE.fullmatch(value):
+        return False
+    if _UNPRONOUNCEABLE.search(value) or _WITH_SIGN.fullmatch(value):
+        return True
+    mixture = 0
+    for word in _WORD.findall(value):
+        runs = _RUN_IN_WORD.findall(word)
+        if len(runs) > 1:
+            mixture += len(runs) - 1 + sum(len(run) <= _SHORT_RUN for run in runs)
+    return mixture >= _LEAST_MIXTURE
 
 
 class Redactor:
     """Masks the secrets of one run; different ones get different numbers.
 
-    ``counts`` says how many different ones of each kind were masked.
+    ``counts`` says how many different ones of each kind were masked; ``marks`` has what stands in their
+    places, with the kind of each.
     """
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self.counts: dict[str, int] = {}
+        self.marks: dict[str, str] = {}
         self._numbers: dict[bytes, int] = {}
         forms = {form: _kind(name) for name, value in values.items() for form in _forms(value)}
         # The longest first: one may be a part of another.
@@ -100,7 +128,12 @@ class Redactor:
             return data, spans
         masked = bytearray(data)
         for start, end, kind in spans:
-            masked[start:end] = self._mark(data[start:end], kind)
+            mark = masked[start:end] = self._mark(data[start:end], kind)
+            if not mark.startswith(b"["):
+                around = (data[max(0, start - 1) : start], mark, data[end : end + 1])
+                mark = b"".join(part for part in around if part is mark or _NEIGHBOURS.issuperset(part))
+            if len(self.marks) < _MOST_NUMBERED:
+                self.marks[mark.decode()] = kind
         return bytes(masked), spans
 
     def _mark(self, secret: bytes, kind: str) -> bytes:
@@ -112,7 +145,7 @@ class Redactor:
             if len(self._numbers) < _MOST_NUMBERED:
                 self._numbers[same] = number
         room = len(secret)
-        for text in (f"{MARK}:{kind}{f':{number}' if number > 1 else ''}", MARK):
+        for text in (f"{MARK}:{kind}{f':{number}' if number > 1 else ''}", MARK, _SHORT_MARK):
             if len(text) < room:
                 return text.encode().ljust(room - 1, b"*") + b"]"
         return b"*" * room
@@ -142,6 +175,11 @@ class Redactor:
             if at >= 0 and form.startswith(data[at:]):
                 start = min(start, at)
         return start
+
+
+def masked_kinds(text: str, marks: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the kinds of the secrets for which marks of one run stand in a text, not what only looks so."""
+    return tuple(sorted({kind for mark, kind in marks.items() if mark in text}))
 
 
 def _kind(name: str) -> str:

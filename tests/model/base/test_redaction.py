@@ -4,7 +4,7 @@ import string
 
 import pytest
 
-from git_blackbird.model.base.redaction import Redactor, secret_values
+from git_blackbird.model.base.redaction import Redactor, masked_kinds, secret_values
 from git_blackbird.model.base.secret_kinds import MOST_BYTES
 from tests.planted_secrets import hidden_part, make_secrets
 
@@ -79,11 +79,13 @@ def test_ordinary_lines_are_left_alone(line: str) -> None:
 
 
 ORDINARY = {
+    "COOKIE_DOMAIN": "app-1.example.com:8443",
     "DB_PASSWORD": "postgres",
     "GIT_AUTHOR_NAME": "A. N. Other",
     "MAX_OUTPUT_TOKENS": "1234567890123456",
     "PWD": "/home/user/.config",
     "SECRETS_DIR": "/path/of/a/file.py",
+    "SORT_KEY": "created_at",
     "SSH_AUTH_SOCK": "/home/user/.config",
     "TOKEN_URL": "https://example.com:8080/path@v1",
     "USER": "a line of text",
@@ -92,14 +94,41 @@ ORDINARY = {
 
 def test_values_of_credentials_are_masked_as_they_are_and_as_json_has_them() -> None:
     values = secret_values(
-        {"API_KEY": 'a "secret"\tkey', "X_AUTH": "  0123456789 ", "\udce9_TOKEN": "of no name"}
+        {"API_KEY": 'a "s3cr3t"\tkey', "X_AUTH": "  0x1f2e3d4c ", "\udce9_TOKEN": "0f-n0-n4me"}
     )
     redactor = Redactor(values)
-    once = json.dumps('the a "secret"\tkey')
-    for text in ('the a "secret"\tkey', once, json.dumps(once), "0123456789,", "of no name"):
+    once = json.dumps('the a "s3cr3t"\tkey')
+    for text in ('the a "s3cr3t"\tkey', once, json.dumps(once), "0x1f2e3d4c,", "0f-n0-n4me"):
         masked, spans = redactor.mask(text.encode())
         assert (len(spans), len(masked)) == (1, len(text))
     assert redactor.counts == {"$API_KEY": 1, "$X_AUTH": 1, "variable": 1}
+
+
+LOOKS = {
+    "names": "created_at createdAt example.com us-east-1 ed25519-key hunter22 x86_64-linux-gnu 0123456789",
+    "secrets": "tr0ub4dor&3 Summer2024! xK9#mPq2 zQ8wkL4tRv2x JBSWY3DPEHPK3PXP qzjwkxvbnmlptrgh 9f86d081884c",
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_variable_holds_a_secret_where_its_value_looks_like_one(look: str) -> None:
+    found = {value for value in LOOKS[look].split() if secret_values({"SOME_KEY": value})}
+    assert found == (set(LOOKS[look].split()) if look == "secrets" else set())
+
+
+@pytest.mark.parametrize(("size", "least"), [(8, 0.7), (12, 0.9), (16, 0.97), (24, 0.99)])
+def test_most_random_values_look_like_secrets(size: int, least: float) -> None:
+    drawn = random.Random(size)
+    values = ["".join(drawn.choices(string.ascii_letters + string.digits, k=size)) for _ in range(1000)]
+    assert sum(bool(secret_values({"SOME_KEY": value})) for value in values) >= least * len(values)
+
+
+def test_marks_of_this_run_are_told_from_what_looks_like_them() -> None:
+    redactor = Redactor({"SORT_KEY": "zQ8wkL4tRv2x", "SALT": "x1Q9z7k2"})
+    said = b"sort by zQ8wkL4tRv2x, salt x1Q9z7k2, see [redacted:github-token****] and postgres://app:x@db *"
+    masked = redactor.mask(said)[0].decode()
+    assert masked_kinds(masked, redactor.marks) == ("$SALT", "$SORT_KEY", "password-in-url")
+    assert masked_kinds("[redacted:github-token****] * bold **", redactor.marks) == ()
 
 
 @pytest.mark.parametrize("unit", ["eyJ", " eyJ", "token=", "-----BEGIN RSA PRIVATE KEY----- "])

@@ -19,7 +19,9 @@ from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.git.submodules.checkout import check_out_whole
 from git_blackbird.git.worktree.linked import home_repository
 from git_blackbird.git.worktree.snapshot_values import SnapshotError
+from git_blackbird.messages.display.format import masked_text
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.redaction import masked_kinds
 from git_blackbird.model.run.agent_io import AgentResult
 from git_blackbird.model.run.fields import Ending
 from git_blackbird.model.run.run import Run
@@ -92,7 +94,12 @@ async def run_reviewer(
         # Files are named as they are in the worktree, wherever the reviewer looked at them.
         reading = ended.reading
         text, *woken = (text.replace(f"{cwd}/", "") for text in (reading.final_text, *reading.woken_texts))
-        return run, replace(ended, reading=replace(reading, final_text=text, woken_texts=tuple(woken)))
+        notes = reading.notes
+        if kinds := masked_kinds(reading.whole_text, ended.marks):
+            notes = (*notes, masked_text("its answer", kinds))
+            warn(context.ui, notes[-1], run.task_id)
+        answer = replace(reading, final_text=text, woken_texts=tuple(woken), notes=notes)
+        return run, replace(ended, reading=answer)
 
 
 def _place(context: RunContext, request: ReviewerRequest, folder: Path) -> Path:

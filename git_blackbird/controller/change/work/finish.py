@@ -24,8 +24,10 @@ from git_blackbird.git.worktree.composing import compose
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.snapshot_values import Snapshot
 from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.messages.display.format import masked_text
 from git_blackbird.messages.incoming.questions import parse_rulings, stray_rulings
 from git_blackbird.model.base.ids import session_fault
+from git_blackbird.model.base.redaction import masked_kinds
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.change import Change, contributions
@@ -137,6 +139,10 @@ def close_run(
     closed = closed.ruling(decided).noting(*stray_rulings(run, decided))
     if outcome.status is RunStatus.WAITING_USER:
         closed = closed.asking(ended.reading.questions)
+        asked = (text for one in ended.reading.questions for text in (one.prompt, *one.options))
+        if kinds := masked_kinds("\n".join(asked), ended.marks):
+            closed = closed.noting(masked_text("its questions", kinds))
+            warn(ui, closed.own.notes[-1], run.task_id)
     # Where nothing was changed there is nothing to review, and only a person can say whether it is done.
     is_doubtful = no_change and not workspace.config.execution.accept_no_change
     is_checked = is_success and workspace.check_command and not no_change
