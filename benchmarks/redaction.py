@@ -18,7 +18,7 @@ from git_blackbird.agents.process.logs import CHUNK_BYTES
 from git_blackbird.model.base.redaction import Redactor, secret_values
 
 _BYTES = 100_000_000
-_ENVIRONMENT = {"DEPLOY_TOKEN": "a value that is not printed", "SIGNING_KEY": "another value"}
+_ENVIRONMENT = {"DEPLOY_TOKEN": "n0t-pr1nt3d-here", "SIGNING_KEY": "Xq7-4nother-9f2"}
 
 
 def plain_lines() -> Iterator[bytes]:

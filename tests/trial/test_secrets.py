@@ -54,7 +54,7 @@ def test_no_secret_that_is_printed_is_kept(trial: Trial) -> None:
     answer = json.loads((trial.repo.parent / "told").read_text())
     assert question["options"][1] in json.dumps(answer)
     shown = trial.expect(0, "show", "a")
-    assert " secrets in its output: $DEPLOY_PASSWORD, $SIGNING_KEY, age-key, " in shown
+    assert " secrets in its output: $DEPLOY_PASSWORD, $SIGNING_KEY, 1password" in shown
     script(trial.repo / ".git/hooks/pre-commit", "cat ../all; test -e ../fixed")
     trial.expect(1, "decide", "a", "--approve")
     assert "[redacted:github-token" in fact(trial.records("a")[-1], "hook_output")
@@ -86,10 +86,7 @@ def test_no_secret_is_kept_that_a_review_has_for_a_task(trial: Trial) -> None:
     answer = f"cat {trial.repo.parent}/verdict"
     trial.command(f'cat >/dev/null; test -z "$BLACKBIRD_RESPONSE_SCHEMA" || {answer}')
     _, said = trial.run("execute", "--no-input")
-    assert (
-        "warning: masked in its answer: the value of $DEPLOY_PASSWORD, the value of $SIGNING_KEY, age-key"
-        in said
-    )
+    assert "warning: masked in its answer: the value of $DEPLOY_PASSWORD, the value of $SIGNING_KEY, " in said
     (feedback,) = trial.repo.glob(".git/blackbird/parent-review-feedback/*.json")
     assert "[redacted:github-token" in feedback.read_text()
     assert list(leaks(trial.repo, PARTS)) == []

@@ -47,6 +47,7 @@ _OF_WORDS = b"abcdefghijklmnopqrstuvwxyz_-./"
 _RUN = b"x" * LEAST_BYTES
 _RUNS = bytes(_RUN[0] if byte in CHARACTERS else ord(" ") for byte in range(256))
 _MARK = re.compile(rb"\[redacted:([\w.$-]{1,100})(?::([0-9]{1,9}))?\**\]")
+_ANY_MARK = re.compile(rf"\[(?:{MARK[1:]}|{_SHORT_MARK[1:]})[\w.$:*-]*\]")
 _MOST_NUMBERED = 10_000
 
 
@@ -179,7 +180,9 @@ class Redactor:
 
 def masked_kinds(text: str, marks: Mapping[str, str]) -> tuple[str, ...]:
     """Return the kinds of the secrets for which marks of one run stand in a text, not what only looks so."""
-    return tuple(sorted({kind for mark, kind in marks.items() if mark in text}))
+    found = marks.keys() & set(_ANY_MARK.findall(text))
+    found |= {mark for mark in marks if not mark.startswith("[") and mark in text}
+    return tuple(sorted({marks[mark] for mark in found}))
 
 
 def _kind(name: str) -> str:

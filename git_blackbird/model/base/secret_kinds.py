@@ -21,33 +21,69 @@ _Forms = Mapping[str, str]
 # Enough digits that it is no name in a program and no word.
 _MIXED = r"(?=(?:[\w+/=.~-]{0,99}?[0-9]){3})(?=[\w+/=.~-]{0,99}?[a-z])"
 
+_QUOTE = r"(?:\\*[\"'])?"
+_IS = rf"{_QUOTE}[ \t]{{0,3}}(?::=|=>|[:=]|(?<!-)>)[ \t]{{0,3}}{_QUOTE}"
+_SHARE = r"[\w+/=]{40,68}"
+_SHARES = rf"{_SHARE}(?:\\*\",(?:\s|\\+n){{0,40}}\\*\"{_SHARE}){{0,30}}"
+
+_KEY = r"[A-Z0-9 ]{0,20}PRIVATE KEY(?: BLOCK)?-----"
+# How a line of a key begins where it is quoted, numbered, found by grep, or a text in source code.
+_SIGNS = r"(?:[\s0-9>|\"',;+:)*#/]|\\+(?:[nrt\"']|u2192)?|\xe2\x86\x92){0,24}+"
+_NEXT = rf"[ \t\"',;+)\\]{{0,9}}(?:[\r\n]|\\+[rn]){_SIGNS}(?:[\w./~][^\s\"'\\<>{{}}]{{0,98}}?[:-])?{_SIGNS}-?"
+_WHOLE_LINE = r"[A-Za-z0-9+/=]{32,80}(?=\s|\\+[nr]|\\*[\"']|\Z)"
+_KEY_HEADERS = rf"(?:{_NEXT}[A-Z][\w-]{{2,20}}: [^\r\n\\\"']{{1,80}}){{0,4}}(?:{_NEXT}(?=[\r\n\\]))?"
+_LAST_LINE = r"[A-Za-z0-9+/=]{1,80}(?![\w-])"
+_CUT_KEY = (
+    rf"{_KEY_HEADERS}(?:{_NEXT}{_WHOLE_LINE}){{1,60}}(?:{_NEXT}{_LAST_LINE})?(?:{_NEXT}-----END {_KEY})?"
+)
+
 _TOKENS: _Forms = {
     r"[\w-]{19,500}": """
-        anthropic-key=sk-ant- docker-token=dckr_pat_,dckr_oat_ figma-token=figd_ gitlab-token=GR1348941
-        gitlab-token=glpat-,gldt-,glft-,glsoat-,glrt-,glcbt-,glptt-,gloas-,glagent-,glimt- google-key=^AIza
-        google-secret=GOCSPX- google-token=ya29. heroku-key=HRKU- new-relic-key=NRAK-,NRJS-,NRII-,NRAA-
-        nvidia-key=nvapi- openai-key=sk-proj-,sk-svcacct-,sk-admin-,sk-or-v1- pypi-token=pypi-AgE
-        slack-token=xapp- supabase-key=sbp_,sb_secret_ tailscale-key=tskey- vault-token=hvs.,hvb.,hvr.
+        anthropic-key=sk-ant- figma-token=figd_ gitlab-token=GR1348941 google-key=^AIza
+        google-secret=GOCSPX- google-token=ya29. heroku-key=HRKU- nvidia-key=nvapi- pypi-token=pypi-AgE
+        slack-token=xapp- supabase-key=sbp_,sb_secret_ tailscale-key=tskey-
     """,
     r"\w{30,500}": """
-        clojars-token=CLOJARS_ digitalocean-token=dop_v1_,doo_v1_,dor_v1_ facebook-token=EAACEdEose0cBA
-        github-token=ghp_,gho_,ghu_,ghs_,ghr_,github_pat_ grafana-token=glsa_,glc_ groq-key=gsk_
-        hugging-face-token=^hf_,api_org_ linear-key=lin_api_,lin_oauth_ netlify-token=nfp_
-        notion-token=ntn_,^secret_ perplexity-key=pplx- pulumi-token=^pul- replicate-token=^r8_
-        rubygems-key=rubygems_ sentry-token=sntrys_,sntryu_ shopify-token=shpat_,shpca_,shppa_,shpss_
-        stripe-key=whsec_ xai-key=xai-
+        buildkite-token=bkua_ clojars-token=CLOJARS_ digitalocean-token=dop_v1_,doo_v1_,dor_v1_
+        facebook-token=EAACEdEose0cBA github-token=github_pat_ grafana-token=glsa_,glc_ groq-key=gsk_
+        hugging-face-token=^hf_,api_org_ netlify-token=nfp_ notion-token=ntn_,^secret_ perplexity-key=pplx-
+        pulumi-token=^pul- replicate-token=^r8_ rubygems-key=rubygems_ stripe-key=whsec_ xai-key=xai-
     """,
+    r"[op]at_[\w-]{19,500}": "docker-token=dckr_",
+    r"(?:pat|dt|ft|soat|rt|cbt|ptt|oas|agent|imt)-[\w-]{19,500}": "gitlab-token=gl",
+    r"(?:AK|JS|II|AA)-[\w-]{19,500}": "new-relic-key=NR",
+    r"(?:proj|svcacct|admin|or-v1)-[\w-]{19,500}": "openai-key=sk-",
+    r"[bsr]\.[\w-]{19,500}": "vault-token=hv",
+    r"(?:PAT|PRJ)_\w{30,500}": "circleci-token=CCI",
+    r"[oprsu]_\w{30,500}": "github-token=gh",
+    r"(?:api|oauth)_\w{30,500}": "linear-key=lin_",
+    r"[su]_\w{30,500}": "sentry-token=sntry",
+    r"(?:at|ca|pa|ss)_\w{30,500}": "shopify-token=shp",
+    r"(?:pt|st|ct|sa|scim|audit)\.[\w.=+/-]{24,1000}": "doppler-token=dp.",
+    r"[cs]01\.[\w.=+/-]{24,1000}": "dynatrace-token=dt0",
+    r"(?:tkn|pw|oauth)_[\w.=+/-]{24,1000}": "planetscale-token=pscale_",
     r"\w{16,300}": "stripe-key=sk_live_,rk_live_,sk_test_,rk_test_",
     r"[0-9a-f]{32,64}(?![0-9a-f])": "databricks-token=^dapi mailgun-key=^key-,pubkey- twilio-key=^SK,^AC",
     r"[\w.=+/-]{24,1000}": """
-        atlassian-token=ATATT3,ATCTT3,^ATBB doppler-token=dp.pt.,dp.st.,dp.ct.,dp.sa.,dp.scim.,dp.audit.
-        dynatrace-token=dt0c01.,dt0s01. fly-token=fm1_,fm2_,fo1_ sendinblue-key=xkeysib-
-        planetscale-token=pscale_tkn_,pscale_pw_,pscale_oauth_ terraform-token=.atlasv1.
+        atlassian-token=ATATT3,ATCTT3,^ATBB fly-token=fm1_,fm2_,fo1_ sendinblue-key=xkeysib-
+        terraform-token=.atlasv1.
     """,
     rf"{_MIXED}[\w-]{{20,300}}": "secret-key=^sk-",
     r"[0-9A-Z]{50,60}": "age-key=AGE-SECRET-KEY-1",
     r"[A-Za-z0-9]{14}\.[0-9a-f]{64}": "airtable-token=^pat",
     r"[A-Za-z0-9]{36}": "npm-token=npm_",
+    r"[acikpr]_[A-Za-z0-9]{24,200}": "vercel-token=^vc",
+    r"(?:[A-Za-z0-9]{12}|[A-Za-z0-9]{20})(?![A-Za-z0-9])": "alibaba-key=^LTAI",
+    r"[A-Za-z0-9]{32}(?![A-Za-z0-9])": "tencent-key=^AKID",
+    r"[A-Za-z0-9]{4,5}(?<=([A-Za-z0-9]{84}))(?![A-Za-z0-9])": "azure-devops-token=AZDO",
+    r"(?:[A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{22}==)(?![\w+/=])": "laravel-key=base64:",
+    r"[\w+/=-]{50,5000}": "1password-token=ops_eyJ",
+    r"[\w-]{35,300}": "google-token=^1//0",
+    r"(?:u\.)?[\w-]{60,2000}": "dropbox-token=^sl.",
+    rf" (?<=[ly] Key )[0-9]{{1,2}}{_IS}({_SHARE})": "vault-unseal-key=Key",
+    rf"(?:b64|hex|base64){_IS}\[(?:\s|\\+n){{0,40}}\\*\"({_SHARES})": "vault-unseal-key=keys_",
+    rf" [0-9]{{1,3}}{_CUT_KEY}": "private-key=Private-Lines:",
+    r"(?:[1567y]|2[aby]|gy|apr1|argon2id)\$([\w./$=,+-]{20,300})": "password-hash=:$",
     r"[A-Z0-9]{16}(?![A-Z0-9])": "aws-key=^AKIA,^ASIA,^ABIA,^ACCA",
     r"=([A-Za-z0-9+/]{40,100}={0,2})": "azure-key=AccountKey,SharedAccessKey",
     r"[\w~.-]{31,34}": "azure-secret=Q~",
@@ -64,15 +100,16 @@ _TOKENS: _Forms = {
     r"[a-z]{3}-[\w-]{22,60}": "square-token=sq0",
     r"[\w-]{33}(?<=[0-9]:AA[\w-]{33})(?![\w-])": "telegram-token=:AA",
 }
-_KEY = r"[A-Z0-9 ]{0,20}PRIVATE KEY(?: BLOCK)?-----"
 _LINE = r"(?:[\s>]|\\+[nrt]){1,9}"
-_CUT_KEY = rf"(?:{_LINE}[\w+/=]{{32,100}}){{1,100}}(?:{_LINE}[\w+/=]{{1,100}})?"
 _NO_EXAMPLE = r"(?!(?i:pass|passw(?:or)?d|pwd|secret|token)(?:[@\s\"'\\]|\Z))"
-_QUOTE = r"(?:\\*[\"'])?"
 _WORD = r"[^\s:\"'\\<>\[\]]{1,100}"
 _PASSWORD = rf"({_NO_EXAMPLE}[^\s\"'\\<>\[\]{{}}$*]{{1,200}})"
 _ANYWHERE: _Forms = {
-    rf" {_KEY}(?:(?:[^<\"'-]|-(?!----)){{40,15000}}-----END {_KEY}|{_CUT_KEY})": "private-key=-----BEGIN",
+    rf" {_KEY}(?:(?:[^<\"'-]|-(?!----)){{40,15000}}-?-----END {_KEY}|{_CUT_KEY})": """
+        private-key=-----BEGIN
+    """,
+    rf"(?:\*|{_WORD}):{_WORD}:{_PASSWORD}": "pgpass-password=:5432:",
+    rf"{_WORD}:{_PASSWORD}": "pgpass-password=*:*:*:",
     rf"(?:[^\s:/@\"'\\<>\[\]]{{0,100}}:({_NO_EXAMPLE}[^\s/@\"'\\<>\[\]{{}}$*]{{1,200}})"
     rf"|({_MIXED}[\w-]{{20,300}}))@": "password-in-url=://",
     rf"[^\n|;&]{{0,100}}? (?:-[A-Za-z]{{0,5}}u|--user)[ =]{_QUOTE}{_WORD}:{_PASSWORD}": "curl-password=curl",
@@ -93,7 +130,6 @@ _ORDINARY = re.compile(
 # Not followed by what a call and an index have.
 _VALUE = r"([\w+/=.~-]{16,300}+)(?![(\[])"
 _LONG_VALUE = r"([\w+/=.~-]{16,3000}+)"
-_IS = rf"{_QUOTE}[ \t]{{0,3}}(?::=|=>|[:=]|(?<!-)>)[ \t]{{0,3}}{_QUOTE}"
 _BLANK = rf"(?:[ ]{{1,3}}|\\*[\"'],[ ]?){_QUOTE}"
 _ASSIGNED = rf"[\w-]{{0,20}}{_IS}{_VALUE}"
 # The place in a list is no secret, nor is the number of a key.
@@ -183,6 +219,7 @@ def is_random(value: bytes) -> bool:
 
 
 OPEN_KEY = re.compile(
-    rf"-----BEGIN {_KEY}(?:(?!-----)[^\"'{{}}<])*(?:-----[A-Z0-9 ]{{0,40}}-{{0,4}})?\Z".encode()
+    rf"(?:-----BEGIN {_KEY}|Private-Lines:)"
+    rf"(?:(?!-----|Private-MAC)[^{{}}<])*(?:-----[A-Z0-9 ]{{0,40}}-{{0,4}})?\Z".encode()
 )
 """A private key of which the end has not been printed yet."""

@@ -53,6 +53,17 @@ def test_most_random_values_are_masked(name: str) -> None:
     assert sum(bool(Redactor({}).mask(f"{name}{value}\n".encode())[1]) for value in values) >= 180
 
 
+@pytest.mark.parametrize("key", ["pem", "key cut", "key found", "key in source", "key numbered", "putty"])
+def test_a_masked_key_leaves_json_whole(key: str) -> None:
+    lines = make_secrets(1)[key].splitlines()
+    events: list[dict[str, object]] = [
+        {"lines": lines, "next": lines[-1]},
+        *({"text": line} for line in lines),
+    ]
+    masked = Redactor({}).mask("\n".join(map(json.dumps, events)).encode())[0].decode()
+    assert [set(json.loads(line)) for line in masked.splitlines()] == [set(event) for event in events]
+
+
 def test_a_line_that_is_written_over_is_decided_on() -> None:
     assert Redactor({}).mask_decided(b"10 %\r20 %")[0] == b"10 %\r"
 
@@ -71,6 +82,9 @@ def test_a_line_that_is_written_over_is_decided_on() -> None:
         "next_token=aHR0cHM6Ly9leGFtcGxlLmNvbS8xMjM0 password = utf8_to_utf16_dup(value) token: ${TOKEN}",
         "user_pass = PasswordEncoder2 private_key: ed25519.Ed25519PrivateKey token->nextTokenOfV2Key",
         'curl -u "$USER:$PASS" x; curl -u user:password https://example.com; login with password of',
+        "ports: 127.0.0.1:5432:5432 arn:aws:logs:*:*:*:log/x Key 12: of_a_long_name_that_is_no_share_of_keys",
+        "dict_keys_b64: [] vcp_memory_write_is_blocked_here see sl.some_name_of_an_attribute AKIDs, 1//0x",
+        "data:text/plain;base64,aGVsbG8gd29ybGQ base64:no Private-Lines: 14 of price:$1$ 2 a:$5$x0123456789",
         "postgres postgresql development /home/user/.config 2026-11-28T12:00:00Z sha256-47DEQpj8HBSa+/TImW",
     ],
 )

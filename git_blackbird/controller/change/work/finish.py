@@ -1,6 +1,6 @@
 """Close a run's record: its status, its change, what is due next."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from git_blackbird import trace
@@ -139,10 +139,7 @@ def close_run(
     closed = closed.ruling(decided).noting(*stray_rulings(run, decided))
     if outcome.status is RunStatus.WAITING_USER:
         closed = closed.asking(ended.reading.questions)
-        asked = (text for one in ended.reading.questions for text in (one.prompt, *one.options))
-        if kinds := masked_kinds("\n".join(asked), ended.marks):
-            closed = closed.noting(masked_text("its questions", kinds))
-            warn(ui, closed.own.notes[-1], run.task_id)
+    closed = _naming_masks(ui, closed, ended.marks)
     # Where nothing was changed there is nothing to review, and only a person can say whether it is done.
     is_doubtful = no_change and not workspace.config.execution.accept_no_change
     is_checked = is_success and workspace.check_command and not no_change
@@ -161,6 +158,20 @@ def close_run(
         closed = closed.awaiting_decision(now)
     with trace.measured(Phase.RECORD, run.task_id):
         return save_finished_run(workspace, ui, closed)
+
+
+def _naming_masks(ui: UserInterface, run: Run, marks: Mapping[str, str]) -> Run:
+    """Return the record with what is masked in its questions, which a person answers, and its rulings."""
+    said = run.own.said
+    texts = {
+        "its questions": (text for one in said.questions for text in (one.prompt, *one.options)),
+        "its rulings": (text for one in said.rulings for text in (one.decision, one.reason) if text),
+    }
+    for where, parts in texts.items():
+        if kinds := masked_kinds("\n".join(parts), marks):
+            run = run.noting(masked_text(where, kinds))
+            warn(ui, run.own.notes[-1], run.task_id)
+    return run
 
 
 def count_as_failure(workspace: Workspace, run: Run, *, gated: bool) -> None:
