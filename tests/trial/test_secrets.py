@@ -61,6 +61,7 @@ def test_no_secret_that_is_printed_is_kept(trial: Trial) -> None:
     (trial.repo.parent / "fixed").touch()
     trial.expect(0, "decide", "a", "--approve")
     assert "x.txt" in git(trial.repo, "show", "--stat", "HEAD")
+    assert not any(part in trial.expect(0, "runs", "a", "--json") for part in PARTS)
     assert list(leaks(trial.repo, PARTS)) == []
 
 
@@ -86,7 +87,10 @@ def test_no_secret_is_kept_that_a_review_has_for_a_task(trial: Trial) -> None:
     answer = f"cat {trial.repo.parent}/verdict"
     trial.command(f'cat >/dev/null; test -z "$BLACKBIRD_RESPONSE_SCHEMA" || {answer}')
     _, said = trial.run("execute", "--no-input")
-    assert "warning: masked in its answer: the value of $DEPLOY_PASSWORD, the value of $SIGNING_KEY, " in said
+    assert (
+        "warning: masked in the reviewer's answer: the value of $DEPLOY_PASSWORD, the value of $SIGNING_KEY, "
+        in said
+    )
     (feedback,) = trial.repo.glob(".git/blackbird/parent-review-feedback/*.json")
     assert "[redacted:github-token" in feedback.read_text()
     assert list(leaks(trial.repo, PARTS)) == []

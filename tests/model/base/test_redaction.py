@@ -56,10 +56,8 @@ def test_most_random_values_are_masked(name: str) -> None:
 @pytest.mark.parametrize("key", ["pem", "key cut", "key found", "key in source", "key numbered", "putty"])
 def test_a_masked_key_leaves_json_whole(key: str) -> None:
     lines = make_secrets(1)[key].splitlines()
-    events: list[dict[str, object]] = [
-        {"lines": lines, "next": lines[-1]},
-        *({"text": line} for line in lines),
-    ]
+    events: list[dict[str, object]] = [{"lines": lines, "next": lines[-1]}]
+    events += [{"text": line} for line in lines]
     masked = Redactor({}).mask("\n".join(map(json.dumps, events)).encode())[0].decode()
     assert [set(json.loads(line)) for line in masked.splitlines()] == [set(event) for event in events]
 

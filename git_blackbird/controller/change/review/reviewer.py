@@ -25,7 +25,7 @@ from git_blackbird.model.base.redaction import masked_kinds
 from git_blackbird.model.run.agent_io import AgentResult
 from git_blackbird.model.run.fields import Ending
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import SUPERSEDED_BY_UNAVAILABLE, RunStatus, TerminalReason
+from git_blackbird.model.run.states import SUPERSEDED_BY_UNAVAILABLE, RunStatus, RunType, TerminalReason
 from git_blackbird.storage.files import load_bytes
 
 T = TypeVar("T")
@@ -96,7 +96,8 @@ async def run_reviewer(
         text, *woken = (text.replace(f"{cwd}/", "") for text in (reading.final_text, *reading.woken_texts))
         notes = reading.notes
         if kinds := masked_kinds(reading.whole_text, ended.marks):
-            notes = (*notes, masked_text("its answer", kinds))
+            who = "planner" if run.run_type is RunType.PLANNING else "reviewer"
+            notes = (*notes, masked_text(f"the {who}'s answer", kinds))
             warn(context.ui, notes[-1], run.task_id)
         answer = replace(reading, final_text=text, woken_texts=tuple(woken), notes=notes)
         return run, replace(ended, reading=answer)
