@@ -13,9 +13,9 @@ from tests.records import fact
 from tests.support import commit, git, wait_until
 from tests.trial.program import Trial
 
-OF_ENVIRONMENT = {"DEPLOY_PASSWORD": 'tr0ub4dor&3 "quoted"', "SIGNING_KEY": "f1rst l1ne\ns3c0nd l1ne"}
+OF_ENVIRONMENT = {"DEPLOY_PASSWORD": 'tr0ub4dor&3 "quoted"', "SIGNING_KEY": "first line 1\nsecond line 2"}
 SECRETS = make_secrets(7)
-PARTS = [*map(hidden_part, SECRETS.values()), "tr0ub4dor", "s3c0nd l1ne"]
+PARTS = [*map(hidden_part, SECRETS.values()), "tr0ub4dor", "second line 2"]
 PRINTED = [*SECRETS.values(), *OF_ENVIRONMENT.values()]
 
 

@@ -37,6 +37,7 @@ _PLACE = re.compile(r"[~.]?/.*|\w+://.*", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _RUN_IN_WORD = re.compile(r"[A-Z]*[a-z]+|[A-Z]+|[0-9]+")
 _SHORT_RUN = 2
+_WORDS_OF_PHRASE = 4
 _LEAST_MIXTURE = 5
 # What no name has: six consonants in a row, or a sign beside a digit in a text without blanks.
 _UNPRONOUNCEABLE = re.compile(r"[bcdfghjklmnpqrstvwxz]{6}", re.IGNORECASE)
@@ -69,21 +70,24 @@ def secret_values(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _looks_secret(value: str) -> bool:
-    """Whether a value is no name, host, path, number or sentence.
+    """Whether a value is no name, host, path or number.
 
     In those a word changes seldom between letters, digits and capitals, and what is between two changes
-    is longer than it is in a random text.
+    is longer than it is in a random text. Nor is it one if it has as many words as a passphrase.
     """
     if len(value) < _LEAST_CHARACTERS or _PLACE.fullmatch(value):
         return False
-    if _UNPRONOUNCEABLE.search(value) or _WITH_SIGN.fullmatch(value):
+    is_phrase = len(value.split()) >= _WORDS_OF_PHRASE
+    if is_phrase or _UNPRONOUNCEABLE.search(value) or _WITH_SIGN.fullmatch(value):
         return True
     mixture = 0
-    for word in _WORD.findall(value):
-        runs = _RUN_IN_WORD.findall(word)
+    for word in _WORD.finditer(value):
+        runs = _RUN_IN_WORD.findall(word[0])
         if len(runs) > 1:
             mixture += len(runs) - 1 + sum(len(run) <= _SHORT_RUN for run in runs)
-    return mixture >= _LEAST_MIXTURE
+        if mixture >= _LEAST_MIXTURE:
+            return True
+    return False
 
 
 class Redactor:
