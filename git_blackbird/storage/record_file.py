@@ -19,8 +19,7 @@ _OURS = frozenset(
     (
         *("additions", "approved_on", "changes", "command", "comments", "context", "decision_feedback"),
         *("diffstat", "dismissed", "files", "heads", "left", "path", "paths", "prepared"),
-        "provider_session_ref",
-        *("repo_root", "said", "snippets", "takes_back", "taskId", "worktree"),
+        *("provider_session_ref", "repo_root", "said", "snippets", "takes_back", "taskId", "worktree"),
     )
 )
 _NOTHING: tuple[object, ...] = ((), [], "", {})

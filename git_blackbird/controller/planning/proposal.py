@@ -64,11 +64,13 @@ def read_proposal(
 
 
 def _masked(answer: PlanAnswer, marks: Mapping[str, str]) -> Iterator[str]:
-    """Yield the tasks in which marks stand for what its agent would need."""
-    for one in answer.tasks:
-        if kinds := masked_kinds(json.dumps(one.model_dump(), ensure_ascii=False), marks):
+    """Yield the tasks and questions in which marks stand for what the next agent would need."""
+    tasks = ((one.id or one.title or "a task", one) for one in answer.tasks)
+    questions = ((f"the question {one.id}", one) for one in answer.questions)
+    for name, part in (*tasks, *questions):
+        if kinds := masked_kinds(json.dumps(part.model_dump(), ensure_ascii=False), marks):
             instead = ", ".join(kind if kind.startswith("$") else "where it is kept" for kind in kinds)
-            yield f"{masked_text(one.id or one.title or 'a task', kinds)}; write instead: {instead}"
+            yield f"{masked_text(name, kinds)}; write instead: {instead}"
 
 
 def _doubts(request: PlanRequest, change: PageChange) -> Iterator[str]:

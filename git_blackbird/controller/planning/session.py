@@ -110,13 +110,14 @@ class PlanSession:
             end = await self._ask_agent(context, request, plan)
             if isinstance(end, Stop):
                 return self._kept(proposal, end)
-            if end.answer is not None and end.answer.asked:
+            made = read_proposal(self._workspace, base, request, end)
+            if end.answer is not None and end.answer.asked and not made.is_masked:
                 reply = await self._ask_person(end.answer.asked)
                 if isinstance(reply, Stop):
                     return self._kept(proposal, reply)
                 request = replace(request, answers=request.answers + reply)
                 continue
-            proposal = read_proposal(self._workspace, base, request, end)
+            proposal = made
             fault = "\n".join(proposal.faults)
             request = replace(request, proposal=end.run.own.agent.result, fault=fault)
             if proposal.faults and self._passes_left:

@@ -2,6 +2,7 @@
 
 Each begins with one of some literals, which a regular expression finds a hundred times as fast as it finds
 alternatives; ``^`` before one: only at the beginning of a word, as other words and Base64 have it inside.
+Each is a search through all output, so forms with the same beginning share one.
 All quantifiers are bounded, so that no match is longer than ``MOST_BYTES``.
 """
 
@@ -23,6 +24,7 @@ _MIXED = r"(?=(?:[\w+/=.~-]{0,99}?[0-9]){3})(?=[\w+/=.~-]{0,99}?[a-z])"
 
 _QUOTE = r"(?:\\*[\"'])?"
 _IS = rf"{_QUOTE}[ \t]{{0,3}}(?::=|=>|[:=]|(?<!-)>)[ \t]{{0,3}}{_QUOTE}"
+# The shares of an unseal key; a list of them is masked as one text.
 _SHARE = r"[\w+/=]{40,68}"
 _SHARES = rf"{_SHARE}(?:\\*\",(?:\s|\\+n){{0,40}}\\*\"{_SHARE}){{0,30}}"
 
