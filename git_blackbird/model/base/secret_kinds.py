@@ -30,7 +30,7 @@ _SHARES = rf"{_SHARE}(?:\\*\",(?:\s|\\+n){{0,40}}\\*\"{_SHARE}){{0,30}}"
 
 _KEY = r"[A-Z0-9 ]{0,20}PRIVATE KEY(?: BLOCK)?-----"
 # How a line of a key begins where it is quoted, numbered, found by grep, or a text in source code.
-_SIGNS = r"(?:[\s0-9>|\"',;+:)*#/]|\\+(?:[nrt\"']|u2192)?|\xe2\x86\x92){0,24}+"
+_SIGNS = r"(?:[\s0-9>|\"',;+:)*#/]|\\+(?:[nrt\"']|u2192|u2502)?|\xe2\x86\x92|\xe2\x94\x82){0,24}+"
 _NEXT = rf"[ \t\"',;+)\\]{{0,9}}(?:[\r\n]|\\+[rn]){_SIGNS}(?:[\w./~][^\s\"'\\<>{{}}]{{0,98}}?[:-])?{_SIGNS}-?"
 _WHOLE_LINE = r"[A-Za-z0-9+/=]{32,80}(?=\s|\\+[nr]|\\*[\"']|\Z)"
 _KEY_HEADERS = rf"(?:{_NEXT}[A-Z][\w-]{{2,20}}: [^\r\n\\\"']{{1,80}}){{0,4}}(?:{_NEXT}(?=[\r\n\\]))?"
