@@ -11,14 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from git_blackbird.cli.stdio import OutputError
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError, UsageError, error_notes
+from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError, error_notes
 from git_blackbird.model.base.next_steps import EXECUTE, ShellLine
 from git_blackbird.model.base.sanitize import keep_styles, strip_controls
 
@@ -225,22 +224,6 @@ def _tell(error: BlackbirdError) -> None:
     word = "fatal" if error.exit_code == ExitCode.UNUSABLE else "error"
     click.echo(f"{word}: {strip_controls(error.message)}", err=True)
     _hints(error.hint)
-
-
-def read_text(file: str) -> str:
-    """Return the text of a file, or of standard input for ``-``.
-
-    Raises UsageError when it cannot be read, or there is nothing in it.
-    """
-    try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        text = data.decode()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise UsageError(f"{file} cannot be read as text: {why}") from error
-    if not text.strip():
-        raise UsageError(f"{'standard input' if file == '-' else file} is empty")
-    return text
 
 
 def _hints(hint: str | None) -> None:

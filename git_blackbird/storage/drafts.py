@@ -18,6 +18,8 @@ from git_blackbird.storage.paths import Paths
 
 MAX_BYTES = 1024 * 1024
 _ENCODING = ("utf-8", "surrogateescape")
+# Some editors begin a file with a byte order mark.
+_EDITED = ("utf-8-sig", "surrogateescape")
 _PRIVATE = 0o600
 _TEXT = ".md"
 
@@ -91,7 +93,7 @@ def load_draft(path: Path) -> str | None:
     Raises OSError if it cannot be read.
     """
     try:
-        return load_bytes(path).decode(*_ENCODING)
+        return load_bytes(path).decode(*_EDITED)
     except FileNotFoundError:
         return None
 

@@ -14,6 +14,8 @@ from git_blackbird.storage.paths import Paths
 _PIECE_BYTES = 64 * 1024
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+MOST_NAMED = 64 * 1024 * 1024
+"""How many bytes are read of a file that a person names."""
 
 
 class OutsideError(OSError):
@@ -57,6 +59,27 @@ def load_beginning(top: Path, path: Path, limit: int) -> bytes:
         return os.read(descriptor, limit)
     finally:
         os.close(descriptor)
+
+
+def load_named(path: str | None, within: Path | None = None) -> bytes:
+    """Return what is in a file that a person named, which may be a pipe, or in standard input for None.
+
+    ``within`` is the folder that was named in its stead: it must be a regular file there then, and links
+    are followed within that folder alone. Raises OSError, and OutsideError for a link that leads out.
+    """
+    if path is None:
+        descriptor = os.dup(0)
+    elif within is None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
+    else:
+        descriptor = _open_inside(within.absolute(), Path(path).absolute(), _READ)
+    with open(descriptor, "rb") as file:  # noqa: PTH123  # an open descriptor
+        if within is not None:
+            _require_file(descriptor, str(path))
+        data = file.read(MOST_NAMED + 1)
+    if len(data) > MOST_NAMED:
+        raise OSError(errno.EFBIG, f"larger than {MOST_NAMED >> 20} MB", path)
+    return data
 
 
 def load_in(folder: int, name: str) -> bytes:

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from git_blackbird.cli.output import CommandContext, confirm, read_text
+from git_blackbird.cli.output import CommandContext, confirm
 from git_blackbird.cli.render.stops import show_status_change
 from git_blackbird.cli.ui.page_questions import AskAboutPage
 from git_blackbird.controller.config.settings import Scope, write_key
+from git_blackbird.controller.core.named_files import load_text
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.plan.deletion import delete_task, preview_deletion
 from git_blackbird.controller.plan.edit import (
@@ -168,7 +169,7 @@ def _add_page(call: CommandContext, source: str | None, parent: str | None) -> P
                 hint="git blackbird add TITLE\ngit blackbird add -F FILE    # a page of tasks",
             )
         return add_in_editor(call.workspace, parent, asks)
-    page = read_page(read_text(source))
+    page = read_page(load_text(source))
     if source != "-" and len(page) > 1 and asks.is_possible:
         planned = preview_page(call.workspace, page, parent)
         if not asks.agrees_to_add(planned):

@@ -1,14 +1,13 @@
 """Commands that bring the plan into other forms."""
 
-import re
 import sys
 import webbrowser
-from collections.abc import Iterator
 from pathlib import Path
 
 from git_blackbird.cli.commands.plan import lint_exit_code, warn_deadlock
-from git_blackbird.cli.output import CommandContext, read_text
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.graph import render_graph
+from git_blackbird.controller.core.named_files import STDIN, load_all, load_text
 from git_blackbird.controller.plan import imports
 from git_blackbird.controller.plan.export import export_plan, save_picture
 from git_blackbird.controller.plan.lint import judge_plan
@@ -46,9 +45,9 @@ def import_tasks(
     dry_run: bool,
 ) -> ExitCode:
     workspace = call.workspace
-    places = list(_places(files))
-    form, source = read_tasks([TaskFile(place, read_text(place)) for place in places], form)
-    name = name or _source_name(places, form, workspace.paths.state_root)
+    texts, unread = load_all(files)
+    form, source = read_tasks([TaskFile(*text) for text in texts], form)
+    name = name or _source_name(texts[0][0], form, workspace.paths.state_root)
     request = imports.ImportRequest(name, prefix, prefer, form == "page", dry_run)
     with located(files[0]):
         result = imports.import_tasks(workspace, source, request)
@@ -56,6 +55,7 @@ def import_tasks(
     call.lines(f"{would}{line}" for line in page_lines(result.page))
     if not result.page.is_changed:
         call.print("the plan is unchanged")
+    result = result._replace(left_out=(*unread, *result.left_out))
     call.lines(f"left out: {line}" for line in result.left_out)
     warn_deadlock(call, result.page.deadlock)
     call.data("plan:ImportOutput", result, form=form, source=name, is_dry_run=dry_run)
@@ -78,32 +78,17 @@ def graph(call: CommandContext, *, form: str | None, opens: bool) -> ExitCode:
 
 
 def lint(call: CommandContext, *, sources: tuple[str, ...]) -> ExitCode:
-    required = [RequirementSource(source, read_text(source)) for source in sources]
+    required = [RequirementSource(source, load_text(source)) for source in sources]
     found = judge_plan(call.workspace, required)
     call.lines(lint_lines(found))
     call.data("plan:LintOutput", findings=found)
     return lint_exit_code(found)
 
 
-def _places(files: tuple[str, ...]) -> Iterator[str]:
-    """Yield the files, and those of folders."""
-    for file in files:
-        inner = sorted(map(str, Path(file).glob("*.md")), key=_by_number) if Path(file).is_dir() else [file]
-        if not inner:
-            raise UsageError(f"{file} has no file NAME.md")
-        yield from inner
-
-
-def _by_number(name: str) -> list[str]:
-    """Sort task 10 behind task 9."""
-    return [part.zfill(10) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
-
-
-def _source_name(places: list[str], form: str, top: Path) -> str:
+def _source_name(place: str, form: str, top: Path) -> str:
     """Return the name of a source: a path below the top of the worktree, or else the file's own name."""
-    if places == ["-"]:
+    if place == STDIN:
         return form
-    path = Path(places[0]).resolve()
     # Of a task a file, it is the folder that has them all.
-    path = path.parent if form == BACKLOG else path
+    path = Path(place).parent.resolve() if form == BACKLOG else Path(place).resolve()
     return str(path.relative_to(top)) if path.is_relative_to(top) else path.name

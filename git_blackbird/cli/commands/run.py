@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol, Self
 
 from git_blackbird import trace
-from git_blackbird.cli.output import CommandContext, read_text
+from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.stops import (
     show_dry_run,
     show_status_change,
@@ -29,6 +29,7 @@ from git_blackbird.controller.change.work.tell import require_tellable
 from git_blackbird.controller.change.work.tell import tell as tell_agent
 from git_blackbird.controller.config.settings import require_key, require_value
 from git_blackbird.controller.core.drafts import write_message
+from git_blackbird.controller.core.named_files import load_text
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller, running_command
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
@@ -129,7 +130,7 @@ def read_message(message: str | None, file: str | None) -> str | None:
         return message
     if message is not None:
         raise UsageError("-m and -F cannot be combined")
-    return read_text(file)
+    return load_text(file)
 
 
 def execute(

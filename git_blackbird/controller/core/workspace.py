@@ -13,7 +13,7 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import ElsewhereError, RequestError, UnusableError
 from git_blackbird.git.core.config import color_wanted, read_settings
 from git_blackbird.git.core.repository import Repository, discover
-from git_blackbird.model.base.ids import TaskId, full_ids
+from git_blackbird.model.base.ids import IdIndex, TaskId
 from git_blackbird.model.base.next_steps import CallOptions
 from git_blackbird.model.base.sanitize import clean_line, quoted
 from git_blackbird.model.base.timestamps import parse_timestamp
@@ -341,7 +341,7 @@ def full_id(plan: Plan, name: str) -> TaskId:
     """
     if TaskId(name) in plan.tasks:
         return TaskId(name)
-    found = full_ids(name, plan.tasks)
+    found = IdIndex(plan.tasks).find(name)
     if len(found) > 1:
         more = f" and {len(found) - _MAX_NAMED} more" if len(found) > _MAX_NAMED else ""
         raise RequestError(f"{quoted(name)} begins several ids: {', '.join(found[:_MAX_NAMED])}{more}")

@@ -4,7 +4,7 @@ What was imported last is the base of a merge: what changed in the source is tak
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from git_blackbird.controller.plan.page_reading import page_of, parents_in
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.imports.common import Source
 from git_blackbird.messages.forms.page import PageError, PageTask, given_fields, parse_page, render_page
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import IdIndex, TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.storage.notes import load_imports, save_import
@@ -45,11 +45,11 @@ class ImportResult(NamedTuple):
 
 def import_tasks(workspace: Workspace, source: Source, request: ImportRequest) -> ImportResult:
     """Import the tasks of a source. Raises PageError, RequestError; nothing is changed then."""
-    tasks = tuple(_prefixed(source.tasks, request.prefix))
-    known = dict(_remembered(workspace))
-    merge = _Merge(workspace.store.plan(), tasks, known, request)
+    plan, known = workspace.store.plan(), dict(_remembered(workspace))
+    tasks, dangling = _without_dangling(_prefixed(source.tasks, request), plan, known, request)
+    merge = _Merge(plan, tasks, known, request)
     base, page = merge.pages()
-    remarks = (*source.left_out, *merge.remarks())
+    remarks = (*source.left_out, *dangling, *merge.remarks())
     if not base:
         result = (preview_page if request.is_dry_run else add_page)(workspace, page)
     elif request.is_dry_run:
@@ -68,15 +68,53 @@ def _remembered(workspace: Workspace) -> Iterator[tuple[str, tuple[PageTask, ...
             yield name, tuple(task for task in parse_page(page) if "id" in task.fields)
 
 
-def _prefixed(tasks: Sequence[PageTask], prefix: str) -> Iterator[PageTask]:
-    ids = {task.fields["id"]: prefix + task.fields["id"] for task in tasks}
-    for task in tasks:
-        yield replace(
+def _prefixed(tasks: Sequence[PageTask], request: ImportRequest) -> tuple[PageTask, ...]:
+    ids = {task.fields["id"] for task in tasks}
+
+    def full(name: str) -> str:
+        return name if request.is_page and name not in ids else request.prefix + name
+
+    return tuple(
+        replace(
             task,
-            fields={**task.fields, "id": ids[task.fields["id"]]},
-            after=None if task.after is None else tuple(ids.get(name, name) for name in task.after),
-            because={ids.get(name, name): why for name, why in task.because.items()},
+            fields={**task.fields, "id": full(task.fields["id"])},
+            after=None if task.after is None else tuple(map(full, task.after)),
+            because={full(name): why for name, why in task.because.items()},
         )
+        for task in tasks
+    )
+
+
+def _without_dangling(
+    tasks: Sequence[PageTask],
+    plan: Plan,
+    known: Mapping[str, Sequence[PageTask]],
+    request: ImportRequest,
+) -> tuple[tuple[PageTask, ...], list[str]]:
+    """Return the tasks without what they depend on and nobody has, and that in words.
+
+    Beside the tasks of the source there are those that came from it earlier. A page names tasks of the plan.
+    """
+    earlier = plan.tasks if request.is_page else _by_id(known.get(request.name, ()))
+    there = {*_by_id(tasks), *(one for one in earlier if one in plan.tasks)}
+    begun = IdIndex(plan.tasks if request.is_page else ())
+    lost: dict[str, list[str]] = {}
+    for task in tasks:
+        for name in task.after or ():
+            if name not in there and len(begun.find(name)) != 1:
+                lost.setdefault(name, []).append(task.fields["id"])
+    words = [
+        f"dependency on {name}, which is not in the source, of {', '.join(those)}"
+        for name, those in lost.items()
+    ]
+    return tuple(_without(task, lost) for task in tasks), words
+
+
+def _without(task: PageTask, names: Container[str]) -> PageTask:
+    """Return a task that does not depend on these."""
+    after = tuple(name for name in task.after or () if name not in names)
+    because = {name: why for name, why in task.because.items() if name not in names}
+    return replace(task, after=after or None, because=because)
 
 
 class _Merge:
@@ -96,9 +134,9 @@ class _Merge:
         self._from = {one: name for name, page in known.items() for one in _by_id(page)}
         self._now = _by_id(page_of(plan))
         is_lost = request.prefer != "source"
-        self._deleted = [
+        self._deleted = dict.fromkeys(
             one for one in self._source if is_lost and one in self._before and one not in plan.tasks
-        ]
+        )
 
     def pages(self) -> tuple[tuple[PageTask, ...], tuple[PageTask, ...]]:
         """Return a page of what is in the plan, and what an editor would have made of it."""
@@ -108,7 +146,7 @@ class _Merge:
         for task_id, task in self._source.items():
             if task_id in self._deleted:
                 continue
-            page[task_id] = self._without_deleted(task)
+            page[task_id] = _without(task, self._deleted)
             if task_id in self._now:
                 base[task_id], page[task_id], names = self._merged(task_id, page[task_id])
                 faults += [self._fault(task_id, names)] if names else []
@@ -130,7 +168,7 @@ class _Merge:
         """Return the base and the wanted task, and the names of the fields on which nobody can decide."""
         was = self._before.get(task_id)
         mine, now = _values(task), _values(self._now[task_id])
-        before = now if was is None else _values(self._without_deleted(was))
+        before = now if was is None else _values(_without(was, self._deleted))
         undecided = []
         for name, value in mine.items():
             if was is None and not value:
@@ -158,10 +196,6 @@ class _Merge:
         yield "nothing was changed; --prefer source or --prefer plan says which counts"
         if others := {self._from[one] for one in self._source if self._is_others(one)}:
             yield f"--prefix TEXT gives new ids to its tasks; --as {min(others)} updates what came from there"
-
-    def _without_deleted(self, task: PageTask) -> PageTask:
-        left = tuple(name for name in task.after or () if name not in self._deleted)
-        return replace(task, after=left or None)
 
     def remarks(self) -> Iterator[str]:
         """Say what was kept as it is here, and how to follow the source."""

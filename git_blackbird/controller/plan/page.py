@@ -193,12 +193,13 @@ def _result(before: Plan, after: Plan, reading: PageReading) -> PageResult:
         for task_id in dict.fromkeys((*old, *others))
         if (names := changed_fields(fields_of(before.tasks[task_id]), fields_of(after.tasks[task_id])))
     }
+    new = after.tasks.keys() - before.tasks.keys()
     orders = (
         [task.id for _, task in plan.walk() if task.id in other.tasks]
         for plan, other in ((before, after), (after, before))
     )
     return PageResult(
-        tuple(one for one in reading.tasks() if one.id in after.tasks.keys() - before.tasks.keys()),
+        tuple(one for one in reading.tasks() if one.id in new),
         edited,
         tuple(one for one in old if before.tasks[one].parent != after.tasks[one].parent),
         tuple(sorted(before.tasks.keys() - after.tasks.keys())),

@@ -8,11 +8,18 @@ from functools import cached_property
 from typing import NamedTuple
 
 from git_blackbird.errors import RequestError
-from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, as_literal, given_fields
+from git_blackbird.messages.forms.page import (
+    PageError,
+    PageFault,
+    PageTask,
+    as_literal,
+    given_fields,
+    ids_by_title,
+)
 from git_blackbird.model.base.ids import (
+    IdIndex,
     TaskId,
     fold_task_id,
-    full_ids,
     task_id_fault,
     task_id_from,
 )
@@ -110,12 +117,14 @@ class PageReading:
     ) -> None:
         self._plan = plan
         self._page = page
-        self._faults: list[PageFault] = []
+        # Each once, in order.
+        self._faults: dict[PageFault, None] = {}
         base_ids = [TaskId(task.fields["id"]) for task in base]
         self._base = dict(zip(base_ids, base, strict=True))
         self._base_parents = dict(zip(base_ids, parents_in(base, base_ids, None), strict=True))
         self.ids = tuple(self._read_ids())
-        self.removed = tuple(one for one in base_ids if one in plan.tasks and one not in self.ids)
+        left = plan.tasks.keys() - set(self.ids)
+        self.removed = tuple(one for one in base_ids if one in left)
         self._parents = dict(zip(self.ids, parents_in(page, self.ids, above), strict=True))
 
     def _read_ids(self) -> Iterator[TaskId]:
@@ -131,7 +140,7 @@ class PageReading:
             elif folded in lines:
                 text = "line {0} and line {1} have one id," if task.line else "two tasks have the id"
                 both = lines[folded], task.lines.get("id", 0)
-                self._faults.append(PageFault(f'{text} "{as_literal(name)}"', both))
+                self._faults[PageFault(f'{text} "{as_literal(name)}"', both)] = None
             elif TaskId(name) not in self._base and folded in taken:
                 self._fault(task, f'a task "{name}" exists already (ids are compared without case)', "id")
             lines[folded] = task.lines.get("id", 0)
@@ -154,9 +163,7 @@ class PageReading:
         # What was read of JSON has no lines.
         where = "" if task.line else f"{task.fields.get('id', task.title)}: "
         lines = (task.lines.get(field, task.line),) if task.line else ()
-        fault = PageFault.of(where + text, *lines)
-        if fault not in self._faults:
-            self._faults.append(fault)
+        self._faults[PageFault.of(where + text, *lines)] = None
 
     def wanted(self) -> list[WantedTask]:
         """Return what the tasks of the page are to be. Raises PageError, PageConflictError."""
@@ -173,9 +180,9 @@ class PageReading:
             now, was = fields_of(self._plan.tasks[task_id]), self._base[task_id]
             if page_task(now, task_id, was.depth) != was:
                 text = f"{task_id} was changed by someone else meanwhile: it is not deleted"
-                self._faults.append(PageFault.of(text))
+                self._faults[PageFault.of(text)] = None
         if self._faults:
-            raise PageError(self._faults)
+            raise PageError(tuple(self._faults))
         if conflicts:
             raise PageConflictError(tuple(merged), conflicts)
         return wanted
@@ -228,6 +235,14 @@ class PageReading:
         left = self._plan.tasks.keys() - set(self.removed)
         return dict.fromkeys((*self.ids, *(one for one in self._plan.tasks if one in left))).keys()
 
+    @cached_property
+    def _index(self) -> IdIndex:
+        return IdIndex(self._names)
+
+    @cached_property
+    def _titled(self) -> Mapping[str, Sequence[TaskId]]:
+        return ids_by_title(self.ids, self._page)
+
     def _find(self, task: PageTask, name: str, where: str) -> TaskId:
         """Return the task of a name: an id, a title of the page, or a unique beginning of an id."""
         ids = self._names
@@ -236,15 +251,17 @@ class PageReading:
         if TaskId(name) in self.removed:
             self._fault(task, f"{name!a} is no longer on the page", where)
             return TaskId(name)
-        titled = [one for one, other in zip(self.ids, self._page, strict=True) if other.title == name]
-        found = titled or full_ids(name, ids)
+        titled = self._titled.get(name, ())
+        found = titled or self._index.find(name)
         if len(found) == 1:
             return TaskId(found[0])
         if found:
             what = "is the title of several tasks" if titled else "begins several ids"
             self._fault(task, f"{name!a} {what}: {', '.join(found[:_MAX_NAMED])}", where)
         else:
-            close = get_close_matches(name, [*ids, *(one.title for one in self._page)], n=1)
+            # It is looked for among all, which takes long: not for each of many.
+            others = [*ids, *self._titled] if len(self._faults) < _MAX_NAMED else ()
+            close = get_close_matches(name, others, n=1)
             meant = f"; did you mean {close[0]}?" if close else ""
             self._fault(task, f"{name!a} is no task of the page or the plan{meant}", where)
         return TaskId(name)
@@ -259,7 +276,8 @@ class PageReading:
         mine, base = _below(self._parents), _below(self._base_parents)
         orders = {}
         for parent, children in mine.items():
-            before = [task_id for task_id in base.get(parent, ()) if task_id in children]
+            left = set(children)
+            before = [task_id for task_id in base.get(parent, ()) if task_id in left]
             # What moves to the top would stand where its time of creation puts it.
             moves_up = parent is None and any(one in self._base for one in children[len(before) :])
             if list(children[: len(before)]) != before or moves_up:
@@ -286,10 +304,10 @@ def parents_in(
 
 
 def _below(parents: Mapping[TaskId, TaskId | None]) -> dict[TaskId | None, tuple[TaskId, ...]]:
-    found: dict[TaskId | None, tuple[TaskId, ...]] = {}
+    found: dict[TaskId | None, list[TaskId]] = {}
     for task_id, parent in parents.items():
-        found[parent] = (*found.get(parent, ()), task_id)
-    return found
+        found.setdefault(parent, []).append(task_id)
+    return {parent: tuple(children) for parent, children in found.items()}
 
 
 def _fields_of(task: PageTask, deps: tuple[TaskId, ...], reasons: Mapping[TaskId, str]) -> TaskFields:

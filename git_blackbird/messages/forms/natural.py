@@ -38,7 +38,7 @@ class NaturalTask(BaseModel):
 
 def read_page(text: str) -> tuple[PageTask, ...]:
     """Read a page, or a plan in JSON, as a page. Raises PageError with every error."""
-    if not text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+    if not text.lstrip().startswith(("{", "[")):
         return parse_page(text)
     faults: list[str] = []
     items = _items(load_json_text(text))
@@ -51,7 +51,7 @@ def read_page(text: str) -> tuple[PageTask, ...]:
 def load_json_text(text: str) -> Any:
     """Parse JSON in which no key stands twice. Raises PageError, with the line where it ends to be JSON."""
     try:
-        return json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_unique)
+        return json.loads(text, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
         fault = PageFault.of(f"not JSON, or cut off: {error.msg}, column {error.colno}", error.lineno)
         raise PageError([fault]) from error

@@ -8,12 +8,15 @@ fence is read, and a ``\`` at the beginning of a line is dropped: what follows i
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from git_blackbird.errors import RequestError
 
+S = TypeVar("S", bound=str)
+
+_JSON = json.JSONDecoder()
 _HEADING = re.compile(r"(#{2,})(?: +(.*))?")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CONTINUES = re.compile(r"(?: {2}|\t)\s*\S")
@@ -81,6 +84,14 @@ class PageTask:
     lines: Mapping[str, int] = field(default_factory=dict, compare=False)
 
 
+def ids_by_title(ids: Iterable[S], page: Iterable[PageTask]) -> dict[str, list[S]]:
+    """Return the ids of the tasks of a page by their titles, of which several may be alike."""
+    found: dict[str, list[S]] = {}
+    for task_id, task in zip(ids, page, strict=True):
+        found.setdefault(task.title, []).append(task_id)
+    return found
+
+
 def given_fields(**values: str | None) -> dict[str, str]:
     """Return the one-line fields that have a value."""
     return {name: value for name, value in values.items() if value is not None}
@@ -91,7 +102,7 @@ def parse_page(text: str, *, is_whole: bool = False) -> tuple[PageTask, ...]:
 
     ``is_whole``: it has a line like the one that ``render_page`` ends with, without which it is cut off.
     """
-    lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
     reader = _Reader()
     for number, line in enumerate(lines, start=1):
         if _NOT_UTF8.search(line):
@@ -111,16 +122,35 @@ def parse_page(text: str, *, is_whole: bool = False) -> tuple[PageTask, ...]:
     return tasks
 
 
+@dataclass
+class _Draft:
+    """A task that is being read, whose parts grow line by line."""
+
+    title: str
+    depth: int
+    line: int
+    fields: dict[str, str] = field(default_factory=dict)
+    after: tuple[str, ...] | None = None
+    because: dict[str, str] = field(default_factory=dict)
+    prompt: str = ""
+    criteria: list[str] = field(default_factory=list)
+    lines: dict[str, int] = field(default_factory=dict)
+    # The first line with text.
+    text_line: int | None = None
+
+    def finished(self) -> PageTask:
+        parts = {**vars(self), "criteria": tuple(self.criteria)}
+        del parts["text_line"]
+        return PageTask(**parts)
+
+
 class _Reader:
     """Reads a page line by line, and collects what is wrong with it."""
 
     def __init__(self) -> None:
         self.faults: list[PageFault] = []
-        # The first line with text, of each task that has one.
-        self._texts: dict[int, int] = {}
-        self._tasks: list[PageTask] = []
+        self._tasks: list[_Draft] = []
         self._body: list[str] = []
-        self._text_line: int | None = None
         self._fence: tuple[str, int] | None = None
         self._has_fields = False
         # Whether an indented line would go on with the criterion above it.
@@ -148,7 +178,7 @@ class _Reader:
         if depth > most:
             self.fault(number, "this heading is deeper than a child of the task above it")
             depth = most
-        self._tasks.append(PageTask(self._value(number, title), depth, line=number))
+        self._tasks.append(_Draft(self._value(number, title), depth, number))
         self._has_fields, self._is_in_criterion = True, False
 
     def _take_field(self, number: int, name: str, text: str) -> None:
@@ -157,30 +187,29 @@ class _Reader:
             (about,) = self._names(number, name.removeprefix("because ")) or ("",)
             if about in task.because:
                 self.fault(number, f"a second reason for {about}")
-            task = replace(task, because={**task.because, about: self._value(number, text)})
+            task.because[about] = self._value(number, text)
+            name = f"because {about}"
         elif name in task.fields or (name == "after" and task.after is not None):
             self.fault(number, f"a second `{name}:`")
         elif name == "after":
-            task = replace(task, after=self._names(number, text))
+            task.after = self._names(number, text)
         else:
-            task = replace(task, fields={**task.fields, name: self._value(number, text)})
-        key = f"because {about}" if name.startswith("because ") else name
-        self._tasks[-1] = replace(task, lines={**task.lines, key: number})
+            task.fields[name] = self._value(number, text)
+        task.lines[name] = number
 
     def _take_line(self, number: int, line: str) -> None:
         task = self._tasks[-1]
         if criterion := _CRITERION.fullmatch(line):
             text = criterion[1] or ""
-            self._tasks[-1] = replace(task, criteria=(*task.criteria, self._value(number, text)))
+            task.criteria.append(self._value(number, text))
             self._is_in_criterion = not text.startswith('"')
             return
         if self._is_in_criterion and _CONTINUES.match(line) and not _FENCE.match(line):
-            *before, last = task.criteria
-            self._tasks[-1] = replace(task, criteria=(*before, f"{last} {line.strip()}".strip()))
+            task.criteria[-1] = f"{task.criteria[-1]} {line.strip()}".strip()
             return
         self._is_in_criterion = False
-        if line.strip() and self._text_line is None:
-            self._text_line = number
+        if line.strip() and task.text_line is None:
+            task.text_line = number
             if _MISPLACED.match(line):
                 self.fault(
                     number, "a field stands directly below its heading, as `after: OTHER`; `\\` makes it text"
@@ -197,15 +226,12 @@ class _Reader:
             self._fence = None
         if self._tasks:
             task, text = self._tasks[-1], "\n".join(self._body).strip("\n")
-            fields = dict(task.fields)
-            given = fields.pop("prompt", None)
+            given = task.fields.pop("prompt", None)
             if given is not None and text:
-                text = "line {1} has text, and the task on line {0} has `prompt:` as well"
-                self.faults.append(PageFault(text, (task.line, self._text_line or task.line)))
-            self._tasks[-1] = replace(task, fields=fields, prompt=text if given is None else given)
-            if self._text_line is not None:
-                self._texts[len(self._tasks) - 1] = self._text_line
-        self._body, self._text_line = [], None
+                both = "line {1} has text, and the task on line {0} has `prompt:` as well"
+                self.faults.append(PageFault(both, (task.line, task.text_line or task.line)))
+            task.prompt = text if given is None else given
+        self._body = []
 
     def fault(self, number: int, text: str) -> None:
         """Note what is wrong with a line."""
@@ -213,14 +239,14 @@ class _Reader:
 
     def finish(self) -> tuple[PageTask, ...]:
         self._end_task()
-        for number, (task, below) in enumerate(pairwise(self._tasks)):
-            if below.depth > task.depth and number in self._texts:
+        for task, below in pairwise(self._tasks):
+            if below.depth > task.depth and task.text_line is not None:
                 text = (
                     "line {0} has text and line {1} makes it a parent, which no agent works on: write \\## if"
                     " that is text, or `description:`"
                 )
-                self.faults.append(PageFault(text, (self._texts[number], below.line)))
-        return tuple(self._tasks)
+                self.faults.append(PageFault(text, (task.text_line, below.line)))
+        return tuple(task.finished() for task in self._tasks)
 
     def _value(self, number: int, text: str) -> str:
         if not text.startswith('"'):
@@ -236,24 +262,30 @@ class _Reader:
 
     def _names(self, number: int, text: str) -> tuple[str, ...]:
         names: list[str] = []
-        rest = text.strip()
-        while rest:
-            if rest.startswith('"'):
+        text, place = text.strip(), 0
+        while place < len(text):
+            if text[place] == '"':
                 try:
-                    name, end = json.JSONDecoder().raw_decode(rest)
+                    name, place = _JSON.raw_decode(text, place)
                 except ValueError:
                     self.fault(number, _NO_JSON)
                     break
-                rest = rest[end:].lstrip()
             else:
-                name, _, _ = rest.partition(",")
-                rest, name = rest[len(name) :], name.strip()
+                end = text.find(",", place) % (len(text) + 1)
+                name, place = text[place:end].strip(), end
             names.append(name)
-            if rest and not rest.startswith(","):
+            place = _past_space(text, place)
+            if place < len(text) and text[place] != ",":
                 self.fault(number, "a comma stands between names")
                 break
-            rest = rest[1:].lstrip()
+            place = _past_space(text, place + 1)
         return tuple(dict.fromkeys(filter(None, names)))
+
+
+def _past_space(text: str, place: int) -> int:
+    while text[place : place + 1].isspace():
+        place += 1
+    return place
 
 
 def render_page(tasks: Sequence[PageTask], comments: Iterable[str] = ()) -> str:
@@ -339,7 +371,7 @@ def _closes(line: str, fence: str) -> bool:
 
 def with_faults(text: str, faults: Sequence[PageFault]) -> str:
     """Put errors on top of a page, replacing earlier ones; they name the lines as they are then."""
-    lines = text.removeprefix("\ufeff").split("\n")
+    lines = text.split("\n")
     rest = [line for line in lines if not line.startswith(_FAULT_MARK)]
     shift = len(faults) - (len(lines) - len(rest))
     comments = (" ".join(fault.at(shift).replace("--", "- -").split()) for fault in faults)
@@ -353,12 +385,12 @@ def has_faults(text: str) -> bool:
 
 def has_page_signs(text: str) -> bool:
     """Whether a text has what only pages have: fields directly below a heading, or the line at the end."""
-    lines = text.replace("\r\n", "\n").split("\n")
+    lines = text.split("\n")
     has_fields = (_HEADING.fullmatch(one) and _FIELD.fullmatch(below) for one, below in pairwise(lines))
     return any(has_fields) or any(map(_END.fullmatch, lines))
 
 
 def is_blank(text: str) -> bool:
     """Whether a page has nothing but comments."""
-    lines = text.removeprefix("\ufeff").split("\n")
+    lines = text.split("\n")
     return not any(line.strip() and not line.startswith("<!--") for line in lines)

@@ -5,7 +5,9 @@ Task and run ids become file names; all of them may reach the command line of a 
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable
+from itertools import chain, count
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NewType
 
 from git_blackbird.model.base.sanitize import find_hidden
@@ -82,14 +84,24 @@ def task_id_from(title: str, taken: Collection[str]) -> TaskId:
             break
         name = longer
     name = name or "".join(words[:1])[:_TITLE_ID_LENGTH] or "task"
-    numbered = (name, *(f"{name}-{number}" for number in range(2, len(taken) + 3)))
+    numbered = chain([name], (f"{name}-{number}" for number in count(2)))
     return TaskId(next(one for one in numbered if fold_task_id(one) not in taken))
 
 
-def full_ids(name: str, ids: Iterable[str]) -> list[str]:
-    """Return the id that a name is, or those that it begins."""
-    begun = [one for one in ids if one.startswith(name)] if name else []
-    return [name] if name in begun else begun
+class IdIndex:
+    """Ids by what they begin with, for many names: not each is compared with each."""
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self._ids = sorted(ids)
+
+    def find(self, name: str) -> list[str]:
+        """Return the id that a name is, or those that it begins, in alphabetical order."""
+        if not name:
+            return []
+        first = bisect_left(self._ids, name)
+        end = bisect_left(self._ids, True, first, key=lambda one: not one.startswith(name))
+        found = self._ids[first:end]
+        return found[:1] if found[:1] == [name] else found
 
 
 def case_conflicts(ids: Iterable[str]) -> list[tuple[str, str]]:

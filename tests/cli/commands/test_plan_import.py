@@ -1,6 +1,7 @@
 """``plan import``: tasks of other programs come into the plan, and an import again merges."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -107,6 +108,85 @@ def test_a_second_list_with_the_same_ids_is_not_taken_for_the_first(trial: Trial
     write(trial, LIST.replace("Write the till", "New"), moved)
     assert "imported from specs/001" in read(trial, code=1, name=moved)
     assert read(trial, "--as", "specs/001/tasks.md", name=moved) == "updated T003: title\n"
+
+
+def test_what_nothing_has_is_no_dependency_and_is_named(trial: Trial) -> None:
+    issues = [
+        {"id": "b-1", "title": "One", "dependencies": [blocked("b-9"), blocked("b-2")]},
+        {"id": "b-2", "title": "Two", "dependencies": [blocked("b-9")]},
+    ]
+    name = ".beads/issues.jsonl"
+    write(trial, "".join(f"{json.dumps(one)}\n" for one in issues), name)
+    said = read(trial, "--format", "beads", name=name)
+    assert "left out: dependency on b-9, which is not in the source, of b-1, b-2\n" in said
+    assert deps(trial) == {"b-1": ["b-2"], "b-2": []}
+
+
+def blocked(by: str) -> dict[str, str]:
+    return {"depends_on_id": by, "type": "blocks"}
+
+
+def deps(trial: Trial) -> dict[str, list[str]]:
+    items = json.loads((trial.repo / "blackbird.plan.json").read_bytes())["items"]
+    return {task: item["deps"] for task, item in items.items()}
+
+
+def test_a_task_depends_on_what_came_from_the_same_source_and_on_no_other_of_that_name(trial: Trial) -> None:
+    task = "---\nid: {}\ntitle: {}\ndependencies: [{}]\n---\n"
+    write(trial, task.format("one", "One", ""), "backlog/one.md")
+    write(trial, task.format("two", "Two", "one"), "backlog/two.md")
+    read(trial, name="backlog")
+    assert "unchanged" in read(trial, name="backlog/two.md")
+    write(trial, task.format("three", "Three", "one"), "other/three.md")
+    assert "left out: dependency on one, which is" in read(trial, name="other")
+    write(trial, '[{"title": "Four", "deps": ["one", "Five", "none"]}, {"title": "Five"}]', "page.json")
+    assert "left out: dependency on none, which is not in the source, of four" in read(
+        trial, name="page.json"
+    )
+    assert deps(trial) == {"one": [], "two": ["one"], "three": [], "four": ["one", "five"], "five": []}
+
+
+def test_of_a_folder_only_files_in_it_are_read(trial: Trial, tmp_path: Path) -> None:
+    task = "---\nid: {}\ntitle: x\n---\n"
+    (tmp_path / "elsewhere.md").write_text(task.format("secret"))
+    write(trial, task.format("here"), "backlog/1.md")
+    write(trial, task.format("deeper"), "backlog/done/file")
+    folder = trial.repo / "backlog"
+    (folder / "2.md").symlink_to("done/file")
+    (folder / "3.md").symlink_to(tmp_path / "elsewhere.md")
+    (folder / "4.md").symlink_to("../../elsewhere.md")
+    os.mkfifo(folder / "5.md")
+    (folder / "6.md").mkdir()
+    (folder / "7.md").symlink_to("gone.md")
+    lines = read(trial, name="backlog").splitlines()
+    assert lines[:3] == ["added 2 tasks:", "  here  x", "  deeper  x"]
+    assert [line.partition("left out: ")[2] for line in lines[3:]] == [
+        f"backlog/3.md, a link out of the folder, to {tmp_path / 'elsewhere.md'}",
+        f"backlog/4.md, a link out of the folder, to {trial.repo.parent / 'elsewhere.md'}",
+        "backlog/5.md: not a regular file",
+        "backlog/6.md: Is a directory",
+        "backlog/7.md: No such file or directory",
+    ]
+    assert read(trial, name=str(folder)).startswith("the plan is unchanged\n")
+    assert trial.expect(0, "plan", "import", ".", cwd=folder).startswith("the plan is unchanged\n")
+    for name in ("1.md", "2.md"):
+        (folder / name).unlink()
+    assert "hint: backlog/5.md: not a regular file\n" in read(trial, name="backlog", code=2)
+
+
+def test_a_file_that_a_person_names_may_be_anywhere_and_a_pipe(trial: Trial, tmp_path: Path) -> None:
+    (tmp_path / "list.md").write_bytes(b"\xef\xbb\xbf- [ ] One\r\n- [ ] Two\r\n")
+    write(trial, "", "link.md")
+    (trial.repo / "link.md").unlink()
+    (trial.repo / "link.md").symlink_to(tmp_path / "list.md")
+    added = "added 2 tasks:\n  one  One\n  two  Two\n"
+    assert read(trial, name="link.md") == added
+    for name in ("-", "/dev/stdin"):
+        said = trial.expect(0, "plan", "import", name, "--prefix", f"{len(name)}-", stdin="- [ ] Two\n")
+        assert said == f"added {len(name)}-two\n"
+    assert read(trial, name="/dev/zero", code=2) == (
+        "error: /dev/zero cannot be read as text: larger than 64 MB\n"
+    )
 
 
 def test_in_a_clone_nobody_knows_what_was_imported(trial: Trial) -> None:

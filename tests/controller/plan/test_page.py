@@ -132,7 +132,7 @@ def test_names_are_ids_titles_or_beginnings_and_ids_are_made_of_titles(planned: 
         ("## x\nid: {u}\n## y\nid: {u}\n", 'line 2 and line 4 have one id, "{u}"'),
         ("## x\nid: ../x\n", "line 2: the id '../x' starts with '.'"),
         ("## x\nafter: zz\n", "line 2: 'zz' is no task of the page or the plan"),
-        ("## One\n## On top\n## y\nafter: on\n", "line 4: 'on' begins several ids: one, on-top"),
+        ("## One\n## On top\n## y\nafter: on\n", "line 4: 'on' begins several ids: on-top, one"),
         (
             "## x\nagent: clod\n",
             "line 2: agent: 'clod' is none of claude, codex, command, demo, gemini, opencode",

@@ -1,5 +1,7 @@
 """A page of tasks is read back as it was written, and its errors name their lines."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,6 +46,16 @@ def pages(draw: st.DrawFn) -> tuple[PageTask, ...]:
             )
         )
     return tuple(tasks)
+
+
+def test_any_number_of_names_and_of_lines_is_read() -> None:
+    names = tuple(f"t{number}" if number % 2 else f"t, {number}" for number in range(50_000))
+    lines = [f"because t{number}: why" for number in range(1, 20_000, 2)]
+    criteria = [f"- [ ] c{number}" for number in range(10_000)]
+    after = ", ".join(json.dumps(name) if "," in name else name for name in names)
+    (task,) = parse_page("\n".join(["## x", f"after: {after} ", *lines, *criteria, ""]))
+    assert task.after == names
+    assert (len(task.because), len(task.criteria)) == (10_000, 10_000)
 
 
 @given(pages(), st.lists(TEXT, max_size=2))

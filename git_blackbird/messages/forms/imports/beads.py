@@ -1,7 +1,9 @@
-"""Beads: one issue a line, in JSON."""
+"""Beads: one issue a line, in JSON, and lines of other kinds."""
 
+from collections import Counter
 from typing import Any
 
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.forms.imports.common import (
     Item,
     LeftOut,
@@ -12,9 +14,13 @@ from git_blackbird.messages.forms.imports.common import (
 )
 from git_blackbird.messages.forms.natural import NaturalTask, load_json_text
 from git_blackbird.messages.forms.page import PageError, PageFault
+from git_blackbird.model.base.sanitize import clean_line
 
 _TIMES = ("created_at", "updated_at", "closed_at", "created_by", "owner", "content_hash", "source_repo")
 _COUNTS = ("dependency_count", "dependent_count", "comment_count", "compaction_level", "original_size")
+# What a line is; older versions do not say it of issues.
+_KIND, _ISSUE = "_type", "issue"
+_HEADER = "_schema"
 
 
 class _Link(Item):
@@ -36,7 +42,7 @@ class _Issue(Item):
 def load_lines(text: str) -> list[Any]:
     """Parse each line as JSON. Raises PageError with the lines that are none."""
     values, faults = [], []
-    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         try:
             values += [load_json_text(line)] if line.strip() else []
         except PageError as error:
@@ -47,10 +53,18 @@ def load_lines(text: str) -> list[Any]:
 
 
 def is_beads(value: Any) -> bool:
-    """Whether a value is an issue as Beads writes it."""
-    return (
-        isinstance(value, dict) and "id" in value and ("issue_type" in value or "dependency_count" in value)
+    """Whether a value is a line as Beads writes it."""
+    return isinstance(value, dict) and (
+        not value.keys().isdisjoint({_KIND, _HEADER})
+        or ("id" in value and ("issue_type" in value or "dependency_count" in value))
     )
+
+
+def _kind(line: Any) -> str:
+    """Return what a line says that it is; one that says nothing must be an issue."""
+    if not isinstance(line, dict):
+        return _ISSUE
+    return clean_line(str(line.get(_KIND, "header" if _HEADER in line else _ISSUE)), 40)
 
 
 def read_beads(values: Any) -> Source:
@@ -59,13 +73,17 @@ def read_beads(values: Any) -> Source:
     Raises PageError.
     """
     left_out = LeftOut()
-    issues = read_all(_Issue, values, "issue")
+    lines = values if isinstance(values, list) else [values]
+    others = Counter(kind for kind in map(_kind, lines) if kind != _ISSUE)
+    issues = read_all(_Issue, [line for line in lines if _kind(line) == _ISSUE], "issue")
     left_out.add(*("deletion" for issue in issues if issue.status == "tombstone"))
-    return source_of([_task(one, left_out) for one in issues if one.status != "tombstone"], left_out)
+    source = source_of([_task(one, left_out) for one in issues if one.status != "tombstone"], left_out)
+    records = (counted(count, f"{kind} record") for kind, count in sorted(others.items()))
+    return source._replace(left_out=(*source.left_out, *records))
 
 
 def _task(issue: _Issue, left_out: LeftOut) -> NaturalTask:
-    left_out.add_unknown(issue, known=(*_TIMES, *_COUNTS))
+    left_out.add_unknown(issue, known=(_KIND, *_TIMES, *_COUNTS))
     links = issue.dependencies or []
     left_out.add(*(f"link {link.type}" for link in links if link.type not in {"blocks", "parent-child"}))
     rest, criteria = split_criteria(issue.acceptance_criteria or "")

@@ -112,7 +112,7 @@ def require_end(text: str) -> None:
 def finished(tasks: Sequence[PageTask]) -> tuple[PageTask, ...]:
     """Return the tasks with the ids of those before them, and with nothing for agents in parents.
 
-    Raises PageError for ids that are used twice and for names of no task of the source.
+    Raises PageError for ids that are used twice. A name of no task of the source stays as it is.
     """
     known: dict[str, str] = {}
     faults: list[PageFault] = []
@@ -121,9 +121,6 @@ def finished(tasks: Sequence[PageTask]) -> tuple[PageTask, ...]:
         if fold_task_id(name) in known:
             faults.append(fault_of(task, f"a second task {name}"))
         known[fold_task_id(name)] = name
-    for task in tasks:
-        missing = [name for name in task.after or () if fold_task_id(name) not in known]
-        faults += [fault_of(task, f"it depends on {name}, which is not in the source") for name in missing]
     if faults:
         raise PageError(faults)
     named = (replace(task, after=_full(task.after, known)) for task in tasks)
@@ -137,7 +134,7 @@ def fault_of(task: PageTask, text: str) -> PageFault:
 
 
 def _full(names: tuple[str, ...] | None, known: dict[str, str]) -> tuple[str, ...] | None:
-    return tuple(dict.fromkeys(known[fold_task_id(name)] for name in names or ())) or None
+    return tuple(dict.fromkeys(known.get(fold_task_id(name), name) for name in names or () if name)) or None
 
 
 def _for_leaves(tasks: Sequence[PageTask]) -> Iterator[PageTask]:

@@ -1,7 +1,6 @@
 """Issues as ``gh issue list --json number,title,body,labels,state`` prints them."""
 
 import re
-from collections.abc import Collection
 from typing import Any
 
 from git_blackbird.messages.forms.imports.common import (
@@ -35,31 +34,23 @@ def is_github(value: Any) -> bool:
 
 
 def read_github(value: Any) -> Source:
-    """Read issues, the oldest first; ``Depends on #3`` counts where that issue is in the list.
-
-    Raises PageError.
-    """
+    """Read issues, the oldest first; ``Depends on #3`` is what comes before one. Raises PageError."""
     left_out = LeftOut()
     issues = sorted(read_all(_Issue, value, "issue"), key=lambda issue: issue.number)
-    numbers = {issue.number for issue in issues}
-    source = source_of([_task(issue, numbers, left_out) for issue in issues], left_out)
+    source = source_of([_task(issue, left_out) for issue in issues], left_out)
     limit = f"what `gh issue list` does not print without --limit: more than {_LIST_LIMIT} issues"
     return source._replace(left_out=(*source.left_out, limit)) if len(issues) == _LIST_LIMIT else source
 
 
-def _task(issue: _Issue, numbers: Collection[int], left_out: LeftOut) -> NaturalTask:
+def _task(issue: _Issue, left_out: LeftOut) -> NaturalTask:
     left_out.add_unknown(issue, known=("id", "url", "createdAt", "updatedAt", "closedAt", "closed", "author"))
     prompt, criteria = split_criteria(issue.body or "")
-    named = [int(name) for found in _AFTER.findall(prompt) for name in re.findall(r"\d+", found)]
-    left_out.add(
-        *(f"dependency on #{name}, which is not in the list," for name in named if name not in numbers)
-    )
     is_unwanted = issue.stateReason in {"NOT_PLANNED", "DUPLICATE"}
     return NaturalTask(
         id=f"gh-{issue.number}",
         title=" ".join(issue.title.split()),
         prompt=prompt,
         criteria=list(criteria),
-        deps=[f"gh-{name}" for name in named if name in numbers],
+        deps=[f"gh-{int(name)}" for found in _AFTER.findall(prompt) for name in re.findall(r"\d+", found)],
         status=left_out.state(issue.state, () if is_unwanted else ["closed"], ["closed"]),
     )

@@ -15,8 +15,8 @@ from git_blackbird.messages.forms.imports.github import is_github, read_github
 from git_blackbird.messages.forms.imports.speckit import TASK, read_spec_kit
 from git_blackbird.messages.forms.imports.taskmaster import is_task_master, read_task_master
 from git_blackbird.messages.forms.natural import load_json_text, read_page
-from git_blackbird.messages.forms.page import PageError, PageTask, has_page_signs
-from git_blackbird.model.base.ids import fold_task_id, full_ids, task_id_from
+from git_blackbird.messages.forms.page import PageError, PageTask, has_page_signs, ids_by_title
+from git_blackbird.model.base.ids import IdIndex, fold_task_id, task_id_from
 
 _HEADING = re.compile(r"^##+ +\S", re.MULTILINE)
 _UNKNOWN = "it has no tasks in a form that is known"
@@ -39,19 +39,20 @@ def _page(text: str) -> Source:
             raise PageError([fault_of(task, f"a second task {task_id}")])
         taken.add(fold_task_id(task_id))
         named[task_id] = replace(task, fields={**task.fields, "id": task_id})
-    return Source(tuple(_with_ids(task, named) for task in named.values()))
+    return Source(tuple(_with_ids(named)))
 
 
-def _with_ids(task: PageTask, page: Mapping[str, PageTask]) -> PageTask:
+def _with_ids(page: Mapping[str, PageTask]) -> Iterator[PageTask]:
     """Write ids where a page names tasks by their titles or the beginnings of ids."""
+    titled, index = ids_by_title(page, page.values()), IdIndex(page)
 
     def full(name: str) -> str:
-        titled = [task_id for task_id, one in page.items() if one.title == name]
-        found = titled or full_ids(name, page)
+        found = titled.get(name) or index.find(name)
         return found[0] if name not in page and len(found) == 1 else name
 
-    after = None if task.after is None else tuple(map(full, task.after))
-    return replace(task, after=after, because={full(name): why for name, why in task.because.items()})
+    for task in page.values():
+        after = None if task.after is None else tuple(map(full, task.after))
+        yield replace(task, after=after, because={full(name): why for name, why in task.because.items()})
 
 
 def _beads(text: str) -> Source:
@@ -74,9 +75,10 @@ def read_tasks(files: Sequence[TaskFile], form: str | None) -> tuple[str, Source
 
     Raises RequestError, with file and line.
     """
+    files = [file._replace(text=file.text.replace("\r\n", "\n")) for file in files]
     first = files[0]
     with located(first.name):
-        form = form or _form_of(first.text.removeprefix("\ufeff").replace("\r\n", "\n"))
+        form = form or _form_of(first.text)
     if form == BACKLOG:
         return form, _read_backlog(files)
     if len(files) > 1:
@@ -95,7 +97,7 @@ def _read_backlog(files: Sequence[TaskFile]) -> Source:
     tasks = []
     for file in files:
         with located(file.name):
-            tasks.append(read_backlog(file.text.replace("\r\n", "\n"), left_out))
+            tasks.append(read_backlog(file.text, left_out))
     ids = {fold_task_id(task.id or ""): task.id for task in tasks}
     above = (ids.get(fold_task_id(task.parent), task.parent) if task.parent else None for task in tasks)
     nested = [task.model_copy(update={"parent": parent}) for task, parent in zip(tasks, above, strict=True)]

@@ -151,6 +151,6 @@ def read_spec_kit(text: str) -> Source:
     require_end(text)
     reader = _Reader()
     for number, line in enumerate(text.split("\n"), start=1):
-        reader.read(number, line.rstrip("\r"))
+        reader.read(number, line)
     reader.end_phase()
     return Source(finished(reader.tasks), tuple(reader.left_out))

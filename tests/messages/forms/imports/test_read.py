@@ -122,12 +122,30 @@ def test_links_of_beads() -> None:
     assert "deletion of 1 task" in source.left_out
 
 
+def test_lines_of_beads_that_are_no_issues_are_counted() -> None:
+    lines = [
+        {"_schema": "beads-jsonl/1", "_sort": "stable-v1"},
+        {"_type": "issue", "id": "b-1", "title": "One", "issue_type": "task"},
+        {"_type": "memory", "key": "style", "value": "no tabs"},
+        {"id": "b-2", "title": "Two", "issue_type": "task"},
+        {"_type": "memory", "key": "host", "value": ""},
+    ]
+    for kept, headers in ((lines, ("1 header record",)), (lines[1:], ()), (lines[2:], ())):
+        text = "".join(f"{json.dumps(line)}\n" for line in kept)
+        form, source = read_tasks([TaskFile("f", text)], None)
+        assert form == "beads"
+        assert shape(source) == [line["id"] for line in kept if "id" in line]
+        assert source.left_out[1:] == (*headers, "2 memory records")
+    assert faults('{"_type": "issue", "title": "x"}\n') == ["file: issue 1: id: field required"]
+    assert faults('{"id": "b-1", "issue_type": "task"}\n') == ["file: issue 1: title: field required"]
+
+
 def test_issues_of_github() -> None:
     source = sample("issues.json")
-    assert shape(source) == ["gh-3 (done)", "gh-5 (skipped)", "gh-7 < gh-3"]
+    assert shape(source) == ["gh-3 (done)", "gh-5 (skipped)", "gh-7 < gh-3 gh-9"]
     assert source.tasks[2].criteria == ("it shows the list", "on a tablet too")
     assert "- [ ] no criterion" in source.tasks[0].prompt
-    assert source.left_out == ("dependency on #9, which is not in the list, of 1 task", "labels of 1 task")
+    assert source.left_out == ("labels of 1 task",)
     page = [{"number": number, "title": "x", "state": "OPEN"} for number in range(30)]
     _, full = read_tasks([TaskFile("i", json.dumps(page))], None)
     assert full.left_out == ("what `gh issue list` does not print without --limit: more than 30 issues",)
@@ -192,14 +210,8 @@ def test_errors_name_the_file_and_the_line() -> None:
     assert faults(f'{one}\n{{"id": "b-2", "ti')[0].startswith("file: line 2: not JSON, or cut off")
     assert faults(f"{one}\n{one}") == ["file: b-1: a second task b-1"]
     assert faults('[{"number": 1}]') == ["file: issue 1: title: field required"]
-    assert faults('{"tasks": [{"id": 1, "title": "a", "subtasks": [], "dependencies": [7]}]}') == [
-        "file: 1: it depends on 7, which is not in the source"
-    ]
     assert faults('{"tasks": [], "tasks": []}') == ["file: not JSON: a key stands twice in one object: tasks"]
-    assert faults("- [ ] T001 a\n- [ ] T001 b\n- [ ] T002 c (depends on T009)\n") == [
-        "file: line 2: a second task T001",
-        "file: line 3: it depends on T009, which is not in the source",
-    ]
+    assert faults("- [ ] T001 a\n- [ ] T001 b\n") == ["file: line 2: a second task T001"]
     assert faults("- [ ] T001 a\n- [ ] b\n") == [
         "file: line 2: a task begins with `- [ ] T001 `, and this is none"
     ]
