@@ -91,8 +91,39 @@ def test_a_plan_that_is_broken_is_merged_as_text_and_the_driver_goes_with_the_pr
     trial.expect(0, "edit", "b", "--title", "mine")
     commit_plan(trial)
     code, said = merge(trial, "merge", "-q", "--no-edit", "side")
-    assert (code, "merged as text, since one side is no plan" in said) == (1, True)
+    assert (code, "merged as text, since theirs is no valid plan: " in said) == (1, True)
     git(trial.repo, "merge", "--abort")
     assert "merge driver for the plan" in trial.expect(0, "deinit", "--yes")
     assert not (trial.repo / ".git/info/attributes").exists()
     assert "blackbird" not in (trial.repo / ".git/config").read_text()
+
+
+REFUSED = {
+    "a dependency on none": ('"deps": []', '"deps": ["none"]', 'deps[0]: unknown dep id "none"'),
+    "a key twice": ('"title": "c",', '"title": "c",\n      "title": "c",', 'key "title" appears twice'),
+    "nothing": ("", "", "Expecting value"),
+}
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+def test_a_side_that_validate_refuses_is_named_and_leaves_a_conflict(
+    trial: Trial, side: str, case: str
+) -> None:
+    old, new, fault = REFUSED[case]
+    plan = trial.repo / "blackbird.plan.json"
+    head, mark, last = plan.read_text().rpartition('    "c": {')
+    broken = head + mark + last.replace(old, new) if old else ""
+    trial.expect(0, "edit", "a", "--title", "A")
+    texts = {"ours": plan.read_text(), "theirs": plan.read_text(), side: broken}
+    git(trial.repo, "branch", "side")
+    for branch, text in (("side", texts["theirs"]), ("main", texts["ours"])):
+        git(trial.repo, "checkout", "-q", "-f", branch)
+        plan.write_text(text)
+        commit_plan(trial)
+    code, said = merge(trial, "merge", "-q", "--no-edit", "side")
+    assert code == 1
+    assert f"git-blackbird: merged as text, since {side} is no valid plan: $" in said
+    assert fault in said
+    assert git(trial.repo, "diff", "--name-only", "--diff-filter=U") == "blackbird.plan.json"

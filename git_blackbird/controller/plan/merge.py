@@ -2,15 +2,15 @@
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.process import operands, run_git
 from git_blackbird.model.plan.plan import Plan
-from git_blackbird.model.plan.validation import plan_faults
+from git_blackbird.model.plan.validation import PlanError
 from git_blackbird.model.rules.plan_merge import merge_plans
-from git_blackbird.storage.plan_file import parse_plan, render_plan
+from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan, render_plan, require_unique_keys
 
 
 class FileMerge(NamedTuple):
@@ -23,20 +23,22 @@ class FileMerge(NamedTuple):
 def merge_files(base: str, ours: str, theirs: str) -> FileMerge:
     """Merge plans into the file ``ours``; an empty ``base`` is no plan.
 
-    Where both sides changed one thing, it stands there as each has it, between git's own markers. What is no
-    plan is merged as text.
+    Where both sides changed one thing, it stands there as each has it, between git's own markers. If one of
+    the three is no valid plan, they are merged as text. Only a valid plan is a clean result.
     """
-    try:
-        plans = [_plan_in(Path(place)) for place in (base, ours, theirs)]
-    except UnusableError as error:
-        remark = f"merged as text, since one side is no plan: {error.message.splitlines()[0]}"
-        return FileMerge(_merge_text(ours, base, theirs), (remark,))
+    plans: list[Plan] = []
+    remarks: list[str] = []
+    for name, place in (("the base", base), ("ours", ours), ("theirs", theirs)):
+        try:
+            plans.append(_plan_in(place, may_be_empty=place is base))
+        except InvalidPlanError as error:
+            remarks.append(f"merged as text, since {name} is no valid plan: {error.faults[0]}")
+    if remarks:
+        return _judged(ours, remarks, is_clean=_merge_text(ours, base, theirs))
     merge = merge_plans(*plans)
-    if not merge.conflicts:
-        Path(ours).write_bytes(render_plan(merge.ours))
-        faults = plan_faults(merge.ours, merge.ours.tasks.keys())
-        return FileMerge(not faults, tuple(f"in the merged plan: {fault}" for fault in faults))
     Path(ours).write_bytes(render_plan(merge.ours))
+    if not merge.conflicts:
+        return _judged(ours, [], is_clean=True)
     with tempfile.TemporaryDirectory() as folder:
         sides = [Path(folder, name) for name in ("base", "theirs")]
         for side, plan in zip(sides, (merge.base, merge.theirs), strict=True):
@@ -45,9 +47,28 @@ def merge_files(base: str, ours: str, theirs: str) -> FileMerge:
     return FileMerge(False, tuple(f"conflict in {conflict}" for conflict in merge.conflicts))
 
 
-def _plan_in(place: Path) -> Plan:
-    data = place.read_bytes()
-    return parse_plan(data, place.name) if data else Plan()
+def _judged(place: str, remarks: Sequence[str], *, is_clean: bool) -> FileMerge:
+    """Return how a merge ended: what ``validate`` would refuse is a conflict."""
+    faults = _faults_in(place) if is_clean else ()
+    return FileMerge(is_clean and not faults, (*remarks, *(f"in the merged plan: {one}" for one in faults)))
+
+
+def _plan_in(place: str, *, may_be_empty: bool = False) -> Plan:
+    """Read a plan as ``validate`` does. Raises InvalidPlanError."""
+    data = Path(place).read_bytes()
+    if may_be_empty and not data:
+        return Plan()
+    plan = parse_plan(data, place)
+    require_unique_keys(data, place)
+    return plan
+
+
+def _faults_in(place: str) -> Sequence[PlanError]:
+    try:
+        _plan_in(place)
+    except InvalidPlanError as error:
+        return error.faults
+    return ()
 
 
 def _merge_text(ours: str, base: str, theirs: str) -> bool:
