@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
@@ -15,6 +14,7 @@ from git_blackbird.agents.failures import ProviderHelp, error_line, exit_text, l
 from git_blackbird.agents.protocol import ProbeResult
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.base.system import find_on_path
 
 _SECONDS = 30.0
 
@@ -52,9 +52,9 @@ class Program:
 
 def find_program(program: str, environ: Mapping[str, str], provider: ProviderHelp) -> Program:
     """Find a program and ask for its version. Raises AgentUnavailableError."""
-    executable = shutil.which(program, path=environ.get("PATH"))
-    if executable is None and Path(program).is_file():
-        raise AgentUnavailableError(f"'{program}' is not executable", hint=f"chmod +x {shell_word(program)}")
+    executable = find_on_path(program, environ)
+    if executable is None and (file := find_on_path(program, environ, os.F_OK)) is not None:
+        raise AgentUnavailableError(f"'{program}' is not executable", hint=f"chmod +x {shell_word(file)}")
     if executable is None:
         raise AgentUnavailableError(f"cannot find the program '{program}'", hint=provider.install)
     path = str(Path(executable).absolute())
@@ -69,7 +69,7 @@ def find_program(program: str, environ: Mapping[str, str], provider: ProviderHel
 def is_missing(program: str, environ: Mapping[str, str]) -> bool:
     """Whether a program of a command is not there; a path that is not absolute is one of some worktree."""
     is_in_worktree = "/" in program and not program.startswith("/")
-    return not is_in_worktree and shutil.which(program, path=environ.get("PATH")) is None
+    return not is_in_worktree and find_on_path(program, environ) is None
 
 
 def with_args(powers: str, key: str, args: tuple[str, ...]) -> str:

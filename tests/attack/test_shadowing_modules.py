@@ -1,4 +1,4 @@
-"""A folder full of modules that are called as Python's own: none of our own programs loads one."""
+"""A folder full of modules and programs that are called as others: none of ours loads or starts one."""
 
 import ast
 import os
@@ -91,3 +91,30 @@ def test_each_python_that_is_started_is_told_so() -> None:
                 option = words[index + 1]
                 assert isinstance(option, ast.Constant), ast.unparse(node)
                 assert str(option.value)[:2] in {"-P", "-I"}, ast.unparse(node)
+
+
+@pytest.mark.parametrize("entry", ["", ".", "bin/.."])
+def test_an_agent_is_looked_for_in_no_folder_that_the_worktree_is(repo: Path, entry: str) -> None:
+    trial = Trial(repo)
+    trial.plan({"a": ()})
+    elsewhere, started = repo.parent / "programs", repo.parent / "started"
+    (repo / "claude").write_text("no program\n")
+    (repo / "bin").mkdir()
+    trial.environ["PATH"] = f"{entry}:{elsewhere}:{os.environ['PATH']}:"
+    assert "cannot find the program 'claude'" in trial.expect(0, "agent")
+    (repo / "claude").write_text(f"#!/bin/sh\necho >{started}\n")
+    (repo / "claude").chmod(0o755)
+    assert "cannot find the program 'claude'" in trial.expect(0, "agent")
+    elsewhere.mkdir()
+    (elsewhere / "claude").write_text('#!/bin/sh\necho "$*"\n')
+    _, said = trial.run("agent", "claude")
+    assert "'claude' is not executable\n" in said
+    assert f"chmod +x {elsewhere}/claude" in said
+    for folder, script in ((repo, f"echo >{started}"), (elsewhere, 'exec "$@"')):
+        (folder / "box").write_text(f"#!/bin/sh\n{script}\n")
+        (folder / "box").chmod(0o755)
+    trial.configure({"execution.wrapper": "box"})
+    trial.command("echo done >done.txt")
+    trial.run("execute")
+    assert (repo / "done.txt").exists()
+    assert not started.exists()

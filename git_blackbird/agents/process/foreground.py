@@ -114,7 +114,7 @@ def spawn_in_foreground(
         terminal = os.ctermid()
     with starting():
         popen = subprocess.Popen(
-            at_gate(launch, terminal),
+            at_gate(launch, terminal, environ),
             stdin=subprocess.PIPE,
             cwd=request.folder,
             env={**environ, **launch.environ},

@@ -2,14 +2,14 @@
 
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.protocol import LaunchSpec
 from git_blackbird.errors import AgentUnavailableError, UnusableError
-from git_blackbird.model.base.system import is_exhausted, refusal_hint
+from git_blackbird.model.base.system import find_on_path, is_exhausted, refusal_hint
 from git_blackbird.model.run.parts import LocalProcess
 
 GATE_CLOSED_STATUS = 75
@@ -20,9 +20,14 @@ _ABANDON_SECONDS = 5.0
 UNKILLABLE_SECONDS = 10.0
 
 
-def at_gate(launch: LaunchSpec, input_file: str) -> list[str]:
-    """Return the command that waits at the gate for ``launch``, which reads ``input_file`` behind it."""
-    return ["/bin/sh", "-c", _GATE, "gate", input_file, *launch.argv]
+def at_gate(launch: LaunchSpec, input_file: str, environ: Mapping[str, str]) -> list[str]:
+    """Return the command that waits at the gate for ``launch``, which reads ``input_file`` behind it.
+
+    Its program is named with its folder: the shell would look for it in the worktree too.
+    """
+    program, *args = launch.argv
+    found = find_on_path(program, environ) or program
+    return ["/bin/sh", "-c", _GATE, "gate", input_file, found, *args]
 
 
 @contextmanager

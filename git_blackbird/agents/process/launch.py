@@ -60,7 +60,7 @@ def spawn_gated(
         (stdout, stdout_log), (stderr, stderr_log) = streams
         with starting():
             popen = subprocess.Popen(
-                at_gate(launch, str(prompt)),
+                at_gate(launch, str(prompt), environ),
                 stdin=subprocess.PIPE,
                 stdout=stdout,
                 stderr=stderr,

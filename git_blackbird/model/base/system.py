@@ -4,7 +4,7 @@ import contextlib
 import errno
 import gc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -41,6 +41,17 @@ def boot_id() -> str | None:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except FileNotFoundError:
         return None
+
+
+def find_on_path(program: str, environ: Mapping[str, str], mode: int = os.X_OK) -> str | None:
+    """Return where a program is, or a file of its name for another ``mode``; None if it is nowhere.
+
+    Only absolute folders are searched: all others on ``PATH``, an empty one too, mean the worktree.
+    """
+    import shutil  # most commands look for no program
+
+    folders = filter(os.path.isabs, environ.get("PATH", os.defpath).split(os.pathsep))
+    return shutil.which(program, mode | os.F_OK, os.pathsep.join(folders))
 
 
 def refusal_hint(error: OSError) -> str | None:
