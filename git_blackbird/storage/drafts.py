@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.storage.files import SaveError, load_bytes, replace_durably, write_private
 from git_blackbird.storage.paths import Paths
@@ -71,11 +72,8 @@ def _create(paths: Paths, places: Iterator[Path], data: bytes) -> Path:
 def _make_private(paths: Paths, folder: Path) -> None:
     """Create a folder of drafts and its parents, readable by the owner only. Raises SaveError."""
     try:
-        paths.private.mkdir(parents=True, exist_ok=True)
-        for step in reversed([folder, *folder.parents]):
-            if step.is_relative_to(paths.drafts):
-                step.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
+        paths.make_private(folder, mode=0o700)
+    except (OSError, UnusableError) as error:
         raise SaveError(folder, error) from error
 
 

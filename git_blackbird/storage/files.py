@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.base.system import refusal_hint
+from git_blackbird.model.base.system import make_own_folder, refusal_hint
 from git_blackbird.storage.paths import Paths
 
 _PIECE_BYTES = 64 * 1024
@@ -199,11 +199,11 @@ _counter = iter(range(1 << 62))
 class SaveError(UnusableError):
     """A file could not be saved; the old one is unchanged."""
 
-    def __init__(self, path: Path, error: OSError) -> None:
-        hint = refusal_hint(error) or "make it writable, then repeat the command"
-        super().__init__(
-            f"cannot save {path}: {error.strerror or error}", hint=f"nothing was half-written; {hint}"
-        )
+    def __init__(self, path: Path, error: OSError | UnusableError) -> None:
+        hint = error.hint if isinstance(error, UnusableError) else refusal_hint(error)
+        why = getattr(error, "strerror", None) or error
+        hint = f"nothing was half-written; {hint or 'make it writable, then repeat the command'}"
+        super().__init__(f"cannot save {path}: {why}", hint=hint)
 
 
 def write_atomic(paths: Paths, path: Path, data: bytes, *, mode: int = 0o644) -> None:
@@ -212,20 +212,14 @@ def write_atomic(paths: Paths, path: Path, data: bytes, *, mode: int = 0o644) ->
     Raises SaveError; the old content then stays.
     """
     try:
-        make_private(paths.private_tmp)
+        paths.make_private(paths.private_tmp)
         if path.is_relative_to(paths.private):
-            make_private(path.parent)
+            paths.make_private(path.parent)
         elif path.is_relative_to(paths.state):
             paths.make_folder(path.parent)
         _replace(paths, path, data, mode)
     except OSError as error:
         raise SaveError(path, error) from error
-
-
-def make_private(folder: Path) -> None:
-    """Create a folder in the git directory. Raises OSError."""
-    if not folder.is_dir():
-        folder.mkdir(parents=True, exist_ok=True)
 
 
 def _replace(paths: Paths, path: Path, data: bytes, mode: int) -> None:
@@ -344,9 +338,9 @@ def write_private(path: Path, data: bytes) -> None:
     """
     temporary = path.with_name(_temporary_name(path))
     try:
-        make_private(path.parent)
+        make_own_folder(path.parent)
         _write_and_rename(temporary, path, data, 0o600, is_durable=False)
-    except OSError as error:
+    except (OSError, UnusableError) as error:
         raise SaveError(path, error) from error
 
 
@@ -364,9 +358,9 @@ def sweep_temporaries(paths: Paths) -> None:
 
     Requires the store lock: nobody else is saving then.
     """
-    _sweep(paths.private_tmp)
-    if not paths.state.is_symlink() and not paths.tmp.is_symlink():
-        _sweep(paths.tmp)
+    for folder in (paths.private_tmp, paths.tmp):
+        if not folder.parent.is_symlink() and not folder.is_symlink():
+            _sweep(folder)
 
 
 def _sweep(folder: Path) -> None:

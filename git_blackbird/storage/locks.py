@@ -12,7 +12,7 @@ from pathlib import Path
 from git_blackbird import trace
 from git_blackbird.errors import LockedError, UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.system import is_exhausted, refusal_hint
+from git_blackbird.model.base.system import is_exhausted, make_own_folder, refusal_hint
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.storage.paths import Paths
 
@@ -269,10 +269,10 @@ def _unusable(path: Path, error: OSError) -> UnusableError:
 
 def _open(path: Path) -> int:
     for _ in range(_TRIES):
-        # There is no folder yet, or a process that needs it no more is removing it right now.
+        make_own_folder(path.parent)
+        # A process that needs the folder no more is removing it right now.
         with contextlib.suppress(FileNotFoundError):
-            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        path.parent.mkdir(parents=True, exist_ok=True)
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
 

@@ -2,13 +2,13 @@
 
 import contextlib
 import os
-import stat
 import time
 from pathlib import Path, PurePath
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId, owner_fault
 from git_blackbird.model.base.own_files import PLAN_NAME, STATE_NAME
+from git_blackbird.model.base.system import make_own_folder
 
 OVERVIEW_NAME = "snapshot.md"
 IGNORE_NAME = ".gitignore"
@@ -147,11 +147,20 @@ class Paths:
         steps = f"{folder}".removeprefix(top).split("/")
         # Joined as texts: pathlib takes longer than the system.
         for end in range(len(steps)):
-            _make_one(f"{top}{'/'.join(steps[: end + 1])}")
+            make_own_folder(f"{top}{'/'.join(steps[: end + 1])}")
         if not os.path.lexists(f"{self.state}/{IGNORE_NAME}"):
             (self.state / IGNORE_NAME).write_text(_IGNORED, encoding="utf-8")
         for inner in steps[1:2]:
             _ignore_all(f"{self.state}/{inner}")
+
+    def make_private(self, folder: Path, *, mode: int = 0o777) -> None:
+        """Create a folder at or below ``private``. Raises as ``has_own_folder`` does."""
+        make_own_folder(self.private)
+        # Joined as texts: pathlib takes longer than the system.
+        step = f"{self.private}"
+        for name in f"{folder}"[len(step) + 1 :].split("/") if folder != self.private else ():
+            step = f"{step}/{name}"
+            make_own_folder(step, mode=mode)
 
 
 def _check_name(task_id: TaskId, what: str) -> None:
@@ -182,15 +191,3 @@ def _ignore_all(folder: str) -> None:
             os.write(descriptor, _EVERYTHING)
         finally:
             os.close(descriptor)
-
-
-def _make_one(folder: str) -> None:
-    try:
-        kind = os.lstat(folder).st_mode
-    except FileNotFoundError:
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(folder)  # noqa: PTH102  # for every file that is written
-        return
-    if not stat.S_ISDIR(kind):
-        what = "a symbolic link" if stat.S_ISLNK(kind) else "a file"
-        raise UnusableError(f"{folder} is {what}, not a folder", hint="move it away; state is kept there")

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.storage.files import make_private, write_private
+from git_blackbird.storage.files import write_private
 from git_blackbird.storage.paths import Paths
 
 
@@ -16,7 +16,6 @@ class RunKey(NamedTuple):
 
 def save_key(paths: Paths, run_id: RunId, key: RunKey) -> None:
     """Keep the key of a run, readable by its owner only. Raises SaveError."""
-    make_private(paths.keys)
     write_private(paths.keys / run_id, "\n".join(key).encode())
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -143,3 +145,25 @@ def test_a_log_that_an_agent_makes_a_link_is_not_read_into_the_record(trial: Tri
     assert record["status"] != "running"
     assert SECRET not in json.dumps(record)
     assert SECRET not in trial.run("runs", "a", record["id"], "--logs")[1]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", ["", "runs", "runs/a", "tmp", "streams", "snapshot", "compare", "drafts"])
+def test_no_folder_of_ours_is_written_through_a_link(trial: Trial, name: str) -> None:
+    outside, folder = trial.repo.parent / "outside", trial.repo / ".git/blackbird" / name
+    outside.mkdir()
+    if folder.is_dir():
+        shutil.rmtree(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.symlink_to(outside)
+    _, said = trial.run("execute", "--no-input")
+    trial.run("decide", "a", "--approve")
+    trial.run("add", "--title", "b")
+    assert os.listdir(outside) == []
+    if name not in {"compare", "drafts"}:
+        assert f"{folder} is a symbolic link, not a folder\nhint: move it away" in said
+    found = trial.run("doctor")[1]
+    way = f"mv -i {folder} {folder}.set-aside"
+    assert way in found
+    subprocess.run(way.removesuffix("    ").split(), check=True)
+    assert "folders:" not in trial.run("doctor")[1]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from git_blackbird.model.base.redaction import Redactor, Span
-from git_blackbird.model.base.system import is_exhausted
+from git_blackbird.model.base.system import is_exhausted, make_own_folder
 
 if TYPE_CHECKING:
     # Readers of logs parse none.
@@ -49,8 +49,7 @@ class LogFiles:
 
 def open_log(path: Path) -> int:
     """Create a log file for its owner only, opened for appending."""
-    if not path.parent.is_dir():
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_own_folder(path.parent, mode=0o700)
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     return os.open(path, flags, 0o600)
 

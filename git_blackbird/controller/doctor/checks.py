@@ -1,5 +1,6 @@
 """The checks of the doctor: each looks at one subject, and changes nothing."""
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -31,6 +32,7 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.model.views.doctor import DiskUse, Finding, Mend
 from git_blackbird.storage.locks import approval_in_progress
 from git_blackbird.storage.notes import load_pending_approval
+from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.record_file import ENDING, record_path
 
 Seen = Finding | AgentView | DiskUse
@@ -51,8 +53,11 @@ def finding_of(error: Exception, where: Path) -> Finding:
     return Finding(what or str(error), str(where), ways_out=ways_out)
 
 
+_ASIDE = ".set-aside"
+
+
 def _set_aside(path: Path, folder: Path, remark: str) -> ShellLine:
-    words = shell_word(str(path)), shell_word(str(folder / f"{path.name}.set-aside"))
+    words = shell_word(str(path)), shell_word(str(folder / f"{path.name}{_ASIDE}"))
     return ShellLine(f"mv -i {' '.join(words)}", remark)
 
 
@@ -81,9 +86,10 @@ _GIT_FOLDERS = ("objects", "refs", "refs/blackbird", "refs/blackbird/runs")
 def _check_folders(workspace: Workspace) -> Iterator[Finding]:
     paths, common = workspace.paths, workspace.repo.common_dir
     private = (paths.private, paths.runs, paths.feedback, paths.streams, paths.own_logs, paths.private_tmp)
-    for folder in (*private, paths.state, paths.run_copies, paths.tmp, *map(common.joinpath, _GIT_FOLDERS)):
+    ours = dict.fromkeys((*private, *_links_in(paths), paths.state, paths.run_copies, paths.tmp))
+    for folder in (*ours, *map(common.joinpath, _GIT_FOLDERS)):
         # Unlike those of pathlib, these raise nothing where the folder above is closed.
-        is_link = os.path.islink(folder) and folder.is_relative_to(paths.state)  # noqa: PTH114
+        is_link = os.path.islink(folder) and folder in ours  # noqa: PTH114
         is_folder = os.path.isdir(folder)  # noqa: PTH112
         if is_link or (os.path.lexists(folder) and not is_folder):
             way = _set_aside(folder, folder.parent, "keeps it; a folder is made in its place")
@@ -91,6 +97,19 @@ def _check_folders(workspace: Workspace) -> Iterator[Finding]:
         elif is_folder and not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             way = opening_command(folder)
             yield Finding("this folder cannot be read and written", str(folder), ways_out=(way,))
+
+
+def _links_in(paths: Paths) -> Iterator[Path]:
+    """Yield the links in our folder, and to folders below those of ours that no tree is checked out in."""
+    with contextlib.suppress(OSError):
+        yield from (place for place in paths.private.iterdir() if _is_in_the_way(place))
+    for top in (paths.runs, paths.drafts):
+        for folder, names, _ in os.walk(top):
+            yield from (place for name in names if _is_in_the_way(place := Path(folder, name)))
+
+
+def _is_in_the_way(place: Path) -> bool:
+    return place.is_symlink() and place.suffix != _ASIDE
 
 
 def _check_plan(workspace: Workspace) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.log import moves_in
+from git_blackbird.model.base.system import make_own_folder
 from git_blackbird.model.run.commits import HeadMove, LogSpan, Mover, mover_of
 
 _LIST = Path("blackbird", "commits")
@@ -51,7 +52,8 @@ def mark_active(repo: Repository) -> None:
         with contextlib.suppress(FileNotFoundError):
             marker.touch()
             return
-        marker.parent.mkdir(parents=True, exist_ok=True)
+        make_own_folder(marker.parent.parent)
+        make_own_folder(marker.parent)
 
 
 def unmark_active(repo: Repository) -> None:

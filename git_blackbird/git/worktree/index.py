@@ -17,7 +17,7 @@ from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, Edits, TreeEntry, TreeStore
 from git_blackbird.git.worktree.index_lock import NEXT, clear_leftover_lock, replace_if
-from git_blackbird.model.base.system import describe
+from git_blackbird.model.base.system import describe, has_own_folder, make_own_folder
 
 _EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 
@@ -166,7 +166,7 @@ def private_folder(repo: Repository, purpose: str, kept: Path | None = None) -> 
     """
     with contextlib.ExitStack() as stack:
         with writing(repo.private_dir):
-            repo.private_dir.mkdir(parents=True, exist_ok=True)
+            make_own_folder(repo.private_dir)
             # A new folder is not locked yet, as one that a killed process left.
             with contextlib.closing(_Lock(repo.private_dir)):
                 _sweep(repo.private_dir, purpose)
@@ -180,7 +180,7 @@ def private_folder(repo: Repository, purpose: str, kept: Path | None = None) -> 
 
 def _taken(private: Path, purpose: str, kept: Path | None) -> Path | None:
     """Take a kept folder, so that no other process has it; None without one."""
-    if kept is None:
+    if kept is None or not has_own_folder(kept):
         return None
     folder = private / f"{purpose}.{os.urandom(4).hex()}"
     try:

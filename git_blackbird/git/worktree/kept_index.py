@@ -21,6 +21,7 @@ from git_blackbird.git.core.repository import Repository, signature
 from git_blackbird.git.core.trees import parents
 from git_blackbird.git.worktree.index import copy_index, index_checksum, private_folder, writing
 from git_blackbird.model.base.record import Record
+from git_blackbird.model.base.system import make_own_folder
 
 # Files below a directory depend on these in it; a repository in it takes them out of ours.
 _RULES = (".gitattributes", ".gitignore", ".git")
@@ -107,7 +108,8 @@ def start_kept_index(repo: Repository, tree: str, settings: str) -> None:
     """
     place = _place(repo)
     with writing(place):
-        place.mkdir(parents=True, exist_ok=True)
+        make_own_folder(repo.private_dir)
+        make_own_folder(place)
     index = KeptIndex(repo, place, settings)
     index.copy_user_index()
     index.keep(KeptState(tree=tree), ())

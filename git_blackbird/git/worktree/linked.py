@@ -17,6 +17,7 @@ from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
 from git_blackbird.git.worktree.log import log_size, moves_in
 from git_blackbird.model.base.ids import object_id_fault
+from git_blackbird.model.base.system import make_own_folder
 from git_blackbird.model.run.commits import LogSpan
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _is_half_added(linked: Repository) -> bool:
 
 
 def _mark(repo: Repository, linked: Repository, task_id: str) -> None:
-    linked.private_dir.mkdir(exist_ok=True)
+    make_own_folder(linked.private_dir)
     (linked.private_dir / _BEGUN).touch()
     (linked.private_dir / _OWNER).write_text(
         f"{task_id}\n{_home_name(repo)}\n{linked.top}", encoding="utf-8", errors="surrogateescape"

@@ -14,6 +14,7 @@ from git_blackbird.git.core.trees import SUBMODULE
 from git_blackbird.git.worktree.index import writing
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.sanitize import escaped_text
+from git_blackbird.model.base.system import make_own_folder
 from git_blackbird.model.run.summary import (
     MAX_CHANGES,
     MAX_DIFFSTAT_BYTES,
@@ -162,7 +163,8 @@ def _open_without_index(repo: Repository) -> "pygit2.Repository":
         "HEAD": b"ref: refs/heads/none\n",
     }
     with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_own_folder(repo.private_dir)
+        make_own_folder(folder)
         (folder / "index").unlink(missing_ok=True)
         for name, content in contents.items():
             _ensure_file(folder / name, content)

@@ -4,9 +4,12 @@ import contextlib
 import errno
 import gc
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+
+from git_blackbird.errors import UnusableError
 
 NO_MEMORY = "close other programs or raise the limit, as with `ulimit -v unlimited`, then repeat the command"
 NO_THREAD = "close other programs or raise the limit of processes (`ulimit -u`), then repeat the command"
@@ -41,6 +44,27 @@ def boot_id() -> str | None:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except FileNotFoundError:
         return None
+
+
+def has_own_folder(folder: str | Path) -> bool:
+    """Whether a folder of ours is there.
+
+    Raises OSError, and UnusableError for a link or a file in its place: nothing is written elsewhere.
+    """
+    try:
+        kind = os.lstat(folder).st_mode
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISDIR(kind):
+        what = "a symbolic link" if stat.S_ISLNK(kind) else "a file"
+        raise UnusableError(f"{folder} is {what}, not a folder", hint="move it away; state is kept there")
+    return True
+
+
+def make_own_folder(folder: str | Path, *, mode: int = 0o777) -> None:
+    """Create a folder of ours, and those above it, if need be. Raises as ``has_own_folder`` does."""
+    if not has_own_folder(folder):
+        os.makedirs(folder, mode, exist_ok=True)  # noqa: PTH103  # for every file that is written
 
 
 def find_on_path(program: str, environ: Mapping[str, str], mode: int = os.X_OK) -> str | None:

@@ -464,8 +464,8 @@ def test_a_private_directory_that_cannot_be_made_is_told(repo: Path) -> None:
     write(repo, {".git/blackbird": "in the way"})
     place = repo / ".git" / "blackbird"
     assert failure(repo) == (
-        f"cannot take a snapshot of {repo}: cannot write {place}: File exists",
-        "make room or make it writable",
+        f"cannot take a snapshot of {repo}: {place} is a file, not a folder",
+        "move it away; state is kept there",
     )
 
 
