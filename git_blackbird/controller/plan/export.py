@@ -9,6 +9,7 @@ from git_blackbird.controller.plan.page_reading import page_of
 from git_blackbird.messages.forms.checklist import render_checklist
 from git_blackbird.messages.forms.page import EXPORTED, PageTask, render_page
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.sanitize import escape_unseen
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
 from git_blackbird.storage.files import write_private
@@ -18,7 +19,7 @@ from git_blackbird.storage.plan_file import render_plan
 def export_plan(plan: Plan, form: str) -> str:
     """Return the whole plan as a ``page``, as ``markdown`` or as ``json``."""
     if form == "json":
-        return render_plan(plan).decode()
+        return escape_unseen(render_plan(plan).decode())
     page = tuple(_with_statuses(plan, page_of(plan)))
     if form == "page":
         return render_page(page, [f"{EXPORTED}: the line at the end says that nothing is cut off"])

@@ -71,8 +71,12 @@ def name_hidden(text: str) -> str:
 
 def quoted(text: str) -> str:
     """Return the text as a JSON string on one line, with everything invisible escaped."""
-    whole = json.dumps(text, ensure_ascii=False)
-    return re.sub(_UNSEEN, lambda match: json.dumps(match[0])[1:-1], whole)
+    return escape_unseen(json.dumps(text, ensure_ascii=False))
+
+
+def escape_unseen(text: str) -> str:
+    """Escape everything invisible in a JSON text; what is read of it is the same."""
+    return re.sub(_UNSEEN, lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def short_json(value: object) -> str:
