@@ -53,4 +53,36 @@ def test_the_end_of_a_call_says_what_is_left_and_no_more_than_fits(trial: Trial)
 def test_what_git_announces_with_a_colon_is_said_too(trial: Trial) -> None:
     git(trial.repo, "config", "extensions.nonsense", "true")
     git(trial.repo, "config", "core.repositoryFormatVersion", "1")
-    assert trial.expect(128, "status") == "fatal: unknown repository extension found: nonsense\n"
+    assert trial.expect(128, "status") == (
+        "fatal: unknown repository extension found: nonsense\n"
+        "hint: a newer git made this repository: use that one\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "what", "way"),
+    [
+        (
+            "refStorage",
+            "reftable",
+            "references in a reftable",
+            "`git refs migrate --ref-format=files` writes",
+        ),
+        ("partialClone", "origin", "a partial clone", "clone it without --filter"),
+    ],
+)
+def test_a_repository_that_cannot_be_used_is_refused_before_there_is_a_plan(
+    repo: Path, key: str, value: str, what: str, way: str
+) -> None:
+    # This git cannot make such a one, or opens it in its first format only.
+    git(repo, "config", f"extensions.{key}", value)
+    trial = Trial(repo)
+    fault = f"{repo}/.git/config: extensions.{key.lower()}: {what} cannot be used"
+    assert trial.expect(128, "init").startswith(f"fatal: the configuration is not usable:\n- {fault} ({way}")
+    assert not (repo / "blackbird.plan.json").exists()
+    trial.plan({"a": ()})
+    assert f"warning: {fault}\nhint: {way}" in trial.expect(0, "status")
+    assert f"configuration: extensions.{key.lower()}: {what} cannot be used\n" in trial.run("doctor")[1]
+    assert fault in trial.expect(128, "execute")
+    git(repo, "config", f"extensions.{key}", "files" if key == "refStorage" else "")
+    assert "warning" not in trial.expect(0, "status")

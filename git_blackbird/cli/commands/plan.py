@@ -53,6 +53,7 @@ when a task is over or edited."""
 
 def init(call: CommandContext, *, hooks: bool | None, statuses: str | None) -> ExitCode:
     workspace = call.workspace
+    workspace.require_settings()
     if hooks:
         call.environment.forbid_agents("change the hooks")
     made = init_plan(workspace)

@@ -292,8 +292,9 @@ def read_layers(
     project, project_problems = load_layer(paths.config, Layer.PROJECT, paths.state_root)
     everywhere, global_problems = load_layer(global_config_path(environment.environ), Layer.GLOBAL)
     go_choice = load_agent_choice(paths.agent_choice, paths.state_root)
-    given = [*_from_environment(environment), *read_settings(repo), *project, *everywhere, *go_choice]
-    return given, [*project_problems, *global_problems]
+    settings, format_problems = read_settings(repo)
+    given = [*_from_environment(environment), *settings, *project, *everywhere, *go_choice]
+    return given, [*format_problems, *project_problems, *global_problems]
 
 
 def _from_environment(environment: Environment) -> list[RawSetting]:

@@ -13,7 +13,7 @@ from git_blackbird.git.core.output import Completed, grouped, texts
 from git_blackbird.git.core.process import GitError, operands
 from git_blackbird.git.core.repository import ConfigValue, KnownConfig, Repository, signature
 from git_blackbird.model.base.system import tick_of
-from git_blackbird.model.config.layers import Layer, RawSetting, parse_boolean
+from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting, parse_boolean
 
 _CONVERTING = ("core.autocrlf", "core.ignorecase", "core.precomposeunicode")
 _SECTION = "blackbird."
@@ -29,20 +29,45 @@ _INCLUDE_IF = "includeif."
 _OF_WORKTREE = "extensions.worktreeconfig"
 
 
-def read_settings(repo: Repository) -> tuple[RawSetting, ...]:
-    """Return every value under ``blackbird.`` in git's order: the last one of a key is effective.
+# What libgit2 cannot open: the value without it, what it is, and the way out.
+_FORMATS = {
+    "extensions.refstorage": (
+        "files",
+        "references in a reftable cannot be used",
+        "`git refs migrate --ref-format=files` writes them as files, with git 2.46 or newer",
+    ),
+    "extensions.objectformat": (
+        "sha1",
+        "objects with SHA-256 names cannot be used",
+        "use a repository made with `git init --object-format=sha1`",
+    ),
+    "extensions.partialclone": (
+        "",
+        "a partial clone cannot be used",
+        "clone it without --filter",
+    ),
+}
 
-    Names are in lower case without ``blackbird.``. Raises GitError if a configuration file cannot be read.
+
+def read_settings(repo: Repository) -> tuple[list[RawSetting], list[ConfigProblem]]:
+    """Return every value under ``blackbird.`` in git's order, and for what the repository cannot be used.
+
+    The last one of a key is effective. Names are in lower case without ``blackbird.``. Raises GitError if a
+    configuration file cannot be read.
     """
     settings: list[RawSetting] = []
-    for scope, _, key, value in read_config(repo):
+    problems: list[ConfigProblem] = []
+    for scope, file, key, value in read_config(repo):
         name = key.lower()
+        usual, what, hint = _FORMATS.get(name, ("", "", ""))
+        if what and (value or "").lower() != usual:
+            problems.append(ConfigProblem(str(file or f"git config ({scope})"), key, what, hint))
         if name.startswith(_SECTION):
             layer = Layer.GIT_GLOBAL if scope in _OF_ALL_PROJECTS else Layer.GIT_LOCAL
             # A key without a value means true, as in git.
             raw = "true" if value is None else value
             settings.append(RawSetting(name.removeprefix(_SECTION), raw, layer, f"git config ({scope})"))
-    return tuple(settings)
+    return settings, problems
 
 
 def read_config(repo: Repository) -> tuple[ConfigValue, ...]:

@@ -192,6 +192,9 @@ def _unusable(completed: Completed) -> UnusableError:
     if error.message.startswith("not a git repository"):
         error.hint = "run `git init` here first, or go to a repository"
         return error
+    if error.message.startswith("unknown repository extension"):
+        error.hint = "a newer git made this repository: use that one"
+        return error
     # When git refuses another user's repository, it prints the command that trusts it.
     _, _, advice = completed.err.decode(errors="replace").partition("\n\n")
     error.hint = advice.strip().split("\n")[0] or None

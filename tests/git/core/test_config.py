@@ -20,7 +20,7 @@ from tests.support import git, wait_until, write
 
 
 def test_no_setting(repo: Path) -> None:
-    assert read_settings(found(repo)) == ()
+    assert read_settings(found(repo)) == ([], [])
 
 
 def test_every_layer_with_its_scope(repo: Path, sealed: Path) -> None:
@@ -30,7 +30,7 @@ def test_every_layer_with_its_scope(repo: Path, sealed: Path) -> None:
     with (repo / ".git" / "config").open("a") as file:
         file.write('[blackbird "Execution"]\n\tstopAfterEachTask\n\tcommit =\n')
     environ = {**os.environ, "GIT_CONFIG_PARAMETERS": "'blackbird.agent'='demo'"}
-    assert read_settings(discover(repo, environ)) == (
+    assert tuple(read_settings(discover(repo, environ))[0]) == (
         RawSetting("snapshot.timeoutseconds", "30", Layer.GIT_GLOBAL, "git config (global)"),
         RawSetting("agent", "claude", Layer.GIT_GLOBAL, "git config (global)"),
         RawSetting("agent", "a\nb", Layer.GIT_LOCAL, "git config (local)"),
@@ -44,7 +44,7 @@ def test_what_is_written_is_read_and_can_be_unset(repo: Path, sealed: Path) -> N
     there = found(repo)
     write_setting(there, "execution.stopAfterEachTask", "true")
     write_setting(there, "agent", "-x")
-    assert read_settings(there) == (
+    assert tuple(read_settings(there)[0]) == (
         RawSetting("execution.stopaftereachtask", "true", Layer.GIT_LOCAL, "git config (local)"),
         RawSetting("agent", "-x", Layer.GIT_LOCAL, "git config (local)"),
     )
@@ -52,7 +52,7 @@ def test_what_is_written_is_read_and_can_be_unset(repo: Path, sealed: Path) -> N
     assert not unset_setting(there, "agent")
     git(repo, "config", "--add", "blackbird.execution.stopAfterEachTask", "false")
     write_setting(there, "execution.stopAfterEachTask", "true")
-    assert read_settings(there) == (
+    assert tuple(read_settings(there)[0]) == (
         RawSetting("execution.stopaftereachtask", "true", Layer.GIT_LOCAL, "git config (local)"),
     )
 
@@ -76,7 +76,7 @@ def test_git_is_asked_again_once_a_file_may_have_changed(repo: Path, sealed: Pat
     ):
         git(repo, *change)
         assert asked() == 1
-    assert [(item.raw, item.layer) for item in read_settings(there)] == [
+    assert [(item.raw, item.layer) for item in read_settings(there)[0]] == [
         ("codex", Layer.GIT_GLOBAL),
         ("demo", Layer.GIT_LOCAL),
     ]
@@ -93,7 +93,9 @@ def test_a_linked_worktree_writes_the_shared_configuration(repo: Path, tmp_path:
     git(repo, "commit", "-q", "--allow-empty", "-m", "x")
     git(repo, "worktree", "add", "-q", str(tmp_path / "linked"))
     write_setting(found(tmp_path / "linked"), "agent", "demo")
-    assert read_settings(found(repo)) == (RawSetting("agent", "demo", Layer.GIT_LOCAL, "git config (local)"),)
+    assert read_settings(found(repo))[0] == [
+        RawSetting("agent", "demo", Layer.GIT_LOCAL, "git config (local)")
+    ]
 
 
 def asked_of_git(repo: Path, environ: dict[str, str], *, is_tty: bool) -> bool:
