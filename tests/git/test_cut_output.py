@@ -147,10 +147,6 @@ def index(repo: Repository) -> object:
     return read_index_state(repo, repo.index)
 
 
-def whole_diff(repo: Repository) -> object:
-    return changes.unfiltered_diff(repo, pair(repo))
-
-
 def ignored(repo: Repository) -> object:
     return list_ignored(repo, ["*.log", "out/"], ())
 
@@ -206,8 +202,6 @@ CASES = {
     "read_index_state": Case(index, "ls-files", NUL, 1),
     "tree of an index": Case(index, "write-tree"),
     "diff_text": Case(lambda repo: changes.diff_text(repo, pair(repo)), "diff-tree", size=1),
-    "unfiltered_diff": Case(whole_diff, "--numstat", NUL, 1),
-    "text of a hidden file": Case(whole_diff, "--text", size=1),
     "submodules": Case(submodules, "ls-files", NUL, 1),
     "status of a snapshot": Case(snapshot_from_nothing, "status", NUL, 1),
     "flags of a snapshot": Case(snapshot_from_nothing, "ls-files", NUL, 1),

@@ -167,6 +167,18 @@ def files_of_rules(repo: Repository) -> tuple[Path, ...]:
     return tuple(dict.fromkeys((*files_of_settings(repo), *ignored, *_attributes_files(repo, values))))
 
 
+def configured_paths(repo: Repository, keys: Iterable[str]) -> Iterator[str]:
+    """Yield the paths below the top of a worktree that these keys name; in the main worktree they count too.
+
+    Raises GitError if a configuration file cannot be read.
+    """
+    values = {value.key: value.value for value in read_config(repo)}
+    for name in filter(None, (values.get(key) for key in keys)):
+        path = Path(os.path.normpath(_expand_path(repo, name)))
+        tops = (top for top in (repo.top, repo.common_dir.parent) if path.is_relative_to(top) and path != top)
+        yield from (os.fspath(path.relative_to(top)) for top in tops)
+
+
 def may_convert_files(repo: Repository) -> bool:
     """Whether files may differ from what git stores of them for another reason than a ``.gitattributes``.
 

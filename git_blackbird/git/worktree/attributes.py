@@ -7,6 +7,7 @@ from git_blackbird.git.core.config import read_config
 from git_blackbird.git.core.output import Completed, grouped
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.comparing import comparison
 from git_blackbird.git.worktree.index import private_folder, write_entries
 from git_blackbird.git.worktree.saved_trees import with_attributes
 
@@ -31,7 +32,7 @@ def generated_paths(repo: Repository, tree: str, paths: Collection[bytes]) -> Ma
         index = folder / "index"
         write_entries(index, dict(with_attributes(TreeStore(repo), tree, paths)))
         values = _values(
-            repo.git(
+            comparison(repo).repo.git(
                 *("check-attr", "-z", "--cached", "--stdin", "linguist-generated"),
                 stdin=b"".join(path + b"\0" for path in paths),
                 variables={"GIT_INDEX_FILE": os.fspath(index)},

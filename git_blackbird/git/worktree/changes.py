@@ -13,6 +13,7 @@ from git_blackbird.git.core.output import Completed
 from git_blackbird.git.core.process import operands, revisions
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
+from git_blackbird.git.worktree.comparing import comparison
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.git.worktree.merging import merge_entries
 from git_blackbird.model.base.system import tick_of
@@ -30,7 +31,7 @@ _CHUNK = 64 * 1024
 # A plain patch with paths as they are, whatever the user configured for diffs.
 _PLAIN = ("-c", "core.quotePath=false", "-c", "diff.suppressBlankEmpty=false")
 _PREFIXES = ("--src-prefix=a/", "--dst-prefix=b/")
-PATCH = (*_PLAIN, "diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-color", *_PREFIXES)
+_PATCH = (*_PLAIN, "diff-tree", "-r", "-p", "--no-color", *_PREFIXES)
 
 
 def changed_paths(repo: Repository, pair: Trees) -> frozenset[bytes]:
@@ -82,9 +83,11 @@ def path_differs(repo: Repository, worktree_tree: str, pair: Trees) -> tuple[str
     return tuple(path.decode(errors="replace") for path in diverged_paths(repo, worktree_tree, pair))
 
 
-def diff_args(pair: Trees) -> list[str]:
-    """Return the arguments of the git command that shows the diff with the user's settings."""
-    return ["diff", *revisions(*pair), *operands()]
+def _diff_command(repo: Repository, pair: Trees, *options: str) -> list[str]:
+    """Return the git command that shows the diff with the user's settings."""
+    compared = comparison(repo)
+    verb = ("diff", *options, *compared.options)
+    return ["git", *compared.repo.git_options, *verb, *revisions(*pair), *operands()]
 
 
 def show_diff(repo: Repository, pair: Trees, harmless: Filter | None = None) -> int:
@@ -95,7 +98,7 @@ def show_diff(repo: Repository, pair: Trees, harmless: Filter | None = None) -> 
     """
     if harmless is not None and _is_for_people(repo):
         return _page_diff(repo, pair, harmless)
-    command = ["git", *repo.git_options, *diff_args(pair)]
+    command = _diff_command(repo, pair)
     with subprocess.Popen(command, cwd=repo.top, env=repo.git_environ) as process:
         while True:
             # Ctrl+C belongs to the pager while it runs.
@@ -110,8 +113,7 @@ def _is_for_people(repo: Repository) -> bool:
 
 
 def _page_diff(repo: Repository, pair: Trees, harmless: Filter) -> int:
-    verb, *rest = diff_args(pair)
-    command = ["git", *repo.git_options, verb, "--color=never", *rest]
+    command = _diff_command(repo, pair, "--color=never")
     # In its own group, so that Ctrl+C in the pager does not reach git.
     with subprocess.Popen(
         command, cwd=repo.top, env=repo.git_environ, stdout=subprocess.PIPE, process_group=0
@@ -156,39 +158,9 @@ def diff_text(repo: Repository, pair: Trees, extent: Extent = WHOLE) -> bytes:
     """Return the diff as a patch, unaffected by the user's configuration. Raises GitError."""
     paths = [f":(literal){path}" for path in extent.paths]
     options = ["-M", f"--unified={extent.context}", *(["--ignore-all-space"] if extent.ignores_space else [])]
-    return repo.git(*PATCH, *options, *revisions(*pair), *operands(*paths)).whole(b"\n")
-
-
-_NUMSTAT = ("diff-tree", "-r", "--numstat", "-z", "--no-renames")
-# Git looks for a NUL in as many bytes.
-_LOOKED_AT_BYTES = 8000
-
-
-def unfiltered_diff(repo: Repository, pair: Trees) -> bytes:
-    """Return the diff, followed by the text of files that attributes exclude from diffs (``-diff``).
-
-    The change itself may contain attributes and hide text from review. Raises GitError.
-    """
-    rows = repo.git(*_NUMSTAT, *revisions(*pair), *operands()).records(list)
-    without_lines = [row.removeprefix(b"-\t-\t") for row in rows if row.startswith(b"-\t-\t")]
-    trees = TreeStore(repo)
-    hidden = [
-        f":(literal){os.fsdecode(path)}"
-        for path in without_lines
-        if not any(_is_binary(trees, trees.entry(tree, path)) for tree in pair)
-    ]
-    if not hidden:
-        return diff_text(repo, pair)
-    as_text = repo.git(*PATCH, "--text", *revisions(*pair), *operands(*hidden))
-    return diff_text(repo, pair) + as_text.whole(b"\n")
-
-
-def _is_binary(trees: TreeStore, side: TreeEntry | None) -> bool:
-    import pygit2  # loaded by now
-
-    if side is None or side.mode == SUBMODULE:
-        return side is not None
-    return b"\0" in trees.objects[side.oid].peel(pygit2.Blob).data[:_LOOKED_AT_BYTES]
+    compared = comparison(repo)
+    command = (*_PATCH, *compared.options, *options, *revisions(*pair), *operands(*paths))
+    return compared.repo.git(*command).whole(b"\n")
 
 
 class Carrier:

@@ -1,20 +1,15 @@
 """The bounded summary of a change that records keep and checkpoints show."""
 
 import base64
-import contextlib
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from git_blackbird.git.core.repository import Repository, open_fresh_libgit2, using_objects
 from git_blackbird.git.core.trees import SUBMODULE
-from git_blackbird.git.worktree.index import writing
+from git_blackbird.git.worktree.comparing import comparison, is_binary
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.sanitize import escaped_text
-from git_blackbird.model.base.system import make_own_folder
 from git_blackbird.model.run.summary import (
     MAX_CHANGES,
     MAX_DIFFSTAT_BYTES,
@@ -125,10 +120,14 @@ _EQUAL_LIMIT = 2000
 
 def summarize(repo: Repository, pair: Trees) -> Summary:
     """Summarize the difference of two trees, within the limits of a run record. Raises UnusableError."""
-    objects = _open_without_index(repo)
+    compared = comparison(repo)
+    # Opened anew: libgit2 keeps the attributes that it has read.
+    objects = open_fresh_libgit2(compared.repo.git_dir)
     with using_objects(repo):
         diff = _compare(objects, pair)
-        changed = sorted(_changed(objects, diff), key=lambda item: (item.path, item.old_path))
+        changed = sorted(
+            _changed(objects, diff), key=lambda item: (compared.rank(item.path), item.path, item.old_path)
+        )
         snippets, snippet_cuts = _snippets(diff, changed)
     diffstat, shown = render_diffstat(changed)
     totals = Totals(
@@ -149,36 +148,6 @@ def summarize(repo: Repository, pair: Trees) -> Summary:
         totals=totals,
         cut=(*(sentence for sentence in counts if sentence), *snippet_cuts),
     )
-
-
-def _open_without_index(repo: Repository) -> "pygit2.Repository":
-    """Open the repository as an additional worktree at the same place with an empty index.
-
-    To compare trees libgit2 reads attributes from the index, and it cannot read a split or a sparse one.
-    """
-    folder = repo.private_dir / "compare"
-    contents = {
-        "commondir": os.fsencode(repo.common_dir) + b"\n",
-        "gitdir": os.fsencode(repo.top / ".git") + b"\n",
-        "HEAD": b"ref: refs/heads/none\n",
-    }
-    with writing(folder):
-        make_own_folder(repo.private_dir)
-        make_own_folder(folder)
-        (folder / "index").unlink(missing_ok=True)
-        for name, content in contents.items():
-            _ensure_file(folder / name, content)
-    return open_fresh_libgit2(folder)
-
-
-def _ensure_file(path: Path, content: bytes) -> None:
-    """Have a file of this content, also while another process reads it."""
-    with contextlib.suppress(OSError):
-        if path.read_bytes() == content:
-            return
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(content)
-    Path(file.name).replace(path)
 
 
 def _cut(part: str, shown: int, total: int) -> str:
@@ -234,7 +203,7 @@ def _lines(objects: "pygit2.Repository", file: "pygit2.DiffFile") -> int:
     if file.mode == SUBMODULE:
         return 1
     blob = objects[file.id]
-    if not isinstance(blob, pygit2.Blob) or blob.is_binary:
+    if not isinstance(blob, pygit2.Blob) or is_binary(blob.data):
         return 0
     return blob.data.count(b"\n") + (bool(blob.data) and not blob.data.endswith(b"\n"))
 

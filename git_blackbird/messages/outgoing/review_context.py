@@ -163,13 +163,22 @@ def _notes(composed: ComposedChange | None, more: int) -> Iterator[str]:
 
 
 def _change_command(run: Run, child: ReviewedChild) -> str | None:
-    git = f"git -C {shell_word(child.top)}" if child.top else "git"
     if child.composed is not None:
         pair = child.composed.pair
-        return None if pair is None or pair.is_empty else f"{git} diff {pair.base} {pair.head}"
+        return None if pair is None or pair.is_empty else diff_command(*pair, child.top)
     if run.is_review or run.tree_pair is None or run.tree_pair.is_empty:
         return None
-    return f"{git} diff refs/blackbird/runs/{run.id}:base refs/blackbird/runs/{run.id}:head"
+    ref = f"refs/blackbird/runs/{run.id}"
+    return diff_command(f"{ref}:base", f"{ref}:head", child.top)
+
+
+def diff_command(base: str, head: str, top: str | None) -> str:
+    """Return the command with which a reviewer sees a change, whatever its attributes say of its files.
+
+    ``top`` is the worktree, for a reviewer elsewhere.
+    """
+    git = f"git -C {shell_word(top)}" if top else "git"
+    return f"{git} diff --text --no-ext-diff --no-textconv --ignore-submodules=none {base} {head}"
 
 
 def _of_review(run: Run) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from git_blackbird.messages.outgoing.prompts import join_parts, render_section
-from git_blackbird.model.base.sanitize import clean_line, escape_controls, name_hidden, shell_word
+from git_blackbird.messages.outgoing.review_context import diff_command
+from git_blackbird.model.base.sanitize import clean_line, escape_controls, name_hidden
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.findings import Source
@@ -94,8 +95,7 @@ def _visible_task_text(text: str) -> str:
 
 def _how_to_see(package: ReviewPackage, top: str | None) -> str:
     """Describe how to get the change where it is not included."""
-    git = f"git -C {shell_word(top)}" if top else "git"
-    command = f"{git} diff {package.trees.base} {package.trees.head}"
+    command = diff_command(*package.trees, top)
     if package.diff is None:
         # A diff of few but very long lines is not included either.
         size = f" and {package.diff_bytes} bytes" if package.diff_bytes > MAX_DIFF_BYTES else ""

@@ -4,7 +4,6 @@ import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
@@ -252,9 +251,9 @@ class FileList(OptionList):
         yield Option("  Overview")
         # The scroll bar may come and go.
         width = self.content_size.width - _SCROLL_BAR_COLUMNS
-        # The files of a folder follow each other.
-        lines = groupby(self._files, lambda file: self._folded_folder(file) or file.start)
-        self._shown = [key if isinstance(key, str) else next(files) for key, files in lines]
+        # A folded folder stands where the first of its files does.
+        places = ((self._folded_folder(file), file) for file in self._files)
+        self._shown = list({folder or file.start: folder or file for folder, file in places}.values())
         for line in self._shown:
             yield Option(self._line(line, width) if isinstance(line, FilePatch) else self._sum(line, width))
 

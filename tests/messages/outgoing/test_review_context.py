@@ -25,6 +25,8 @@ HOUSE = replace(
 )
 DOOR_RUN = "0000000000000001"
 
+OPTIONS = "--text --no-ext-diff --no-textconv --ignore-submodules=none"
+
 
 def _worked(files: list[str], diffstat: str = " door.txt | 1 +\n", **fields: Any) -> Run:
     summary = {"files": files, "diffstat": diffstat}
@@ -62,7 +64,8 @@ def test_a_reviewer_is_told_the_criteria_and_what_the_runs_of_the_children_did()
                     "latestRunSummary": "door.txt | 1 +",
                     "artifactRefs": [f".blackbird/runs/door/{DOOR_RUN}.json", "door.txt", "hinge.txt"],
                     "changeCommand": (
-                        f"git diff refs/blackbird/runs/{DOOR_RUN}:base refs/blackbird/runs/{DOOR_RUN}:head"
+                        f"git diff {OPTIONS} refs/blackbird/runs/{DOOR_RUN}:base "
+                        f"refs/blackbird/runs/{DOOR_RUN}:head"
                     ),
                 },
                 {
@@ -106,7 +109,7 @@ def test_a_reviewer_in_prose_is_told_the_same() -> None:
         "### door: Task door\n\n"
         f"Record of its latest run: .blackbird/runs/door/{DOOR_RUN}.json\n\n"
         "Its whole change: "
-        f"`git diff refs/blackbird/runs/{DOOR_RUN}:base refs/blackbird/runs/{DOOR_RUN}:head`\n\n"
+        f"`git diff {OPTIONS} refs/blackbird/runs/{DOOR_RUN}:base refs/blackbird/runs/{DOOR_RUN}:head`\n\n"
         "door.txt | 1 +\n\n"
         "Files it changed:\n- door.txt\n- hinge.txt\n\n"
         "### roof: Task roof\n\n"
@@ -132,7 +135,7 @@ def test_of_several_runs_the_change_is_told_that_they_made_together() -> None:
         "latestRunId": DOOR_RUN,
         "latestRunSummary": "2 files",
         "artifactRefs": [f".blackbird/runs/door/{DOOR_RUN}.json", "door.txt", "hinge.txt"],
-        "changeCommand": f"git -C '/the top' diff {'d' * 40} {'e' * 40}",
+        "changeCommand": f"git -C '/the top' diff {OPTIONS} {'d' * 40} {'e' * 40}",
         "note": "2 runs made its change. Between them, other tasks changed a, b as well.",
     }
 

@@ -18,6 +18,7 @@ from git_blackbird.model.run.summary import MAX_DIFFSTAT_BYTES, Trees
 from tests.model.building import task
 from tests.support import commit, git
 
+OPTIONS = "--text --no-ext-diff --no-textconv --ignore-submodules=none"
 TREES = Trees("b" * 40, "f" * 40)
 DOOR = replace(
     task("door"),
@@ -87,7 +88,7 @@ diff --git a/door.txt b/door.txt
 +wood
 === END DATA diff {mark} ===
 
-`git diff {TREES.base} {TREES.head}` shows the change again.
+`git diff {OPTIONS} {TREES.base} {TREES.head}` shows the change again.
 """
     )
 
@@ -112,7 +113,8 @@ def test_a_long_diff_is_the_note_of_the_document_with_the_trees() -> None:
     assert "diff" not in _blocks(text)
     assert text.endswith(
         "\n\nDiff is 501 lines. Fetch specific files as needed. The change lies between the trees "
-        f"{TREES.base} and {TREES.head}; `git -C '/some where' diff {TREES.base} {TREES.head} -- PATH` "
+        f"{TREES.base} and {TREES.head}; `git -C '/some where' diff {OPTIONS} "
+        f"{TREES.base} {TREES.head} -- PATH` "
         "shows a file of it.\n"
     )
 

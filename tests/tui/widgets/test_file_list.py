@@ -50,10 +50,12 @@ def test_a_file_without_lines_says_what_it_is_instead_of_their_number() -> None:
     asyncio.run(session())
 
 
+# What governs other files comes first.
+PATHS = ("src/.gitignore", "README.md", "src/api/a.py", "src/api/b.py", "src/main.py", "tests/c.py")
 TREE = "".join(
     f"diff --git a/{path} b/{path}\nindex 1..2 100644\n"
     f"--- a/{path}\n+++ b/{path}\n@@ -1 +1,2 @@\n one\n+two\n"
-    for path in ("README.md", "src/api/a.py", "src/api/b.py", "src/main.py", "tests/c.py")
+    for path in PATHS
 )
 
 
@@ -70,9 +72,10 @@ def test_folders_fold_with_what_is_known_of_their_files() -> None:
             patch = Patch(TREE)
             files.show(patch.files)
             files.show_findings(["src/api/b.py"])
-            files.follow(patch.files[1])
+            files.follow(patch.files[2])
             await pilot.press("z")
             folded = [
+                "M src/.gitignore +1 -0",
                 "M README.md +1 -0",
                 "!▸ src/api/ 2 files +2 -0",
                 "M src/main.py +1 -0",
@@ -81,15 +84,15 @@ def test_folders_fold_with_what_is_known_of_their_files() -> None:
             assert shown() == folded
             assert (files.folder, files.current) == ("src/api/", None)
             await pilot.press("down", "up", "z")
-            assert (len(shown()), files.current) == (5, patch.files[1])
+            assert (len(shown()), files.current) == (6, patch.files[2])
             await pilot.press("Z")
-            assert shown() == ["M README.md +1 -0", "!▸ src/ 3 files +3 -0", "▸ tests/ 1 file +1 -0"]
+            assert shown() == ["!▸ src/ 4 files +4 -0", "M README.md +1 -0", "▸ tests/ 1 file +1 -0"]
             await pilot.press("Z")
-            assert files.current == patch.files[1]
+            assert files.current == patch.files[0]
             await pilot.press("Z")
-            files.follow(patch.files[4])
+            files.follow(patch.files[5])
             assert files.folder == "tests/"
             files.find("api/b", 0)
-            assert (len(shown()), files.current) == (5, patch.files[2])
+            assert (len(shown()), files.current) == (6, patch.files[3])
 
     asyncio.run(session())

@@ -27,7 +27,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.launch import RunContext, open_run
 from git_blackbird.controller.launch.logs import publish_logs
 from git_blackbird.errors import RequestError
-from git_blackbird.git.worktree.changes import unfiltered_diff
+from git_blackbird.git.worktree.changes import diff_text
 from git_blackbird.messages.display.merged_review import render_fix_request
 from git_blackbird.messages.incoming.reviewer_xml import parse_reviewer_turns
 from git_blackbird.messages.outgoing.prompts import build_context, task_part
@@ -106,7 +106,7 @@ def change_review_request(
     can_ask_git = not any(agent.abilities.reads_only_files for agent in reviewers)
     names_worktree = not all(agent.abilities.read_only for agent in reviewers)
     threshold = workspace.config.reviews.diff_threshold_lines if can_ask_git else sys.maxsize
-    diff = unfiltered_diff(workspace.repo, pair)
+    diff = diff_text(workspace.repo, pair)
     package = replace(
         build_package(task, summary.diffstat, diff, pair, threshold), check=check_for_reviewers(run.own.check)
     )

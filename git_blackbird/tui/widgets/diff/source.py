@@ -36,7 +36,8 @@ class DiffSource:
         if not extent.ignores_space:
             self.files = patch.files
             paths = (file.path for file in patch.files)
-            self._generated = generated_files(self._workspace, self.pair.head, paths)
+            # A change does not fold itself.
+            self._generated = generated_files(self._workspace, self.pair.base, paths)
         return patch
 
     def generated(self, files: Sequence[FilePatch]) -> frozenset[int]:
