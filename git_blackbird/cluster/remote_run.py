@@ -30,11 +30,12 @@ from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.launch.scratch import scratch_dir
 from git_blackbird.controller.launch.wrapper import wrapped
 from git_blackbird.controller.place.slots import Slots
-from git_blackbird.controller.place.snapshots import snapshot
+from git_blackbird.controller.place.snapshots import limits_of, snapshot
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, init_repository, without_git_env
 from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.submodules.nested import require_no_repository
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
     begin_checkout,
@@ -210,6 +211,7 @@ def _prepare(workspace: Workspace, order: RunOrder) -> Repository:
     linked = None if found is None else found.repo
     # Files of an earlier run are on the remote; no other run works there.
     if linked is not None and (is_checkout_incomplete(linked) or not _try_update_to(workspace, linked, tree)):
+        require_no_repository(linked, limits_of(workspace))
         remove_worktree(repo, linked)
         linked = None
     if linked is None:

@@ -23,6 +23,7 @@ from git_blackbird.git.submodules.edits import (
     new_commits,
     require_committed,
 )
+from git_blackbird.git.submodules.nested import require_no_repository
 from git_blackbird.git.worktree.changes import submodule_sides
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
@@ -328,20 +329,23 @@ def bring_submodules(workspace: Workspace, run: Run) -> None:
 def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:
     """Return a snapshot with every file of a task's worktree; submodules have commits for theirs.
 
-    Raises RequestError if it lacks a file, if submodules have what cannot be kept, or if somebody locked the
-    worktree; SnapshotError.
+    Raises RequestError if it lacks a file, if submodules or other repositories in it have what cannot be
+    kept, or if somebody locked the worktree; SnapshotError.
     """
     if is_locked(linked):
         unlock = f"git worktree unlock {shell_word(str(linked.top))}"
         raise RequestError(f"{linked.top} stays: it is locked", hint=f"`{unlock}`, {PRUNE_AFTERWARDS}")
+    # No agent has worked in one that is not whole yet.
+    is_whole = not is_checkout_incomplete(linked)
+    if is_whole:
+        require_no_repository(linked, limits_of(workspace))
     taken = snapshot(workspace.in_worktree(linked))
     if taken.left_out:
         names = ", ".join(skipped.path for skipped in taken.left_out[:5])
         raise RequestError(
             f"{linked.top} stays: no snapshot has {names}", hint="move what you need, and remove the worktree"
         )
-    # No agent has worked in one that is not whole yet.
-    if not is_checkout_incomplete(linked):
+    if is_whole:
         require_committed(linked, limits_of(workspace))
         new_commits(linked, workspace.repo)
     return taken

@@ -19,6 +19,7 @@ from git_blackbird.git.submodules.edits import (
     uncommitted,
 )
 from git_blackbird.git.submodules.inner import find_git_dir, repository_at
+from git_blackbird.git.submodules.nested import nested_repositories
 from git_blackbird.git.worktree.changes import submodule_sides
 from git_blackbird.git.worktree.index import writing
 from git_blackbird.git.worktree.linked import check_out, home_repository, is_taken
@@ -135,6 +136,8 @@ def replace_submodule(linked: Repository, path: str, commit: str | None) -> str 
     if path in uncommitted(linked, SnapshotLimits()):
         return "something in its submodule is in no commit"
     try:
+        if any(nested_repositories(linked, top, SnapshotLimits())):
+            return "a repository of its own is in it"
         for new in new_commits(linked, home):
             keep_commits(linked, new)
     except RequestError as error:

@@ -13,6 +13,7 @@ from git_blackbird.git.core.repository import Repository, open_libgit2, using_ob
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore
 from git_blackbird.git.submodules.inner import (
     REMOTES,
+    fetched_ids,
     find_git_dir,
     is_git_dir,
     isolated_view,
@@ -45,13 +46,11 @@ class Uncommitted(NamedTuple):
     """The content of a submodule of a worktree that is in none of its commits.
 
     ``digest`` changes with the content. ``files`` are paths below its folder; an empty path is one that
-    cannot be read. ``is_nested`` if a whole repository is in the worktree, as one that git did not clone for
-    a submodule: then its commits exist nowhere else either.
+    cannot be read.
     """
 
     digest: str
     files: tuple[str, ...]
-    is_nested: bool = False
 
 
 _UNREADABLE = Uncommitted("unreadable", ("",))
@@ -78,7 +77,7 @@ def submodule_commits(repo: Repository, seconds: float | None = None) -> dict[st
 
 
 def uncommitted(repo: Repository, limits: SnapshotLimits) -> dict[str, Uncommitted]:
-    """Return the uncommitted content of each submodule that has some, or that is a whole repository.
+    """Return the uncommitted content of each submodule that has some.
 
     The content of nested submodules counts. Without submodules no process is started. Raises GitError.
     """
@@ -87,7 +86,7 @@ def uncommitted(repo: Repository, limits: SnapshotLimits) -> dict[str, Uncommitt
     # What a link leads to is elsewhere.
     folders = (path for path in paths if (top / path).is_dir() and _is_itself(top / path))
     states = {path: _state(repo, top / path, limits) for path in folders}
-    return {path: state for path, state in states.items() if state.files or state.is_nested}
+    return {path: state for path, state in states.items() if state.files}
 
 
 def _state(repo: Repository, top: Path, limits: SnapshotLimits) -> Uncommitted:
@@ -117,8 +116,12 @@ def _edited(repo: Repository, top: Path, git_dir: Path, limits: SnapshotLimits) 
         below = uncommitted(view, limits)
     changed.update(skipped.path for skipped in taken.left_out)
     changed.update(f"{path}/{name}" for path, state in below.items() for name in state.files)
-    is_nested = git_dir.is_relative_to(top) or any(state.is_nested for state in below.values())
-    return Uncommitted(_digest([taken, below]), tuple(sorted(changed)), is_nested)
+    return Uncommitted(_digest([taken, below]), tuple(sorted(changed)))
+
+
+def is_edited(repo: Repository, top: Path, limits: SnapshotLimits) -> bool:
+    """Whether a repository has content that is in none of its commits, or cannot be read. Raises GitError."""
+    return bool(_state(repo, top, limits).files)
 
 
 def _digest(items: Iterable[object]) -> str:
@@ -151,14 +154,12 @@ def _head_tree(view: Repository, trees: TreeStore) -> str:
 
 
 def require_committed(linked: Repository, limits: SnapshotLimits) -> None:
-    """Refuse a worktree whose submodules have uncommitted content, or are whole repositories.
+    """Refuse a worktree whose submodules have uncommitted content.
 
     Raises RequestError, GitError.
     """
     for path, state in uncommitted(linked, limits).items():
-        if state.is_nested:
-            what = f"in {path} is a git repository that is nowhere else"
-        elif state == _UNREADABLE:
+        if state == _UNREADABLE:
             what = f"its submodule {path} cannot be read"
         else:
             named = ", ".join(f"{path}/{name}" for name in state.files[:_NAMED])
@@ -184,7 +185,7 @@ def new_commits(linked: Repository, home: Repository) -> tuple[NewCommits, ...]:
         own = next(filter(is_git_dir, homes), None)
         name = place.relative_to(MODULES)
         try:
-            commits = _only_in(linked, git_dir, own)
+            commits = commits_only_in(linked, git_dir, own)
         except OSError as error:
             raise UnusableError(
                 f"cannot read the submodule {name} of {linked.top}: {describe(error)}"
@@ -212,14 +213,13 @@ def keep_commits(linked: Repository, new: NewCommits) -> None:
         fetch_checked(repository_at(linked, new.home, new.home), os.fspath(view.git_dir), ref)
 
 
-def _only_in(linked: Repository, git_dir: Path, home: Path | None) -> tuple[str, ...]:
+def commits_only_in(linked: Repository, git_dir: Path, home: Path | None) -> tuple[str, ...]:
     """Return the commits that a git directory names and that no reference of another one reaches.
 
-    Without another one, commits that were fetched count as kept by the remote.
+    Without another one, commits that were fetched count as kept by the remote. Raises UnusableError, OSError.
     """
-    refs = references(git_dir)
-    own = {oid for name, oid in refs.items() if not name.startswith(REMOTES)}
-    held = set(references(home).values()) if home is not None else set(refs.values()) - own
+    own = {oid for name, oid in references(git_dir).items() if not name.startswith(REMOTES)}
+    held = fetched_ids(git_dir) if home is None else frozenset(references(home).values())
     named = (own | logged_ids(git_dir)) - held
     if not named:
         return ()
@@ -254,9 +254,7 @@ def submodule_changes(
     end. Raises UnusableError.
     """
     moved = {os.fsdecode(path) for path, sides in submodule_sides(TreeStore(repo), pair) if None not in sides}
-    edited = {
-        path: state for path, state in after.items() if state.files and state.digest != before.get(path)
-    }
+    edited = {path: state for path, state in after.items() if state.digest != before.get(path)}
     named = {path: [_text(name) for name in state.files if name] for path, state in edited.items()}
     return tuple(
         SubmoduleChange(

@@ -13,6 +13,7 @@ from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.index import copy_index, private_folder, writing
 
 REMOTES = "refs/remotes/"
+_TAGS = b"refs/tags/"
 _ID = re.compile(rb"[0-9a-f]{40}")
 _LINK = b"gitdir: "
 _SYMBOLIC = b"ref: "
@@ -106,6 +107,15 @@ def references(git_dir: Path) -> dict[str, str]:
         if oid is not None and place.name != "FETCH_HEAD":
             found[os.path.relpath(place, common if place.is_relative_to(common) else git_dir)] = oid
     return found
+
+
+def fetched_ids(git_dir: Path) -> frozenset[str]:
+    """Return the objects that references of remotes are at, and tags that came with a clone."""
+    # Git packs the references that it clones; a tag that is made here is in a file of its own.
+    packed = _PACKED.findall(_read(_common(git_dir) / "packed-refs"))
+    tags = (oid.decode() for oid, name in packed if name.startswith(_TAGS))
+    remote = (oid for name, oid in references(git_dir).items() if name.startswith(REMOTES))
+    return frozenset((*tags, *remote))
 
 
 def logged_ids(git_dir: Path) -> set[str]:
