@@ -71,6 +71,8 @@ class Paths:
         self.picture = private / "plan.svg"
         # There once people were told which ignored files worktrees of tasks do not have.
         self.missing_named = private / "missing-named"
+        # There once they were told that what is copied into those names the worktree it is copied from.
+        self.bound_named = private / "bound-named"
         # Unfinished task forms, and texts for agents, one folder for each task.
         self.drafts = private / "drafts"
         self.text_drafts = self.drafts / "texts"

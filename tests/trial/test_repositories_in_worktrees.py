@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from tests.support import commit, git
 from tests.trial.program import Trial
@@ -27,7 +26,7 @@ FETCHED = {
 }
 
 
-def all_but(names: Iterable[str], *always: str) -> list[ParameterSet]:
+def all_but(names: Iterable[str], *always: str) -> list[object]:
     """All of these, exhaustively but for some."""
     marks = {name: () if name in always else (pytest.mark.exhaustive,) for name in names}
     return [pytest.param(name, marks=marks[name]) for name in names]

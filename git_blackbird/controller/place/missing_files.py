@@ -1,4 +1,4 @@
-"""Name, once, the ignored files that worktrees of tasks lack, and the setting that copies them."""
+"""Name, once, the ignored files that worktrees of tasks lack, and copies that lead back to the user's."""
 
 import os
 import re
@@ -7,8 +7,9 @@ from pathlib import PurePosixPath
 
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.git.worktree.copying import list_all_ignored
-from git_blackbird.model.base.next_steps import ShellLine
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.worktree.copying import first_naming, list_all_ignored, list_ignored
+from git_blackbird.model.base.next_steps import Blank, ShellLine
 from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.system import is_exhausted
@@ -19,6 +20,9 @@ from git_blackbird.storage.files import load_beginning, write_private
 _INCLUDE_NAME = ".worktreeinclude"
 _INCLUDE_BYTES = 2000
 _MOST, _MOST_CHARACTERS = 6, 200
+_SET_UP = ShellLine(
+    "git config blackbird.worktree.setup COMMAND", "a command that makes them there", Blank(" COMMAND")
+)
 # Made again by tools, or left by editors and systems.
 _MADE_AGAIN = re.compile(
     r".*cache.*|dist|build|target|out|coverage|htmlcov|\.coverage|\.tox|\.nox|\.next|\.nuxt|\.gradle"
@@ -30,34 +34,67 @@ _MADE_AGAIN = re.compile(
 def name_missing_files(workspace: Workspace, ui: UserInterface) -> None:
     """Name them once in each worktree, if no key prepares the worktrees of tasks.
 
-    Raises GitError, SaveError.
+    Raises GitError, SaveError, UnusableError.
     """
     config, note = workspace.config.worktree, workspace.paths.missing_named
     if config.copy_files or config.setup or note.exists():
         return
-    missing = _grouped(list_all_ignored(workspace.repo, HIDDEN))
+    missing = [name for name in list_all_ignored(workspace.repo, HIDDEN) if _is_worth_having(name)]
     if missing:
-        shown = ", ".join(map(shell_word, list(missing)[:_MOST]))
-        more = f" and {len(missing) - _MOST} more" if len(missing) > _MOST else ""
         text = "worktrees of tasks will not have these of your worktree, which git ignores"
-        warn(ui, f"{text}: {shown}{more}", hint=_way_out(workspace, list(missing.values())[:_MOST]))
+        warn(ui, f"{text}: {_listed(list(_grouped(missing)))}", hint=_way_out(workspace, missing))
     write_private(note, b"")
 
 
-def _way_out(workspace: Workspace, patterns: Sequence[str]) -> str:
-    included = _included(workspace)
+def name_bound_copies(workspace: Workspace, ui: UserInterface) -> None:
+    """Name once what ``worktree.copy`` copies and what would work on the user's own worktree.
+
+    Raises GitError, SaveError, UnusableError.
+    """
+    note, patterns = workspace.paths.bound_named, workspace.config.worktree.copy_files
+    if not patterns or not (workspace.uses_worktrees or workspace.check_command) or note.exists():
+        return
+    bound = _bound(workspace.repo, list_ignored(workspace.repo, patterns, HIDDEN))
+    if bound:
+        text = "worktree.copy copies what names this worktree, so that a copy may work on the files here"
+        warn(ui, f"{text}: {_listed(list(bound.values()))}", hint=_SET_UP)
+        write_private(note, b"")
+
+
+def _bound(repo: Repository, names: Iterable[str]) -> dict[str, str]:
+    """Return those of which copies would name the worktree, each with the first file that does."""
+    naming = ((name, first_naming(repo.top, name)) for name in names)
+    return {name: file for name, file in naming if file is not None}
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return f"{', '.join(map(shell_word, names[:_MOST]))}{more}"
+
+
+def _way_out(workspace: Workspace, missing: Sequence[str]) -> ShellLine:
+    included, repo = _included(workspace), workspace.repo
+    bound = _bound(repo, list_ignored(repo, included, HIDDEN) if included else missing)
+    free = list(_grouped(name for name in missing if name not in bound).values())[:_MOST]
+    excluded = [f"!{pattern}" for pattern in _grouped(bound).values()]
+    patterns = [*included, *excluded] if included else free
+    if not patterns:
+        return _SET_UP
     what = f"copies what {_INCLUDE_NAME} names" if included else "copies them into each"
-    command = f"git config blackbird.worktree.copy {quoted_for_git(included or patterns)}"
-    return ShellLine(command, f"{what}; worktree.setup is a command that makes them there")
+    but = f", but for {_listed(list(_grouped(bound)))}, whose files name this worktree" if bound else ""
+    command = f"git config blackbird.worktree.copy {quoted_for_git(patterns)}"
+    return ShellLine(command, f"{what}{but}; worktree.setup is a command that makes them there")
+
+
+def _is_worth_having(name: str) -> bool:
+    return _is_plain(name) and not _MADE_AGAIN.fullmatch(PurePosixPath(name).name)
 
 
 def _grouped(names: Iterable[str]) -> dict[str, str]:
-    """Return the files worth copying, with their patterns: one for all folders and files of a name."""
-    paths = (PurePosixPath(name) for name in names if _is_plain(name))
+    """Return files with their patterns: one for all folders and files of a name."""
     places: dict[str, list[PurePosixPath]] = {}
-    for path in paths:
-        if not _MADE_AGAIN.fullmatch(path.name):
-            places.setdefault(path.name, []).append(path)
+    for path in map(PurePosixPath, names):
+        places.setdefault(path.name, []).append(path)
     single = {name: f"{found[0]}" for name, found in places.items() if len(found) == 1}
     return {
         single.get(name, name): _escaped(f"/{single[name]}" if name in single else name) for name in places

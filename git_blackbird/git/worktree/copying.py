@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -17,6 +18,9 @@ from git_blackbird.model.base.system import refusal_hint
 
 _FICLONE = 0x40049409
 _PIECE_BYTES = 1 << 20
+# What programs are started by, and find their libraries by, is near the top.
+_MOST_LOOKED_AT = 1000
+_MOST_READ_BYTES = 64 * 1024
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
@@ -83,6 +87,47 @@ def _files(top: Path, names: Sequence[str]) -> Iterator[tuple[str, os.stat_resul
                 pending += (entry.path for entry in os.scandir(path))
         except FileNotFoundError:
             continue
+
+
+def first_naming(top: Path, name: str) -> str | None:
+    """Return a file at or below a path of a worktree that names the worktree's own folder; None without one.
+
+    A copy leads back to that worktree, as programs of a virtual environment do. Text files and links are
+    looked at, those nearest to the top first, up to a number of them. Raises UnusableError.
+    """
+    whole = re.compile(re.escape(os.fsencode(top)) + rb"(?![\w.-])")
+    level, looked_at = [os.path.join(top, name.rstrip("/"))], 0  # noqa: PTH118  # faster
+    with _naming_failures():
+        while level and looked_at < _MOST_LOOKED_AT:
+            for path in level[: _MOST_LOOKED_AT - looked_at]:
+                if whole.search(_beginning(path)):
+                    return os.path.relpath(path, top)
+            looked_at += len(level)
+            level = [below for path in level for below in _entries(path)]
+    return None
+
+
+def _beginning(path: str) -> bytes:
+    """Return where a link leads, or the beginning of a text file; nothing of anything else."""
+    try:
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
+            return os.fsencode(os.readlink(path))  # noqa: PTH115
+        if not stat.S_ISREG(status.st_mode):
+            return b""
+        with open(os.open(path, _READ), "rb") as file:  # noqa: PTH123  # not through a link
+            content = file.read(_MOST_READ_BYTES)
+    except (FileNotFoundError, PermissionError):
+        return b""
+    return b"" if b"\0" in content else content
+
+
+def _entries(path: str) -> list[str]:
+    """Return what is in a folder, in order; nothing of anything else, and of one that cannot be read."""
+    try:
+        return [] if os.path.islink(path) else sorted(entry.path for entry in os.scandir(path))  # noqa: PTH114
+    except OSError:
+        return []
 
 
 def copy_files(top: Path, names: Sequence[str], target: Path, is_stopped: Callable[[], bool]) -> None:

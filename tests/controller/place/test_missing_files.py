@@ -12,6 +12,7 @@ from tests.support import commit, git, write
 IGNORED = ".env\n.venv/\nnode_modules/\n__pycache__/\nbuild/\n*.log\nodd*\n"
 COPY = "git config blackbird.worktree.copy"
 ELSE = "worktree.setup is a command that makes them there"
+SET_UP = "git config blackbird.worktree.setup COMMAND    # a command that makes them there"
 
 
 @pytest.fixture
@@ -94,6 +95,43 @@ def test_nothing_is_said_where_nothing_is_missing_or_worktrees_are_prepared(para
     open_at(parallel).paths.missing_named.unlink()
     write(parallel, {".env": ""})
     configure(parallel, **{f"worktree__{key}": "true"})
+    assert warnings(parallel, "two") == []
+
+
+def environment(repo: Path) -> None:
+    """Write what a virtual environment has, and a file that names other folders."""
+    write(repo, {".venv/bin/tool": f"#!{repo}/.venv/bin/python\n", ".venv/pyvenv.cfg": "home = /usr/bin\n"})
+    write(repo, {"odd": f"{repo}-2 {repo}.worktrees\n"})
+
+
+def test_what_names_the_worktree_is_not_offered_to_be_copied(parallel: Path) -> None:
+    environment(parallel)
+    ((text, hint),) = warnings(parallel, "one")
+    assert text.endswith(": .venv, odd")
+    but = f"but for .venv, whose files name this worktree; {ELSE}"
+    assert hint == f"{COPY} /odd    # copies them into each, {but}"
+    open_at(parallel).paths.missing_named.unlink()
+    commit(parallel, {".worktreeinclude": ".venv\nodd\n"})
+    ((_, hint),) = warnings(parallel, "two")
+    line = rf"{COPY} '.venv odd '\''!/.venv'\'''"
+    assert hint == f"{line}    # copies what .worktreeinclude names, {but}"
+    git(parallel, *shlex.split(line)[1:])
+    assert warnings(parallel, "three") == []
+    assert {"./odd"} == found(parallel, "three") & {"./odd", "./.venv/bin/tool"}
+
+
+def test_where_nothing_else_is_missing_only_set_up_is_offered(parallel: Path) -> None:
+    (parallel / "odd").symlink_to(parallel / "a.txt")
+    assert [hint for _, hint in warnings(parallel, "one")] == [SET_UP]
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_is_copied_and_names_the_worktree_is_named_once(parallel: Path, jobs: str) -> None:
+    """Checks of a change in place have copies as well."""
+    environment(parallel)
+    configure(parallel, worktree__copy=".venv odd", check__command="true", execution__jobs=jobs)
+    text = "worktree.copy copies what names this worktree, so that a copy may work on the files here"
+    assert warnings(parallel, "one") == [(f"{text}: .venv/bin/tool", SET_UP)]
     assert warnings(parallel, "two") == []
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import discover
-from git_blackbird.git.worktree.copying import copy_files, count_bytes, list_ignored
+from git_blackbird.git.worktree.copying import copy_files, count_bytes, first_naming, list_ignored
 from tests.support import commit, write
 
 
@@ -90,3 +90,24 @@ def test_it_counts_what_cannot_be_shared_and_can_be_stopped(kept: Path, tmp_path
         copy_files(kept, ["a.log"], target, lambda: True)
     with pytest.raises(UnusableError, match=r"cannot copy .*/none/a.log: No such file"):
         copy_files(kept, ["a.log"], tmp_path / "none", lambda: False)
+
+
+def test_the_file_nearest_to_the_top_that_names_the_worktree_is_found(repo: Path) -> None:
+    top = os.fsencode(repo)
+    write(
+        repo, {"env/a/deep/file": top, "env/bin": b"\0" + top, "env/other": top + b".worktrees " + top + b"2"}
+    )
+    write(repo, {f"many/{number}": "" for number in range(1000)})
+    write(repo, {"many/last/file": top})
+    os.mkfifo(repo / "env" / "fifo")
+    assert first_naming(repo, "env/") == "env/a/deep/file"
+    (repo / "env" / "link").symlink_to(repo / "env" / "other")
+    assert first_naming(repo, "env/") == "env/link"
+    write(repo, {"env/z": b"home = '" + top + b"'"})
+    assert first_naming(repo, "env/z") == "env/z"
+    # Up to a number of files.
+    assert [first_naming(repo, name) for name in ("many/", "many/last", "none")] == [
+        None,
+        "many/last/file",
+        None,
+    ]

@@ -25,7 +25,7 @@ from git_blackbird.controller.core.other_worktrees import runs_elsewhere
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.launch.launch import RunContext
-from git_blackbird.controller.place.missing_files import name_missing_files
+from git_blackbird.controller.place.missing_files import name_bound_copies, name_missing_files
 from git_blackbird.controller.place.worktrees import open_place
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.ids import TaskId
@@ -106,6 +106,8 @@ def _warn_before(call: Call, instruction: Instruction) -> None:
         warn_uncommitted(workspace, call.ui)
         if workspace.uses_worktrees and call.launcher.is_here:
             name_missing_files(workspace, call.ui)
+        if call.launcher.is_here:
+            name_bound_copies(workspace, call.ui)
     if instruction.resumes is not None and task_id not in call.touched:
         for other in runs_elsewhere(workspace, {task_id}):
             warn(call.ui, f"{task_id}: {other.text}", task_id)
