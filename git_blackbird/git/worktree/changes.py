@@ -86,7 +86,7 @@ def path_differs(repo: Repository, worktree_tree: str, pair: Trees) -> tuple[str
 def _diff_command(repo: Repository, pair: Trees, *options: str) -> list[str]:
     """Return the git command that shows the diff with the user's settings."""
     compared = comparison(repo)
-    verb = ("diff", *options, *compared.options)
+    verb = ("diff", *options, *compared.diff_options)
     return ["git", *compared.repo.git_options, *verb, *revisions(*pair), *operands()]
 
 
@@ -159,7 +159,7 @@ def diff_text(repo: Repository, pair: Trees, extent: Extent = WHOLE) -> bytes:
     paths = [f":(literal){path}" for path in extent.paths]
     options = ["-M", f"--unified={extent.context}", *(["--ignore-all-space"] if extent.ignores_space else [])]
     compared = comparison(repo)
-    command = (*_PATCH, *compared.options, *options, *revisions(*pair), *operands(*paths))
+    command = (*_PATCH, *compared.diff_options, *options, *revisions(*pair), *operands(*paths))
     return compared.repo.git(*command).whole(b"\n")
 
 

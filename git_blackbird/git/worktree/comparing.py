@@ -46,7 +46,7 @@ class Comparison:
     patterns: tuple[str, ...]
 
     @property
-    def options(self) -> tuple[str, ...]:
+    def diff_options(self) -> tuple[str, ...]:
         """The options of a command that compares."""
         return (*_SHOWING_ALL, f"-O{self.repo.git_dir / _ORDER}")
 

@@ -98,7 +98,7 @@ def is_safe(node: ast.expr, known: set[str], given: dict[str, ast.expr]) -> bool
     match inner:
         case ast.IfExp(body=one, orelse=other):
             return is_safe(one, known, given) and is_safe(other, known, given)
-        case ast.Name(id="repo") | ast.Attribute(attr="git_options"):
+        case ast.Name(id="repo") | ast.Attribute(attr="git_options" | "diff_options"):
             return True
         case ast.List(elts=items) | ast.Tuple(elts=items):
             return all(is_safe(item, known, given) for item in items)
