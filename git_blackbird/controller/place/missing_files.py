@@ -11,7 +11,7 @@ from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.copying import first_naming, list_all_ignored, list_ignored
 from git_blackbird.model.base.next_steps import Blank, ShellLine
 from git_blackbird.model.base.own_files import HIDDEN
-from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.config.settings import quoted_for_git
 from git_blackbird.storage.files import load_beginning, write_private
@@ -69,7 +69,7 @@ def _bound(repo: Repository, names: Iterable[str]) -> dict[str, str]:
 
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return f"{', '.join(map(shell_word, names[:_MOST]))}{more}"
+    return f"{', '.join(map(shell_word, map(clean_line, names[:_MOST])))}{more}"
 
 
 def _way_out(workspace: Workspace, missing: Sequence[str]) -> ShellLine:

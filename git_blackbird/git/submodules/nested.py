@@ -11,6 +11,7 @@ from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.submodules.edits import MODULES, PRUNE_AFTERWARDS, commits_only_in, is_edited
 from git_blackbird.git.submodules.inner import find_git_dir, module_dirs
 from git_blackbird.git.worktree.snapshot_values import SnapshotLimits
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import describe
 
 _NAMED = 5
@@ -24,7 +25,7 @@ def require_no_repository(linked: Repository, limits: SnapshotLimits) -> None:
     """
     found = list(islice(nested_repositories(linked, linked.top, limits), _NAMED + 1))
     if found:
-        names = ", ".join(found[:_NAMED]) + (" and others" if len(found) > _NAMED else "")
+        names = ", ".join(map(clean_line, found[:_NAMED])) + (" and others" if len(found) > _NAMED else "")
         what, they = ("repository", "it") if len(found) == 1 else ("repositories", "them")
         raise RequestError(
             f"{linked.top} stays: the git {what} in {names} would go with it",
