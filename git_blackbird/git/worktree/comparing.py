@@ -17,9 +17,11 @@ from pathlib import Path
 from git_blackbird.git.core.config import configured_paths
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.index import writing
+from git_blackbird.model.base.system import make_own_folder
 
 # Git asks these first, and no other attribute then.
 _NO_ATTRIBUTES = b"* !diff\n"
+_FOLDERS = ("refs", "info", "objects", "objects/info")
 # What would bring in other attributes.
 _FOREIGN = ("commondir", "index")
 _ORDER = "order"
@@ -73,7 +75,8 @@ def comparison(repo: Repository) -> Comparison:
         _ORDER: os.fsencode("".join(f"{pattern}\n" for pattern in patterns)),
     }
     with writing(folder):
-        (folder / "refs").mkdir(parents=True, exist_ok=True)
+        for place in (repo.private_dir, folder, *(folder / name for name in _FOLDERS)):
+            make_own_folder(place)
         for name in _FOREIGN:
             (folder / name).unlink(missing_ok=True)
         for name, content in contents.items():
@@ -107,7 +110,6 @@ def _ensure_file(path: Path, content: bytes) -> None:
     with contextlib.suppress(OSError):
         if path.read_bytes() == content:
             return
-    path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(content)
     Path(file.name).replace(path)
