@@ -51,6 +51,8 @@ class Paths:
         self.own_logs = private / "logs"
         # Temporary files of durable writes: every command saves through this folder.
         self.private_tmp = private / "tmp"
+        # What tells whose the temporary folders of runs are, by their names.
+        self.scratch = private / "scratch"
         self.controller_lock = private / "controller.lock"
         self.store_lock = private / "store.lock"
         self.approval_lock = private / "approval.lock"

@@ -277,6 +277,7 @@ def test_nothing_is_left_in_the_git_directory(trial: Trial) -> None:
         "compare",
         "controller.lock",
         "runs",
+        "scratch",
         "snapshot",
         "store.lock",
         "streams",

@@ -17,7 +17,7 @@ T = TypeVar("T")
 STRIDE = 1 if EVERY_STEP else 24
 # Into how many tests the cases of a generator are split, for several processes.
 SHARDS = 4 if EVERY_STEP else 1
-STEPS = frozenset({"os.rename", "os.remove", "os.mkdir", "subprocess.Popen"})
+STEPS = frozenset({"os.rename", "os.remove", "os.rmdir", "os.mkdir", "subprocess.Popen"})
 
 
 def sample(cases: Sequence[T], shard: int, usual: int) -> Sequence[T]:
@@ -29,7 +29,7 @@ def sample(cases: Sequence[T], shard: int, usual: int) -> Sequence[T]:
 def run_killed(action: Callable[[], object], at: int) -> bool:
     """Run ``action`` in a child that is killed before its persistence step number ``at`` (from 1).
 
-    A step is the rename or removal of a file, the making of a folder, or the start of a process, as the
+    A step is the rename or removal of a file, the making or removal of a folder, or the start of a process, as the
     interpreter's own audit events tell. Says whether it was killed; False means that it ended before.
     """
     steps = itertools.count(1)

@@ -5,6 +5,7 @@ The suite strikes a few steps of each command; with ``BLACKBIRD_EVERY_STEP`` set
 
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -41,6 +42,7 @@ SAMPLE: Mapping[str, Mapping[str, str]] = {
     "edit": {"fail": r"os\.fsync"},
     "redo": {"kill": r"worker os\.utime .*/next\."},
     "undo": {"kill": r"os\.replace|os\.rename .*/x\.txt|os\.(remove|unlink) .*x\.txt"},
+    "check": {"kill": r"os\.rmdir .*/tmp/git-blackbird-\w+/head"},
     "land": {"kill": r"os\.(link|rename) .*x\.txt", "fail": r"os\.mkdir .*/work/repo/d"},
     "hook": {"kill": r"fcntl\.flock .*/store\.lock"},
     "prune": {"kill": r"os\.(remove|unlink) .*/blackbird/runs/a/"},
@@ -187,6 +189,7 @@ def leftovers(repo: Path) -> Iterator[str]:
                 yield f"{one.id} is running"
             yield from (f"process {pid} of {one.id}" for pid in signals.marked(one.id))
     yield from map(str, repo.parent.glob("repo.worktrees/*"))
+    yield from map(str, repo.parent.glob("tmp/*"))
     if state.histories:
         yield from (str(path) for path in repo.glob(".*/**/tmp/*.tmp"))
 
@@ -202,7 +205,7 @@ class Prepared(NamedTuple):
 def prepared(scene: Scene, place: Path) -> Prepared:
     # Each strike is made in a copy at the same place, by which linked worktrees are known.
     repo = place / "work" / "repo"
-    repo.parent.mkdir()
+    (repo.parent / "tmp").mkdir(parents=True)
     scene.prepare(repo)
     shutil.copytree(repo.parent, place / "prepared", symlinks=True)
     ended, steps = strike(repo, scene.command, scene.typed)
@@ -258,7 +261,12 @@ def chosen(steps: tuple[str, ...], name: str, kind: str, share: int | None) -> r
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "kind", "share"), list(every_case()))
-def test_struck(name: str, kind: str, share: int | None, tmp_path: Path) -> None:
+def test_struck(
+    name: str, kind: str, share: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Folders of runs are struck as well.
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "work/tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "work/tmp"))
     scene = SCENES[name]
     known = prepared(scene, tmp_path)
     broken = []

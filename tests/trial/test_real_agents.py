@@ -221,11 +221,10 @@ def stop(trial: Trial, model: StandIn, command: str, act: Callable[[int], None])
 
 def litter(trial: Trial) -> list[str]:
     """Folders that an agent or we left, in the worktree or beside it."""
-    private = os.fsencode(trial.repo / ".git" / "blackbird")
-    folders = Path(os.environ.get("TMPDIR", "/tmp")).glob("git-blackbird-*/worktree")
+    marks = trial.repo / ".git/blackbird/scratch"
     return [
         *(name for name in (".codex", ".agents", ".aws") if (trial.repo / name).exists()),
-        *(str(owner) for owner in folders if owner.read_bytes() == private),
+        *map(str, marks.glob("*")),
     ]
 
 

@@ -90,9 +90,10 @@ def _is_marked(pid: int, run_id: str) -> bool:
     if not run_id or _has_no_mention(pid, run_id):
         return False
     environ = _read_environ(pid)
-    # For a nested run, the folder lies in that of the outer one.
-    folder = f"/{RUN_FOLDER_PREFIX}{run_id}/{TMP_FOLDER}"
-    return environ.get(RUN_ID_VARIABLE) == run_id or environ.get("TMPDIR", "").endswith(folder)
+    # For a nested run, the folder lies in that of the outer one. A number follows where the name was taken.
+    *_, folder, below = ("", "", *environ.get("TMPDIR", "").split("/"))
+    is_in_folder = below == TMP_FOLDER and folder.partition(".")[0] == f"{RUN_FOLDER_PREFIX}{run_id}"
+    return environ.get(RUN_ID_VARIABLE) == run_id or is_in_folder
 
 
 def _has_no_mention(pid: int, run_id: str) -> bool:

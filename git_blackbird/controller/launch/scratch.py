@@ -16,34 +16,70 @@ from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.paths import Paths
 
-_OWNER = "worktree"
+_TRIES = 100
 
 
 @contextlib.contextmanager
 def scratch_dir(paths: Paths, run_id: RunId) -> Iterator[Path]:
-    """Make the folder of one run; it says whose it is, so that it can be found after a crash.
+    """Make the folder of one run; a mark in the git directory outlives it, so that it can be found after a crash.
 
     Raises UnusableError when it cannot be made.
     """
-    folder = Path(tempfile.gettempdir(), f"{RUN_FOLDER_PREFIX}{run_id}")
-    try:
-        new = Path(tempfile.mkdtemp(prefix=f"{RUN_FOLDER_PREFIX}new-"))
-        (new / _OWNER).write_bytes(os.fsencode(paths.private))
-        # It gets its name only with an owner, so that none is left that nobody may remove.
-        new.rename(folder)
-    except OSError as error:
-        message = f"cannot make {folder}: {error.strerror}"
-        raise UnusableError(message, hint=refusal_hint(error)) from error
+    folder = _make(paths, run_id)
     try:
         yield folder
     finally:
-        _remove_tree(folder)
+        _remove(paths, folder)
+
+
+def _make(paths: Paths, run_id: RunId) -> Path:
+    """Make the folder of a run: another one where what a killed or foreign process left cannot be removed."""
+    name = f"{RUN_FOLDER_PREFIX}{run_id}"
+    folder = Path(tempfile.gettempdir(), name)
+    try:
+        paths.scratch.mkdir(parents=True, exist_ok=True)
+        for number in range(_TRIES):
+            folder = folder.with_name(f"{name}.{number}" if number else name)
+            if _claim(paths, folder):
+                return folder
+    except OSError as error:
+        message = f"cannot make {folder}: {error.strerror}"
+        raise UnusableError(message, hint=refusal_hint(error)) from error
+    raise UnusableError(f"cannot make {folder}: it is there, as are those before it", hint="remove them")
+
+
+def _claim(paths: Paths, folder: Path) -> bool:
+    """Make a folder that is not there yet, the mark first. Raises OSError."""
+    mark = paths.scratch / folder.name
+    try:
+        with mark.open("xb") as file:
+            file.write(_owner(paths))
+    except FileExistsError:
+        return False
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        mark.unlink()
+        return False
+    return True
+
+
+def _owner(paths: Paths) -> bytes:
+    # A copy of the git directory has the marks of the original, whose folders are not its own.
+    return os.fsencode(paths.private)
+
+
+def _remove(paths: Paths, folder: Path) -> None:
+    """Remove a folder of ours, and its mark once nothing of it is left."""
+    _remove_tree(folder)
+    if not os.path.lexists(folder):
+        (paths.scratch / folder.name).unlink(missing_ok=True)
 
 
 def _remove_tree(folder: Path) -> None:
     """Remove a folder with everything in it, read-only folders included."""
     shutil.rmtree(folder, ignore_errors=True)
-    if folder.exists():
+    if folder.is_dir() and not folder.is_symlink():
         for place, names, _ in os.walk(folder):
             for inner in (Path(place, name) for name in names):
                 if not inner.is_symlink():
@@ -57,16 +93,21 @@ def sweep_scratch_dirs(paths: Paths) -> None:
 
     Needs the controller lock, and every run closed: then none of them is in use.
     """
-    for folder in scratch_dirs(paths):
-        _remove_tree(folder)
+    for folder in _marked(paths):
+        _remove(paths, folder)
 
 
 def scratch_dirs(paths: Paths) -> Iterator[Path]:
     """Yield the folders of runs of this worktree."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{RUN_FOLDER_PREFIX}*"):
-        with contextlib.suppress(OSError):  # it is someone else's
-            if (folder / _OWNER).read_bytes() == os.fsencode(paths.private):
-                yield folder
+    return filter(os.path.lexists, _marked(paths))
+
+
+def _marked(paths: Paths) -> Iterator[Path]:
+    for mark in sorted(paths.scratch.glob(f"{RUN_FOLDER_PREFIX}*")):
+        # A mark without its owner is of a process that was killed before it made the folder.
+        with contextlib.suppress(OSError):
+            if mark.read_bytes() in {_owner(paths), b""}:
+                yield Path(tempfile.gettempdir(), mark.name)
 
 
 def remove_litter(top: Path, run: Run, names: Sequence[str]) -> None:

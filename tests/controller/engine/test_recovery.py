@@ -5,13 +5,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 
 from git_blackbird.controller.change.status_changes import set_status
 from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
+from git_blackbird.controller.launch.scratch import scratch_dirs
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.display.format import run_seconds
@@ -107,9 +107,7 @@ def test_a_lost_run_took_until_it_last_printed_something(cut_off: Path) -> None:
 
 
 def work_folders_of(repo: Path) -> list[Path]:
-    own = open_at(repo).paths.private
-    owners = Path(tempfile.gettempdir()).glob("git-blackbird-*/worktree")
-    return [owner.parent for owner in owners if owner.read_text() == str(own)]
+    return list(scratch_dirs(open_at(repo).paths))
 
 
 def named(person: Person) -> str:

@@ -1,13 +1,22 @@
 """What a killed agent leaves at the top of the worktree is removed, and nothing else."""
 
 import os
+import shutil
 import stat
+import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.launch.scratch import remove_litter, scratch_dir, sweep_scratch_dirs
+from git_blackbird.agents.process import signals
+from git_blackbird.agents.protocol import TMP_FOLDER
+from git_blackbird.controller.launch.scratch import (
+    remove_litter,
+    scratch_dir,
+    scratch_dirs,
+    sweep_scratch_dirs,
+)
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
@@ -61,25 +70,48 @@ def test_read_only_folders_and_what_links_lead_to(tmp_path: Path, monkeypatch: p
     assert stat.S_IMODE(mine.stat().st_mode) == 0o500
 
 
-def test_a_kill_while_its_folder_is_made_is_in_nobodys_way(
+def test_a_kill_while_its_folder_is_made_or_removed_is_in_nobodys_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    (tmp_path / "tmp").mkdir()
-    paths, run_id = Paths(tmp_path, tmp_path), RunId("1" * 16)
+    tmp = tmp_path / "tmp"
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp))
+    tmp.mkdir()
+    paths, run_id = Paths(tmp_path, tmp_path / "private"), RunId("1" * 16)
 
     def work() -> None:
-        with scratch_dir(paths, run_id):
-            pass
+        with scratch_dir(paths, run_id) as folder:
+            for name in ("a", "b", "z"):
+                (folder / name).mkdir()
+                (folder / name / "file").touch()
 
     at = 1
     while run_killed(work, at):
-        sweep_scratch_dirs(paths)
+        assert list(scratch_dirs(paths)) == list(tmp.iterdir())
+        # Even where it is not cleaned, as by a call that has no right to, it is in nobody's way.
         with scratch_dir(paths, run_id) as folder:
-            assert (folder / "worktree").read_bytes() == os.fsencode(tmp_path)
+            assert list(folder.iterdir()) == []
+        sweep_scratch_dirs(paths)
+        assert [*tmp.iterdir(), *paths.scratch.iterdir()] == []
         at += 1
-    assert at > 3
-    # Of others nothing is removed.
-    (tmp_path / "tmp" / f"git-blackbird-{'2' * 16}").mkdir()
-    sweep_scratch_dirs(paths)
-    assert (tmp_path / "tmp" / f"git-blackbird-{'2' * 16}").is_dir()
+    assert at > 12
+    # Of others nothing is removed, nor by a copy of the git directory.
+    (tmp / f"git-blackbird-{'2' * 16}").mkdir()
+    with scratch_dir(paths, run_id) as folder:
+        shutil.copytree(paths.private, tmp_path / "copy")
+        sweep_scratch_dirs(Paths(tmp_path, tmp_path / "copy"))
+        assert folder.is_dir()
+    assert [path.name for path in tmp.iterdir()] == [f"git-blackbird-{'2' * 16}"]
+
+
+def test_a_process_is_found_by_the_folder_that_was_made_beside_one_that_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    paths, run_id = Paths(tmp_path, tmp_path / "private"), RunId("1" * 16)
+    (tmp_path / f"git-blackbird-{run_id}/left").mkdir(parents=True)
+    with scratch_dir(paths, run_id) as folder:
+        environ = {**os.environ, "TMPDIR": str(folder / TMP_FOLDER)}
+        with subprocess.Popen(["sleep", "600"], env=environ) as process:
+            assert signals.marked(run_id) == [process.pid]
+            process.kill()
+    assert [path.name for path in tmp_path.glob("git-*")] == [f"git-blackbird-{run_id}"]
