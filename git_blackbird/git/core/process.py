@@ -230,20 +230,23 @@ def _deferring_interrupt() -> Iterator[None]:
             handler(*presses[0])
 
 
-# What git says of a filter that could not be started; which of these depends on the moment.
-_NO_ANSWER = re.compile(r"fatal: (the remote end hung up unexpectedly|.*: (clean|smudge) filter '.*' failed)")
+# What git says last of a filter that failed, or could not be started; which of these depends on the moment.
+_FILTER_FAILED = re.compile(
+    r"fatal: (the remote end hung up unexpectedly|.*: (clean|smudge) filter .* failed)"
+)
+_FILTER_LINES = 5
 _WORDS_OF_GIT = ("fatal: ", "error: ", "warning: ", "hint: ")
 
 
 def _first_words(stderr: bytes) -> str:
     """Return git's ``fatal:`` or ``error:`` line with the lines its colon announces; else the first line.
 
-    A filter that cannot be started is named by the shell, and git only misses its answer.
+    What a filter says, or the shell of one that it cannot start, comes before git's line about it.
     """
     lines = [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
-    if lines and _NO_ANSWER.fullmatch(lines[-1]):
-        words = (line for line in lines if not line.startswith(_WORDS_OF_GIT))
-        return "; ".join((*words, lines[-1].removeprefix("fatal: ")))
+    if lines and _FILTER_FAILED.fullmatch(lines[-1]):
+        words = [line for line in lines if not line.startswith(_WORDS_OF_GIT)]
+        return "; ".join((*words[-_FILTER_LINES:], lines[-1].removeprefix("fatal: ")))
     for word in ("fatal: ", "error: "):
         for number, line in enumerate(lines):
             if line.startswith(word):
