@@ -29,8 +29,8 @@ def sample(cases: Sequence[T], shard: int, usual: int) -> Sequence[T]:
 def run_killed(action: Callable[[], object], at: int) -> bool:
     """Run ``action`` in a child that is killed before its persistence step number ``at`` (from 1).
 
-    A step is the rename or removal of a file, the making or removal of a folder, or the start of a process, as the
-    interpreter's own audit events tell. Says whether it was killed; False means that it ended before.
+    A step is the rename or removal of a file, the making or removal of a folder, or the start of a process,
+    as the interpreter's own audit events tell. Says whether it was killed; False means that it ended before.
     """
     steps = itertools.count(1)
     return run_killed_where(action, lambda: next(steps) == at)

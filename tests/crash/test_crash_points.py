@@ -189,7 +189,7 @@ def leftovers(repo: Path) -> Iterator[str]:
                 yield f"{one.id} is running"
             yield from (f"process {pid} of {one.id}" for pid in signals.marked(one.id))
     yield from map(str, repo.parent.glob("repo.worktrees/*"))
-    yield from map(str, repo.parent.glob("tmp/*"))
+    yield from map(str, repo.parent.glob("tmp/git-blackbird-*"))
     if state.histories:
         yield from (str(path) for path in repo.glob(".*/**/tmp/*.tmp"))
 
@@ -264,6 +264,7 @@ def chosen(steps: tuple[str, ...], name: str, kind: str, share: int | None) -> r
 def test_struck(
     name: str, kind: str, share: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    run(tmp_path, ours("--version"))  # what starts programs has its socket elsewhere
     # Folders of runs are struck as well.
     monkeypatch.setenv("TMPDIR", str(tmp_path / "work/tmp"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "work/tmp"))

@@ -12,12 +12,19 @@ from git_blackbird.controller.doctor.references import lost_records, stale_refs,
 from git_blackbird.controller.engine.recovery import lost_runs
 from git_blackbird.controller.launch.scratch import scratch_dirs
 from git_blackbird.controller.place.listing import finished_places, missing_places
+from git_blackbird.controller.place.worktrees import worktrees_folder
 from git_blackbird.controller.queries.agents import AgentView, view_agents
 from git_blackbird.controller.setup.install import HookState, merge_driver_fault, view_hook
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.object_faults import ObjectFaults
 from git_blackbird.git.worktree.index_lock import is_lock_leftover, lock_files
-from git_blackbird.git.worktree.linked import TaskWorktree, altered_worktrees, disk_bytes, other_owner
+from git_blackbird.git.worktree.linked import (
+    TaskWorktree,
+    altered_worktrees,
+    disk_bytes,
+    half_added_worktrees,
+    other_owner,
+)
 from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.git.worktree.saved_trees import broken_refs, list_our_refs
 from git_blackbird.messages.display.quantities import counted
@@ -215,6 +222,9 @@ def _check_worktrees(workspace: Workspace) -> Iterator[Finding]:
             f"the worktree of {altered.task_id} {what}", str(altered.repo.top), ways_out=tuple(ways)
         )
     if running_command(workspace) is None and os.path.lexists(workspace.paths.plan):
+        for half in half_added_worktrees(workspace.repo, worktrees_folder(workspace)):
+            what = "a killed command left half of a worktree"
+            yield Finding(what, str(half.top), Mend.WORKTREES)
         for place in finished_places(workspace):
             what = f"the worktree of {place.task_id} is done with: {place.state.words}"
             prune = ShellLine("git blackbird worktrees prune", "says why one stays")

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from git_blackbird.agents.protocol import RUN_FOLDER_PREFIX
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.removal import remove_tree
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.system import refusal_hint
 from git_blackbird.model.base.timestamps import parse_timestamp
@@ -21,7 +21,7 @@ _TRIES = 100
 
 @contextlib.contextmanager
 def scratch_dir(paths: Paths, run_id: RunId) -> Iterator[Path]:
-    """Make the folder of one run; a mark in the git directory outlives it, so that it can be found after a crash.
+    """Make the folder of one run; its mark in the git directory outlives it, to find it by after a crash.
 
     Raises UnusableError when it cannot be made.
     """
@@ -71,21 +71,10 @@ def _owner(paths: Paths) -> bytes:
 
 def _remove(paths: Paths, folder: Path) -> None:
     """Remove a folder of ours, and its mark once nothing of it is left."""
-    _remove_tree(folder)
+    with contextlib.suppress(UnusableError):  # the next call tries again
+        remove_tree(folder)
     if not os.path.lexists(folder):
         (paths.scratch / folder.name).unlink(missing_ok=True)
-
-
-def _remove_tree(folder: Path) -> None:
-    """Remove a folder with everything in it, read-only folders included."""
-    shutil.rmtree(folder, ignore_errors=True)
-    if folder.is_dir() and not folder.is_symlink():
-        for place, names, _ in os.walk(folder):
-            for inner in (Path(place, name) for name in names):
-                if not inner.is_symlink():
-                    with contextlib.suppress(OSError):
-                        inner.chmod(0o700)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def sweep_scratch_dirs(paths: Paths) -> None:

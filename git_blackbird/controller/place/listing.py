@@ -15,9 +15,9 @@ from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.linked import (
     TaskWorktree,
-    complete_interrupted_adds,
     disk_bytes,
     lost_worktrees,
+    remove_half_added,
     task_worktrees,
 )
 from git_blackbird.model.base.ids import TaskId
@@ -93,7 +93,7 @@ def finished_places(workspace: Workspace) -> Iterator[PlaceOfTask]:
 def missing_places(workspace: Workspace) -> Iterator[Run]:
     """Yield the last runs of unfinished tasks whose worktrees somebody removed."""
     tasks = workspace.store.plan().tasks
-    there = {each.task_id for each in task_worktrees(workspace.repo)}
+    there = {each.task_id for each in task_worktrees(workspace.repo) if not each.is_set_aside}
     for task_id, history in workspace.store.records.histories().open.items():
         run = history.latest
         if run is None or run.worktree_path is None or task_id in there:
@@ -122,7 +122,7 @@ def prune_places(workspace: Workspace, *, dry_run: bool) -> list[Pruned]:
         lost = [Pruned(place, None) for _, place in _lost_places(workspace)]
         return lost + [_pruned(place, partial(_try, workspace, at)) for at, place in _places(workspace)]
     with hold_controller(workspace, "worktrees prune"):
-        complete_interrupted_adds(workspace.repo, worktrees_folder(workspace))
+        remove_half_added(workspace.repo, worktrees_folder(workspace))
         lost = _forget_lost(workspace)
         return lost + [_pruned(place, partial(_remove, workspace, at)) for at, place in _places(workspace)]
 
@@ -130,10 +130,10 @@ def prune_places(workspace: Workspace, *, dry_run: bool) -> list[Pruned]:
 def remove_landed(workspace: Workspace) -> None:
     """Remove the worktrees that a killed command left after their change had landed.
 
-    Needs the controller lock. One that cannot be removed stays, as it does after a landing. Those that were
-    half made are known then. Raises UnusableError.
+    Needs the controller lock. One that cannot be removed stays, as it does after a landing; half made ones
+    go. Raises UnusableError.
     """
-    complete_interrupted_adds(workspace.repo, worktrees_folder(workspace))
+    remove_half_added(workspace.repo, worktrees_folder(workspace))
     _forget_lost(workspace)
     for each in list(task_worktrees(workspace.repo)):
         history = workspace.store.records.history(TaskId(each.task_id))
@@ -189,6 +189,8 @@ def _with_states(
         history = workspace.store.records.history(task_id)
         run = _last_run(history, each)
         state = _state_of(history, run, tasks.get(task_id))
+        if each.is_set_aside and state is not PlaceState.UNREADABLE:
+            state = PlaceState.LANDED if run is not None and run.has_landed else PlaceState.GIVEN_UP
         since = None if run is None else run.started_at
         yield linked, PlaceOfTask(task_id, linked.top, state, since, disk_bytes(linked.top))
 

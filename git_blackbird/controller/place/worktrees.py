@@ -1,6 +1,7 @@
 """The own worktree of a task, from its start until its change has landed."""
 
 import contextlib
+import itertools
 import os
 import threading
 import time
@@ -14,6 +15,7 @@ from git_blackbird.controller.place.merged_places import base_commit, bring_merg
 from git_blackbird.controller.place.slots import stop_interrupted_setup
 from git_blackbird.controller.place.snapshots import limits_of, snapshot, snapshot_of_new_worktree
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
+from git_blackbird.git.core.process import GitError, GitStoppedError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.submodules.checkout import check_out_submodules
@@ -29,15 +31,18 @@ from git_blackbird.git.worktree.linked import (
     add_task_worktree,
     base_tree,
     begin_checkout,
+    begin_removal,
     end_checkout,
     find_task_worktree,
     incomplete_tree,
     is_checkout_incomplete,
     is_locked,
+    is_place_free,
     lost_worktrees,
     move_back,
     owner_of,
     remove_worktree,
+    set_aside,
     stray_commits,
 )
 from git_blackbird.git.worktree.log import only_in_worktree
@@ -46,7 +51,7 @@ from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree_re
 from git_blackbird.git.worktree.snapshot_values import Snapshot
 from git_blackbird.git.writing.write_back import take_signatures, write_all_paths, writing_lock
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
-from git_blackbird.model.base.next_steps import restart_command
+from git_blackbird.model.base.next_steps import EXECUTE, restart_command
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import Requester
@@ -108,8 +113,7 @@ def open_place(workspace: Workspace, task_id: TaskId, resumed: Run | None) -> Op
     if resumed is not None:
         return _reopen(workspace, resumed)
     require_merge_tree(workspace.repo)
-    folder = folder_for(workspace, task_id)
-    return _make(workspace, task_id, folder, _release_old(workspace, task_id))
+    return _make(workspace, task_id, _release_old(workspace, task_id))
 
 
 def reopen_place(workspace: Workspace, run: Run) -> Workspace:
@@ -129,8 +133,7 @@ def _reopen(workspace: Workspace, run: Run) -> Opened:
         merged = merge_in_worktree(run, linked)
         base = run.worktree_base if merged is None else merged.base
         return Opened(workspace.in_worktree(linked), base, notices=notices)
-    folder = folder_for(workspace, run.task_id)
-    return _make(workspace, run.task_id, folder, _release_old(workspace, run.task_id))
+    return _make(workspace, run.task_id, _release_old(workspace, run.task_id))
 
 
 def _worktree_in_place(workspace: Workspace, run: Run) -> tuple[Repository, tuple[str, ...]]:
@@ -156,14 +159,21 @@ def _worktree_in_place(workspace: Workspace, run: Run) -> tuple[Repository, tupl
 def _release_old(workspace: Workspace, task_id: TaskId) -> tuple[str, ...]:
     """Remove the worktree of a task that starts again or whose change has landed, if there is one.
 
-    Return notices about it.
+    One that cannot be removed, or its content not kept otherwise, is set aside. Return notices about it.
     """
     found = find_task_worktree(workspace.repo, task_id)
-    if found is not None:
-        stop_interrupted_setup(found.repo)
-        if (kept := release(workspace, found.repo)) is not None:
-            return (kept_text(task_id, kept),)
-    return ()
+    if found is None:
+        return ()
+    stop_interrupted_setup(found.repo)
+    try:
+        kept = release(workspace, found.repo)
+    except GitStoppedError:
+        raise
+    except BlackbirdError as error:
+        set_aside(found.repo)
+        text = f"{task_id} gets another worktree: {error.message}"
+        return (f"{text}; `git blackbird worktrees prune` tries again to remove that",)
+    return () if kept is None else (kept_text(task_id, kept),)
 
 
 def kept_text(task_id: str, kept: str) -> str:
@@ -173,19 +183,20 @@ def kept_text(task_id: str, kept: str) -> str:
     return f"what was edited in the worktree of {task_id} is kept in {kept}:head; `{command}` has it"
 
 
-def _make(workspace: Workspace, task_id: TaskId, folder: Path, notices: tuple[str, ...]) -> Opened:
+def _make(workspace: Workspace, task_id: TaskId, notices: tuple[str, ...]) -> Opened:
     """Make the worktree of a task with the files of the user's worktree as they are now."""
     with trace.measured(Phase.WORKTREE, task_id):
         # First, because the worktree of an earlier task that is being removed would keep it waiting later.
         began = time.monotonic()
-        linked = _add(workspace, task_id, folder)
+        _forget_lost(workspace, task_id)
+        linked = add_task_worktree(workspace.repo, task_id, _free_folder(workspace, task_id))
         try:
             taken = _base_snapshots.take(workspace, began)
+            _begin_checkout(workspace, linked, task_id, taken.tree)
+            failed = check_out_submodules(workspace.repo, linked)
         except BlackbirdError:
             remove_worktree(workspace.repo, linked)
             raise
-        begin_checkout(linked, base_commit(workspace, task_id, taken.tree))
-        failed = check_out_submodules(workspace.repo, linked)
         end_checkout(linked)
         place = workspace.in_worktree(linked)
         begins = snapshot_of_new_worktree(place, taken.tree)
@@ -194,17 +205,40 @@ def _make(workspace: Workspace, task_id: TaskId, folder: Path, notices: tuple[st
     )
 
 
+def _begin_checkout(workspace: Workspace, linked: Repository, task_id: TaskId, tree: str) -> None:
+    """Check out a base. Raises UnusableError, with a way on, where git or a filter of the user's fails."""
+    commit = base_commit(workspace, task_id, tree)
+    try:
+        begin_checkout(linked, commit)
+    except GitStoppedError:
+        raise
+    except GitError as error:
+        raise UnusableError(
+            f"the files of {task_id} cannot be checked out in its worktree: {error.message}",
+            hint=f"`{EXECUTE} --jobs 1 --no-worktrees` works on it in place",
+        ) from error
+
+
 def _empty_texts(task_id: TaskId, failed: Mapping[str, str]) -> Iterator[str]:
     for path, reason in failed.items():
         yield f"the submodule {path} is empty in the worktree of {task_id}: {reason}"
 
 
-def _add(workspace: Workspace, task_id: TaskId, folder: Path) -> Repository:
-    """Add the worktree of a task, and forget earlier ones whose folders are gone."""
-    for lost in lost_worktrees(workspace.repo):
-        if lost.task_id == task_id:
-            prune_worktree(workspace, lost.repo)
-    return add_task_worktree(workspace.repo, task_id, folder)
+def _free_folder(workspace: Workspace, task_id: TaskId) -> Path:
+    """Return the first place for a new worktree of a task in which nothing is."""
+    first = folder_for(workspace, task_id)
+    others = (first.with_name(f"{first.name}.{number}") for number in itertools.count(2))
+    return next(each for each in itertools.chain([first], others) if is_place_free(workspace.repo, each))
+
+
+def _forget_lost(workspace: Workspace, task_id: TaskId) -> None:
+    """Make git forget earlier worktrees of a task whose folders are gone."""
+    for lost in list(lost_worktrees(workspace.repo)):
+        if lost.task_id == task_id and not lost.is_set_aside:
+            try:
+                prune_worktree(workspace, lost.repo)
+            except RequestError:
+                set_aside(lost.repo)  # `worktrees prune` says why
 
 
 class _BaseSnapshots:
@@ -237,7 +271,8 @@ def _restore(workspace: Workspace, run: Run, folder: Path) -> Repository:
             f"the worktree {folder} of run {run.id} is gone, and no snapshot of its files is left",
             hint=restart_command(run.task_id),
         )
-    linked = _add(workspace, run.task_id, folder)
+    _forget_lost(workspace, run.task_id)
+    linked = add_task_worktree(workspace.repo, run.task_id, folder)
     begin_checkout(linked, base_commit(workspace, run.task_id, base))
     trees = TreeStore(linked)
     sides = {path: both for path, both in submodule_sides(trees, Trees(base, tree)) if None not in both}
@@ -268,6 +303,7 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     is_named = bool(runs) or taken.tree != base_tree(linked)
     if is_edited:
         save_pair(workspace.repo, "worktrees", name, Trees(taken.tree, taken.tree))
+    begin_removal(linked, taken.tree)
     remove_worktree(workspace.repo, linked)
     return kept_worktree_ref(name) if is_edited and is_named else None
 

@@ -135,7 +135,7 @@ QUIET_OPTIONS = (
     "core.safecrlf=false",
 )
 _STALE_SECONDS = 24 * 3600
-_WORKING_COPIES = frozenset({"files", "checkout", "snapshot", "modes", "submodule"})
+_WORKING_COPIES = frozenset({"files", "checkout", "snapshot", "modes", "submodule", "forgotten"})
 _TRIES = 5
 # An index ends with a checksum of its content.
 _CHECKSUM_BYTES = 20

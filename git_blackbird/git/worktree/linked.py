@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,9 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.output import paths_listed
 from git_blackbird.git.core.process import deferring_stop, operands, revisions
+from git_blackbird.git.core.removal import remove_tree
 from git_blackbird.git.core.repository import Repository, head, open_libgit2, other_worktrees, using_objects
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.index import QUIET_OPTIONS
+from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder, writing
 from git_blackbird.git.worktree.log import log_size, moves_in
 from git_blackbird.model.base.ids import object_id_fault
 from git_blackbird.model.base.system import make_own_folder
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _OWNER = "task"
 _BEGUN = "checkout-begun"
 _BASE = "base"
+_SET_ASIDE = "set-aside"
+_KEYS = "git-crypt"
 _NAME, _EMAIL = "git-blackbird", "git-blackbird@localhost"
 # Files may be large; git says itself what takes long.
 _CHECKOUT_SECONDS = 600.0
@@ -35,11 +37,15 @@ _WAY_OUT = "move it away, or set worktree.dir"
 
 
 class TaskWorktree(NamedTuple):
-    """The linked worktree of a task, and where it was made: somebody may have moved it since."""
+    """The linked worktree of a task, and where it was made: somebody may have moved it since.
+
+    One that is set aside has something that could not be kept otherwise; the task is worked on in another.
+    """
 
     task_id: str
     repo: Repository
     made_at: Path
+    is_set_aside: bool = False
 
 
 def add_worktree(repo: Repository, folder: Path, commit: str) -> Repository:
@@ -66,6 +72,16 @@ def is_taken(folder: Path) -> bool:
     return os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir()))
 
 
+def is_place_free(repo: Repository, folder: Path) -> bool:
+    """Whether a worktree can be made at a folder: git knows none there, even one that is gone."""
+    return not is_taken(folder) and all(linked.top != folder for linked in _registered(repo))
+
+
+def set_aside(linked: Repository) -> None:
+    """Keep the worktree of a task as it is, and where it is: the task gets another one."""
+    (linked.private_dir / _SET_ASIDE).touch()
+
+
 def begin_checkout(linked: Repository, commit: str) -> None:
     """Check out the commit that the worktree of a task begins with. Raises GitError."""
     (linked.private_dir / _BEGUN).write_text(commit)
@@ -79,18 +95,18 @@ def end_checkout(linked: Repository) -> None:
 
 
 def is_checkout_incomplete(linked: Repository) -> bool:
-    """Whether a killed command was checking out the worktree of a task: files may be missing."""
+    """Whether a killed command was checking out or removing the worktree of a task: files may be missing."""
     return (linked.private_dir / _BEGUN).exists()
 
 
 def incomplete_tree(linked: Repository) -> str:
-    """Return the tree whose checkout was interrupted; one without files if it had not begun."""
+    """Return the tree of which files may be missing; one without files if its checkout had not begun."""
     import pygit2  # slow to load
 
-    commit = (linked.private_dir / _BEGUN).read_text()
+    begun = (linked.private_dir / _BEGUN).read_text()
     objects = open_libgit2(linked)
     with using_objects(linked):
-        return str(objects[commit].peel(pygit2.Tree).id) if commit else TreeStore(linked).save({})
+        return str(objects[begun].peel(pygit2.Tree).id) if begun else TreeStore(linked).save({})
 
 
 def _add_empty(repo: Repository, folder: Path, commit: str) -> Repository:
@@ -101,7 +117,17 @@ def _add_empty(repo: Repository, folder: Path, commit: str) -> Repository:
     linked = open_linked(repo, folder)
     if linked is None:
         raise UnusableError(f"git has made no worktree at {folder}")
+    _share_keys(repo, linked)
     return linked
+
+
+def _share_keys(repo: Repository, linked: Repository) -> None:
+    """Let git-crypt find its keys, which it looks for in the git directory of the worktree alone."""
+    places = (folder / _KEYS for folder in (repo.git_dir, repo.common_dir))
+    keys = next((place for place in places if place.is_dir()), None)
+    if keys is not None:
+        with writing(linked.git_dir):
+            (linked.git_dir / _KEYS).symlink_to(os.path.relpath(keys, linked.git_dir))
 
 
 def check_out(linked: Repository, commit: str) -> None:
@@ -113,22 +139,24 @@ def check_out(linked: Repository, commit: str) -> None:
     linked.git(*QUIET_OPTIONS, *options, commit, timeout=_CHECKOUT_SECONDS)
 
 
-def complete_interrupted_adds(repo: Repository, above: Path) -> None:
-    """Mark the tasks' worktrees below a folder that a killed command had added and not yet marked.
+def remove_half_added(repo: Repository, above: Path) -> None:
+    """Remove the worktrees of tasks below a folder that a killed command had not added in full.
 
-    Worktrees that git itself was killed in adding are removed. Nothing may be added there meanwhile. Raises
-    UnusableError.
+    Nothing may be added there meanwhile. Raises UnusableError.
     """
+    for linked in list(half_added_worktrees(repo, above)):
+        with contextlib.suppress(OSError):  # others are in it
+            (linked.top / ".git").unlink(missing_ok=True)
+            linked.top.rmdir()
+        _forget(repo, linked)
+
+
+def half_added_worktrees(repo: Repository, above: Path) -> Iterator[Repository]:
+    """Yield the worktrees below a folder that git, or we, were killed in adding: they have no files yet."""
     for linked in _registered(repo):
-        if linked.top.parent != above or _owner_of(linked).task_id is not None:
-            continue
-        if _is_half_added(linked):
-            shutil.rmtree(linked.git_dir)
-            with contextlib.suppress(OSError):  # others are in it
-                (linked.top / ".git").unlink(missing_ok=True)
-                linked.top.rmdir()
-        elif head(linked).commit == _empty_commit(repo):
-            _mark(repo, linked, linked.top.name)
+        is_unmarked = linked.top.parent == above and owner_of(linked) is None
+        if is_unmarked and (_is_half_added(linked) or head(linked).commit == _empty_commit(repo)):
+            yield linked
 
 
 def _empty_commit(repo: Repository) -> str:
@@ -207,7 +235,7 @@ def task_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
 
 def altered_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
     """Yield the tasks' worktrees whose folders exist but are not as git made them: nothing may touch them."""
-    marked = (each for each in _marked(repo) if os.path.lexists(each.repo.top))
+    marked = (each for each in _marked(repo) if is_taken(each.repo.top))
     return (each for each in marked if not _is_unaltered(each.repo))
 
 
@@ -216,7 +244,11 @@ def _marked(repo: Repository) -> Iterator[TaskWorktree]:
         linked = replace(repo, top=top, git_dir=git_dir)
         task_id, home, made_at = _owner_of(linked)
         if task_id is not None and home == _home_name(repo):
-            yield TaskWorktree(task_id, linked, Path(made_at or top))
+            yield TaskWorktree(task_id, linked, Path(made_at or top), _is_set_aside(linked))
+
+
+def _is_set_aside(linked: Repository) -> bool:
+    return (linked.private_dir / _SET_ASIDE).exists()
 
 
 def _is_unaltered(linked: Repository) -> bool:
@@ -231,14 +263,15 @@ def _is_itself(folder: Path) -> bool:
 def lost_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
     """Return the worktrees of tasks of this worktree's plan that git lists though their folders are gone.
 
-    Those that somebody locked, as of a disk that is away, are not lost.
+    What is left of a removed one may be an empty folder. Those that somebody locked, as of a disk that is
+    away, are not lost.
     """
     for linked in _registered(repo):
-        if is_locked(linked) or os.path.lexists(linked.top):
+        if is_locked(linked) or is_taken(linked.top):
             continue
         task_id, home, made_at = _owner_of(linked)
         if task_id is not None and home == _home_name(repo):
-            yield TaskWorktree(task_id, linked, Path(made_at or linked.top))
+            yield TaskWorktree(task_id, linked, Path(made_at or linked.top), _is_set_aside(linked))
 
 
 def _registered(repo: Repository) -> Iterator[Repository]:
@@ -251,8 +284,9 @@ def _registered(repo: Repository) -> Iterator[Repository]:
 
 
 def find_task_worktree(repo: Repository, task_id: str) -> TaskWorktree | None:
-    """Return the worktree of a task, where it is now; None if there is none."""
-    return next((each for each in task_worktrees(repo) if each.task_id == task_id), None)
+    """Return the worktree in which a task is worked on, where it is now; None if there is none."""
+    found = (each for each in task_worktrees(repo) if each.task_id == task_id and not each.is_set_aside)
+    return next(found, None)
 
 
 def move_back(repo: Repository, linked: Repository, folder: Path) -> Repository:
@@ -343,16 +377,35 @@ def unmerged_paths(linked: Repository) -> frozenset[bytes]:
     return frozenset(linked.git("ls-files", "-u", "-z").records(paths_listed))
 
 
+def begin_removal(linked: Repository, tree: str) -> None:
+    """Note that files of the worktree of a task, whose tree is kept, may be missing from now on."""
+    if not is_checkout_incomplete(linked):
+        (linked.private_dir / _BEGUN).write_text(tree)
+
+
 def remove_worktree(repo: Repository, linked: Repository) -> None:
     """Remove a linked worktree with all its files, ignored ones included.
 
-    Raises GitError, also for one that somebody locked.
+    What tells whose it is goes last, so that the next command can complete a removal that was killed. Raises
+    UnusableError where a file cannot be removed, and for a worktree that somebody locked.
     """
-    with _changing_list:
-        repo.git("worktree", "remove", "--force", *operands(str(linked.top)))
-    repo.config_memo.pop(linked.git_dir, None)
+    if is_locked(linked):
+        raise UnusableError(f"{linked.top} stays: it is locked")
+    if linked.top.is_dir():
+        remove_tree(linked.top, keep=".git")
+        remove_tree(linked.top)
+    _forget(repo, linked)
     with contextlib.suppress(OSError):  # others are in it
         linked.top.parent.rmdir()
+
+
+def _forget(repo: Repository, linked: Repository) -> None:
+    """Make git forget a worktree, in one step. Raises UnusableError."""
+    with _changing_list, private_folder(repo, "forgotten") as folder, writing(linked.git_dir):
+        linked.git_dir.rename(folder / linked.git_dir.name)
+    repo.config_memo.pop(linked.git_dir, None)
+    with contextlib.suppress(OSError):  # git knows others
+        linked.git_dir.parent.rmdir()
 
 
 def write_commit(repo: Repository, tree: str, parents: Sequence[str], message: str, at: int) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from git_blackbird.controller.engine.commands import execute_loop
 from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.errors import RequestError
+from git_blackbird.errors import UnusableError
 from git_blackbird.git.worktree.snapshot_values import SnapshotError
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.plan.status import Status
@@ -216,17 +216,20 @@ def test_ctrl_c_pauses_all(project: Path, presses: int) -> None:
 
 
 def test_a_fault_of_one_task_stops_no_other(project: Path) -> None:
-    write(project.parent / f"{project.name}.worktrees/b", {"precious.txt": "mine"})
+    commit(project, {".gitattributes": "*.bin filter=locked\n", "a.bin": "1\n"})
+    git(project, "config", "filter.locked.required", "true")
+    git(project, "config", "filter.locked.clean", "cat")
+    git(project, "config", "filter.locked.smudge", "case $PWD in */b) exit 1;; esac; cat")
     put_plan(project, *(leaf(name, f"write {name}.new x") for name in "abc"))
     person = Person()
-    with pytest.raises(RequestError, match="is in the place of the worktree of b"):
+    with pytest.raises(UnusableError, match="files of b cannot be checked out"):
         execute(project, person)
     assert sorted(landed(person)) == ["a", "c"]
     assert status(project, "b") is Status.TODO
     # It is told when it happens, and not again.
     told = cli_run(project, "execute", "--no-input")
-    assert told.returncode == 1
-    assert told.stderr.count("is in the place of the worktree of b") == 1
+    assert told.returncode == 128
+    assert told.stderr.count("the files of b cannot be checked out") == 1
 
 
 def test_what_was_begun_in_place_goes_on_there(project: Path) -> None:

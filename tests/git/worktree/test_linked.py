@@ -9,8 +9,19 @@ import pytest
 
 from git_blackbird.git.core.process import GitStoppedError, GitWork
 from git_blackbird.git.core.repository import discover
-from git_blackbird.git.worktree.linked import add_task_worktree, complete_interrupted_adds, task_worktrees
-from tests.support import commit, git, wait_until
+from git_blackbird.git.worktree.index import sweep_private_folders
+from git_blackbird.git.worktree.linked import (
+    add_task_worktree,
+    begin_checkout,
+    end_checkout,
+    find_task_worktree,
+    lost_worktrees,
+    remove_half_added,
+    remove_worktree,
+    task_worktrees,
+)
+from tests.controller.killing import run_killed
+from tests.support import commit, git, wait_until, write
 
 
 def test_a_worktree_that_is_being_added_is_added_when_its_work_is_stopped(
@@ -45,7 +56,7 @@ def test_a_worktree_that_is_being_added_is_added_when_its_work_is_stopped(
     assert f"worktree {tmp_path / 'a'}\n" in git(repo, "worktree", "list", "--porcelain")
 
 
-def test_what_was_half_made_is_marked_or_goes(repo: Path, tmp_path: Path) -> None:
+def test_what_was_half_made_goes(repo: Path, tmp_path: Path) -> None:
     commit(repo, {"old.txt": "old\n"})
     ours, above = discover(repo, dict(os.environ)), tmp_path / "tasks"
     unmarked, by_git = (add_task_worktree(ours, name, above / name) for name in "ab")
@@ -54,7 +65,33 @@ def test_what_was_half_made_is_marked_or_goes(repo: Path, tmp_path: Path) -> Non
     (by_git.git_dir / "locked").write_text("initializing")
     (by_git.git_dir / "HEAD").write_text(f"{'0' * 40}\n")
     git(repo, "worktree", "add", "-q", "--detach", str(above / "mine"))
-    complete_interrupted_adds(ours, above)
-    assert [each.task_id for each in task_worktrees(ours)] == ["a"]
-    assert sorted(place.name for place in above.iterdir()) == ["a", "mine"]
-    assert len(git(repo, "worktree", "list").splitlines()) == 3
+    remove_half_added(ours, above)
+    assert list(task_worktrees(ours)) == []
+    assert [place.name for place in above.iterdir()] == ["mine"]
+    assert len(git(repo, "worktree", "list").splitlines()) == 2
+
+
+def test_a_kill_at_any_step_of_a_removal_leaves_what_the_next_can_complete(
+    repo: Path, tmp_path: Path
+) -> None:
+    commit(repo, {"old.txt": "old\n", "lib/a.txt": "a\n"})
+    ours, folder = discover(repo, dict(os.environ)), tmp_path / "tasks/t"
+    at, lost, is_killed = 1, 0, True
+    while is_killed:
+        linked = add_task_worktree(ours, "t", folder)
+        begin_checkout(linked, git(repo, "rev-parse", "HEAD"))
+        end_checkout(linked)
+        write(folder, {"lib/new.txt": "new\n", "ignored/deep/file": "x"})
+        is_killed = run_killed(lambda: remove_worktree(ours, linked), at)  # noqa: B023
+        if (left := find_task_worktree(ours, "t")) is not None:
+            remove_worktree(ours, left.repo)
+        for gone in list(lost_worktrees(ours)):
+            remove_worktree(ours, gone.repo)
+            lost += 1
+        sweep_private_folders(ours)
+        assert not folder.exists()
+        assert len(git(repo, "worktree", "list").splitlines()) == 1
+        assert not any((repo / ".git/blackbird").iterdir())
+        at += 1
+    assert at > 9
+    assert lost > 1

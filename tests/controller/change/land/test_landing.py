@@ -19,6 +19,7 @@ from git_blackbird.controller.change.land.sent_back import block_landing
 from git_blackbird.controller.change.status_changes import reset_task, set_status
 from git_blackbird.controller.change.undo.undo import redo_task, undo_task
 from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop, resume_loop
+from git_blackbird.controller.place.listing import PlaceState, list_places, prune_places
 from git_blackbird.controller.queries.attention import decision_reason
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError, UnusableError
@@ -570,13 +571,72 @@ def test_a_worktree_does_not_lie_where_agents_cannot_work(demo: Path, folder: st
         execute(demo)
 
 
-def test_what_is_in_the_place_of_a_worktree_stays(demo: Path) -> None:
+def test_what_is_in_the_place_of_a_worktree_stays_and_the_task_gets_another(demo: Path) -> None:
     write(worktree(demo, "a"), {"precious.txt": "mine\n"})
     put_plan(demo, leaf("a", "write x.txt one"))
-    with pytest.raises(RequestError, match="is in the place of the worktree of a"):
-        execute(demo)
+    execute(demo)
     assert (worktree(demo, "a") / "precious.txt").read_text() == "mine\n"
-    assert runs_of(demo, "a") == ()
+    assert last(demo, "a").worktree_path == f"{worktree(demo, 'a')}.2"
+    assert status(demo, "a") is Status.DONE
+
+
+def test_a_task_that_status_calls_ready_starts_though_its_old_worktree_has_to_stay(demo: Path) -> None:
+    by_command(demo, "git init -q lib; date >lib/only-here; echo x >x.txt")
+    put_plan(demo, leaf("a"))
+    rejecting = Person(decisions=[REJECT])
+    configure(demo, execution__stopAfterEachTask="true")
+    execute(demo, rejecting)
+    reset_task(open_at(demo), TaskId("a"))
+    by_command(demo, "echo x >x.txt")
+    assert [task.id for task in build_overview(open_at(demo)).ready] == ["a"]
+    person = Person(decisions=[APPROVE])
+    execute(demo, person)
+    stays = f"{worktree(demo, 'a')} stays: no snapshot has lib/"
+    assert [text for text in person.notices() if stays in text] == [
+        f"a gets another worktree: {stays}; `git blackbird worktrees prune` tries again to remove that"
+    ]
+    assert (worktree(demo, "a") / "lib/only-here").exists()
+    assert status(demo, "a") is Status.DONE
+    assert last(demo, "a").worktree_path == f"{worktree(demo, 'a')}.2"
+    (place,) = list_places(open_at(demo))
+    assert (place.path, place.state) == (worktree(demo, "a"), PlaceState.GIVEN_UP)
+    (worktree(demo, "a") / "lib").rename(demo.parent / "lib")
+    assert [each.reason for each in prune_places(open_at(demo), dry_run=False)] == [None]
+    assert not worktree(demo, "a").parent.exists()
+
+
+@pytest.mark.parametrize("words", ["", "no key here"])
+def test_a_filter_that_fails_is_named_with_its_words_and_leaves_no_worktree(demo: Path, words: str) -> None:
+    fails = script(demo.parent / "fails", f"{f'echo {words} >&2' if words else ':'}; exit 1")
+    commit(demo, {".gitattributes": "*.bin filter=locked\n", "a.bin": "1\n"})
+    git(demo, "config", "filter.locked.required", "true")
+    git(demo, "config", "filter.locked.clean", "cat")
+    git(demo, "config", "filter.locked.smudge", str(fails))
+    put_plan(demo, leaf("a", "write x.txt one"))
+    for _ in range(2):
+        with pytest.raises(UnusableError) as raised:
+            execute(demo)
+        what = f"{f'{words}; ' if words else ''}a.bin: smudge filter locked failed"
+        assert raised.value.message == f"the files of a cannot be checked out in its worktree: {what}"
+        assert raised.value.hint == "`git blackbird execute --jobs 1 --no-worktrees` works on it in place"
+        assert list_places(open_at(demo)) == []
+    configure(demo, execution__worktrees="false")
+    execute(demo)
+    assert (demo / "x.txt").exists()
+
+
+def test_a_filter_that_has_its_keys_in_the_git_directory_finds_them(demo: Path) -> None:
+    """As git-crypt does, which looks into that of the linked worktree alone."""
+    read = 'cat "$(git rev-parse --git-dir)/git-crypt/keys/default" >/dev/null && cat'
+    commit(demo, {".gitattributes": "*.bin filter=git-crypt\n", "a.bin": "1\n"})
+    write(demo / ".git/git-crypt/keys", {"default": "key"})
+    git(demo, "config", "filter.git-crypt.required", "true")
+    for way in ("clean", "smudge"):
+        git(demo, "config", f"filter.git-crypt.{way}", read)
+    put_plan(demo, leaf("a", "append a.bin two"))
+    execute(demo)
+    assert (demo / "a.bin").read_text() == "1\ntwo\n"
+    assert (demo / ".git/git-crypt/keys/default").read_text() == "key"
 
 
 def test_another_place_may_be_chosen(demo: Path, tmp_path: Path) -> None:
