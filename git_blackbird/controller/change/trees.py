@@ -40,7 +40,8 @@ def change_of(workspace: Workspace, state: PlanState, task_id: TaskId) -> Change
 def combined_change(workspace: Workspace, state: PlanState, newest: Run, runs: Sequence[Run]) -> ChangeTrees:
     """Return the combined change of these runs of one task; ``newest`` is the one that counts."""
     pairs = [run.tree_pair for run in runs if run.tree_pair is not None]
-    is_alone = len(pairs) <= 1 and newest.change_elsewhere in {None, newest.tree_pair}
+    is_to_commit = newest.uncommitted_landing is not None and not newest.is_in_place
+    is_alone = len(pairs) <= 1 and newest.change_elsewhere in {None, newest.tree_pair} and not is_to_commit
     if is_alone and newest.review_summary is not None:
         return ChangeTrees(newest.tree_pair, newest.review_summary)
     if not pairs:

@@ -35,7 +35,7 @@ from git_blackbird.model.run.states import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.run.summary import Summary
+from git_blackbird.model.run.summary import Summary, Trees
 
 
 class RunFields(Record):
@@ -360,6 +360,14 @@ class WrittenRun(RunFields):
         if not isinstance(self.own.landing, Landed):
             return self
         return self.with_own(Own(landing=self.own.landing.model_copy(update={"uncommitted": None})))
+
+    def landed_as(self, head: str) -> Self:
+        """Return a copy whose change has left the user's worktree so."""
+        landing = self.own.landing
+        if not isinstance(landing, Landed):
+            return self
+        merge = landing.merge.updated(Merge(trees=Trees(landing.merge.trees.base, head)))
+        return self.with_own(Own(landing=landing.model_copy(update={"merge": merge})))
 
     def superseded(self, at: str, by: str) -> Self:
         """Return a copy superseded by a run, a command or whatever ``by`` names; its commit is not made."""

@@ -16,6 +16,7 @@ from git_blackbird.controller.change.commit.carried import (
     follow_in_staged_plan,
     with_status,
 )
+from git_blackbird.controller.change.commit.hook_edits import HookEdits, find_hook_edits, named_edits
 from git_blackbird.controller.change.commit.order import origin_of
 from git_blackbird.controller.change.commit.refusal import (
     MAX_NAMED,
@@ -135,9 +136,9 @@ def commit_change(
         except UnusableError as error:
             raise ApprovalRefusedError(approval.task, error.message) from error
         then = at_commit(workspace)
-        plan, moved = _plan(then, approval)
+        plan, moved, worktree = _plan(then, approval)
         if plan.edits:
-            result = _commit(then, approval, plan, right)
+            result = _commit(then, approval, plan, worktree, right)
         else:
             # An approval may have been cut off after its commit.
             began = approval.runs[0].own.heads.commit if approval.runs else None
@@ -152,8 +153,8 @@ def commit_change(
             raise RequestError(message, hint=error.hint) from error
 
 
-def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, tuple[str, ...]]:
-    """Plan the commit, and name the paths that differ in the worktree."""
+def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, tuple[str, ...], str]:
+    """Plan the commit, and name the paths that differ in the worktree, whose snapshot comes last."""
     task, pair = approval.task, approval.pair
     if pair is None:
         raise ApprovalRefusedError(task, "its change is not known, so it cannot be committed")
@@ -173,10 +174,12 @@ def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, 
     if plan.edits and plan.obstacles:
         named = name_undecided(workspace, approval.state, task.id, plan, worktree)
         raise obstructed_error(workspace, task, pair, named)
-    return plan, moved
+    return plan, moved, worktree
 
 
-def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, right: int) -> ApprovalCommit:
+def _commit(
+    workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, worktree: str, right: int
+) -> ApprovalCommit:
     task, run = approval.task, approval.run
     with workspace.transaction():
         require_undecided(workspace, run)
@@ -198,14 +201,27 @@ def _commit(workspace: Workspace, approval: ApprovalRequest, plan: CommitPlan, r
             hint = task_command("decide", task.id, " --approve")
             message = f"{task.id} is not approved: its commit was interrupted"
             raise InterruptedByUserError(message, hint=hint) from error
-        refusal = ApprovalRefusedError(task, f"git did not commit its change\n{error.message}")
+        why = f"git did not commit its change\n{error.message}"
         if isinstance(error, HookRefusedError):
-            # Masked before its end is cut out, so that no part of a secret is taken for ordinary text.
-            redactor = workspace.store.redactor()
-            refusal.hook_output = error.output if redactor is None else redactor.mask_text(error.output)
-        raise refusal from error
+            raise _refused_by_hook(
+                workspace, task, why, error, find_hook_edits(workspace, plan, worktree)
+            ) from error
+        raise ApprovalRefusedError(task, why) from error
     created = follow_in_staged_plan(workspace, plan.base_tree, created)
     return ApprovalCommit(created.oid, created.paths, warnings=tuple(_finish(workspace, created)))
+
+
+def _refused_by_hook(
+    workspace: Workspace, task: Task, why: str, error: HookRefusedError, edits: HookEdits
+) -> ApprovalRefusedError:
+    look = f"look at what the hook made of {named_edits(edits)}, which is part of the change now"
+    diff = task_command("runs", task.id, " --diff")
+    refusal = ApprovalRefusedError(task, why, f"{look} (`{diff}`)," if edits else "resolve that")
+    # Masked before its end is cut out, so that no part of a secret is taken for ordinary text.
+    redactor = workspace.store.redactor()
+    refusal.hook_output = error.output if redactor is None else redactor.mask_text(error.output)
+    refusal.hook_edits = edits
+    return refusal
 
 
 def _finish(workspace: Workspace, created: CreatedCommit) -> Iterator[str]:

@@ -3,7 +3,9 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
+from git_blackbird.controller.change.commit.hook_edits import HookEdits
 from git_blackbird.controller.change.commit.order import (
     tasks_waiting_mutually,
     uncommitted_before,
@@ -29,10 +31,11 @@ _MAX_SET_ASIDE = 5
 class ApprovalRefusedError(RequestError):
     """The change of an approval cannot be committed now; the decision stays pending.
 
-    ``hook_output`` is what a hook said that refused the commit.
+    ``hook_output`` is what a hook said that refused the commit, ``hook_edits`` what it made of the files.
     """
 
     hook_output: str | None = None
+    hook_edits: HookEdits = MappingProxyType({})
 
     def __init__(
         self, task: Task, why: str, remedy: str | None = "resolve that", commands: Iterable[str] = ()

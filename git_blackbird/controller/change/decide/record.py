@@ -12,6 +12,7 @@ from git_blackbird.controller.change.commit.approval import (
     commit_change,
     recover_approval,
 )
+from git_blackbird.controller.change.commit.hook_edits import with_hook_edits
 from git_blackbird.controller.change.commit.refusal import ApprovalRefusedError, require_branch
 from git_blackbird.controller.change.decide.checkpoint import (
     diverged_names,
@@ -282,11 +283,16 @@ def _require_undone(state: PlanState, run: Run) -> None:
 def _keep_hook_output(
     workspace: Workspace, history: History, run: Run, refusal: ApprovalRefusedError
 ) -> None:
-    """Save a hook's output for a change request, and name the command that sends it."""
+    """Save what a hook changed, and its output for a change request; name the command that sends it."""
     if refusal.hook_output is None:
         return
     output = DecisionFacts(hook_output=bound_output(refusal.hook_output))
-    update_run(workspace, run, lambda stored: stored.deciding(output) if stored.is_pending else stored)
+
+    def refused(stored: Run) -> Run:
+        known = with_hook_edits(workspace, stored, refusal.hook_edits)
+        return known.deciding(output) if known.is_pending else known
+
+    update_run(workspace, run, refused)
     if run.is_pending and why_not_resumable(workspace, history, run) is None:
         command = task_command(
             "decide", run.task_id, " --request-changes", remark="sends what the hook printed"

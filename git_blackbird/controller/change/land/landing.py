@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from git_blackbird.controller.change.commit.approval import ApprovalRequest, commit_change
+from git_blackbird.controller.change.commit.hook_edits import hook_edits_text, with_hook_edits
 from git_blackbird.controller.change.commit.refusal import (
     ApprovalRefusedError,
     name_uncommitted,
@@ -350,14 +351,21 @@ def _record_landed(
     def landed(stored: Run) -> Run:
         known = _landed(stored, now, merge, uncommitted).committed_as(*filter(None, [commit.oid]))
         known = known.deciding(DecisionFacts(hook_output=None if said is None else bound_output(said)))
-        return known if refusal is None else known.awaiting_decision(now)
+        if refusal is None:
+            return known
+        return with_hook_edits(workspace, known, refusal.hook_edits).awaiting_decision(now)
 
     saved = update_run(workspace, run, landed)
     _journal(workspace.repo, merge.trees).clear()
     both = (both_added_text(saved.landing_additions),) if saved.landing_additions else ()
-    refused = () if refusal is None else (saved.landing_reason or "",)
+    refused = () if refusal is None else (saved.landing_reason or "", *_hook_edits(saved, refusal))
     warnings = (*both, *commit.warnings, *refused)
     return LandingEnded(run.task_id, saved, commit, warnings)
+
+
+def _hook_edits(run: Run, refusal: ApprovalRefusedError) -> Iterator[str]:
+    if refusal.hook_edits:
+        yield f"{run.task_id}: {hook_edits_text(run, refusal.hook_edits)}"
 
 
 def _landed(stored: Run, at: str, merge: Merge, uncommitted: str | None = None) -> Run:
