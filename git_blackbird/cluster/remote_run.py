@@ -33,6 +33,7 @@ from git_blackbird.controller.place.slots import Slots
 from git_blackbird.controller.place.snapshots import limits_of, snapshot
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitError
+from git_blackbird.git.core.removal import remove_tree
 from git_blackbird.git.core.repository import Repository, init_repository, without_git_env
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.submodules.nested import require_no_repository
@@ -105,9 +106,13 @@ class RunPlace:
         place = self.folder / hashlib.sha256(remote.encode()).hexdigest()[:12] / "clone"
         environ = without_git_env(self.environment.environ)
         with self.cloning:
-            if not (place / ".git").is_dir():
-                place.mkdir(mode=0o700, parents=True, exist_ok=True)
-                init_repository(place, environ, {"user.name": _SELF, "user.email": f"{_SELF}@localhost"})
+            if not place.is_dir():
+                # It gets its name once it is whole: a worker that is killed before makes it anew.
+                new = place.with_name("clone.new")
+                remove_tree(new)
+                new.mkdir(mode=0o700, parents=True)
+                init_repository(new, environ, {"user.name": _SELF, "user.email": f"{_SELF}@localhost"})
+                new.rename(place)
         given = [RawSetting(name, raw, Layer.FLAG, "the home") for name, raw in settings]
         return open_workspace(self.environment._replace(cwd=place), given, no_input=True)
 

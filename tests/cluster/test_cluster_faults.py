@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import shutil
 import signal
 from collections.abc import Iterator
 from functools import partial
@@ -10,15 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.cluster.client import Cluster
 from git_blackbird.cluster.orders import read_end
-from git_blackbird.cluster.remote_run import fault_of_remote
+from git_blackbird.cluster.remote_run import RunPlace, fault_of_remote
 from git_blackbird.errors import ExitCode, UnusableError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.worktree.remote_refs import push
 from tests import preloaded
 from tests.cluster.test_cluster import agent, starts
-from tests.controller.support import open_at
+from tests.controller.killing import run_killed
+from tests.controller.support import make_world, open_at
 from tests.support import commit, git
 from tests.trial.machines import Machines, eventually, free_port, other_machines
 from tests.trial.program import PATIENCE_SECONDS, Trial
@@ -45,6 +48,19 @@ def connect(machines: Machines, *names: str) -> None:
     for name in names:
         machines.work(name)
     eventually(lambda: all(map(machines.is_connected, names)))
+
+
+@pytest.mark.exhaustive
+def test_a_worker_that_was_killed_while_it_made_its_clone_makes_it_anew(tmp_path: Path) -> None:
+    reaper = Reaper()
+    reaper.close()
+    place = RunPlace(make_world(tmp_path), tmp_path / "folder", "one", {}, reaper)
+    at = 1
+    while run_killed(lambda: place.clone("file:///remote", ()), at):
+        assert place.clone("file:///remote", ()).repo.top.name == "clone"
+        shutil.rmtree(tmp_path / "folder")
+        at += 1
+    assert at > 5
 
 
 def test_a_worker_has_its_slots_again_when_its_agent_ends_while_the_scheduler_is_away(

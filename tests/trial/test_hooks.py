@@ -70,6 +70,7 @@ def test_a_persons_commit_meanwhile_is_none_of_the_runs(trial: Trial) -> None:
         "compare",
         "controller.lock",
         "runs",
+        "scratch",
         "snapshot",
         "store.lock",
         "streams",
