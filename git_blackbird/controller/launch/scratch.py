@@ -71,10 +71,10 @@ def _owner(paths: Paths) -> bytes:
 
 def _remove(paths: Paths, folder: Path) -> None:
     """Remove a folder of ours, and its mark once nothing of it is left."""
-    with contextlib.suppress(UnusableError):  # the next call tries again
+    with contextlib.suppress(UnusableError, OSError):  # the next call tries again
         remove_tree(folder)
-    if not os.path.lexists(folder):
-        (paths.scratch / folder.name).unlink(missing_ok=True)
+        if not os.path.lexists(folder):
+            (paths.scratch / folder.name).unlink(missing_ok=True)
 
 
 def sweep_scratch_dirs(paths: Paths) -> None:

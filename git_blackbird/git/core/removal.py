@@ -20,10 +20,14 @@ def remove_tree(folder: Path, *, keep: str | None = None) -> None:
     if left:
         _make_writable(folder)
         left = list(_empty(folder, keep))
-    if left:
-        raise UnusableError(f"cannot remove {left[0].filename}: {left[0].strerror}", hint="make it writable")
-    if keep is None:
-        folder.rmdir()
+    try:
+        if left:
+            raise left[0]
+        if keep is None:
+            folder.rmdir()
+    except OSError as error:
+        message = f"cannot remove {error.filename}: {error.strerror}"
+        raise UnusableError(message, hint="make it writable") from error
 
 
 def _empty(folder: Path, keep: str | None) -> Iterator[OSError]:

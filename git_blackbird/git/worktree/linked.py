@@ -79,7 +79,8 @@ def is_place_free(repo: Repository, folder: Path) -> bool:
 
 def set_aside(linked: Repository) -> None:
     """Keep the worktree of a task as it is, and where it is: the task gets another one."""
-    (linked.private_dir / _SET_ASIDE).touch()
+    with writing(linked.private_dir):
+        (linked.private_dir / _SET_ASIDE).touch()
 
 
 def begin_checkout(linked: Repository, commit: str) -> None:
@@ -380,7 +381,8 @@ def unmerged_paths(linked: Repository) -> frozenset[bytes]:
 def begin_removal(linked: Repository, tree: str) -> None:
     """Note that files of the worktree of a task, whose tree is kept, may be missing from now on."""
     if not is_checkout_incomplete(linked):
-        (linked.private_dir / _BEGUN).write_text(tree)
+        with writing(linked.private_dir):
+            (linked.private_dir / _BEGUN).write_text(tree)
 
 
 def remove_worktree(repo: Repository, linked: Repository) -> None:
