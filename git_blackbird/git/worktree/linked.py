@@ -146,10 +146,11 @@ def remove_half_added(repo: Repository, above: Path) -> None:
     Nothing may be added there meanwhile. Raises UnusableError.
     """
     for linked in list(half_added_worktrees(repo, above)):
-        with contextlib.suppress(OSError):  # others are in it
-            (linked.top / ".git").unlink(missing_ok=True)
-            linked.top.rmdir()
-        _forget(repo, linked)
+        with _changing_list:
+            with contextlib.suppress(OSError):  # others are in it
+                (linked.top / ".git").unlink(missing_ok=True)
+                linked.top.rmdir()
+            _forget(repo, linked)
 
 
 def half_added_worktrees(repo: Repository, above: Path) -> Iterator[Repository]:
@@ -393,17 +394,17 @@ def remove_worktree(repo: Repository, linked: Repository) -> None:
     """
     if is_locked(linked):
         raise UnusableError(f"{linked.top} stays: it is locked")
-    if linked.top.is_dir():
+    with _changing_list:
         remove_tree(linked.top, keep=".git")
         remove_tree(linked.top)
-    _forget(repo, linked)
+        _forget(repo, linked)
     with contextlib.suppress(OSError):  # others are in it
         linked.top.parent.rmdir()
 
 
 def _forget(repo: Repository, linked: Repository) -> None:
-    """Make git forget a worktree, in one step. Raises UnusableError."""
-    with _changing_list, private_folder(repo, "forgotten") as folder, writing(linked.git_dir):
+    """Make git forget a worktree, in one step, while nobody else changes the list. Raises UnusableError."""
+    with private_folder(repo, "forgotten") as folder, writing(linked.git_dir):
         linked.git_dir.rename(folder / linked.git_dir.name)
     repo.config_memo.pop(linked.git_dir, None)
     with contextlib.suppress(OSError):  # git knows others
