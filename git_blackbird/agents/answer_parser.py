@@ -7,7 +7,6 @@ from typing import TypeVar
 from git_blackbird.agents.event_parser import EventParser, bounded, relative_to_top, tool_step, top_folders
 from git_blackbird.agents.failures import FailureMatch, exit_text
 from git_blackbird.agents.protocol import RunRequest
-from git_blackbird.messages.incoming.questions import parse_questions
 from git_blackbird.model.base.lenient import Lenient
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import AgentResult, Progress, ProgressKind
@@ -31,6 +30,10 @@ class AnswerParser(EventParser[E]):
         self._session = self._text = self._failure = ""
         # Whether the last thing that happened was the end of an answer.
         self._completed = self._worked = False
+        # The word of an end that is neither finished nor failed; "" where it did not answer. And what it said
+        # last of a reason.
+        self._end_word: str | None = None
+        self._warning = ""
         self._denied: list[str] = []
         self._skipped_lines = 0
         self._usage: Usage | None = None
@@ -39,7 +42,7 @@ class AnswerParser(EventParser[E]):
     @property
     def remaining_work(self) -> Sequence[str] | None:
         """Nothing, once it has answered."""
-        return () if self._completed else None
+        return () if self._completed or self._end_word is not None else None
 
     @abstractmethod
     def _words(self) -> str:
@@ -66,14 +69,15 @@ class AnswerParser(EventParser[E]):
 
     def _last_error(self) -> str:
         """Return the last words of an error that it has not got over; "" if there are none."""
-        return "" if self._completed else self._failure or clean_line(self._words(), 1000)
+        if self._completed or self._end_word is not None:
+            return self._warning
+        return self._failure or clean_line(self._words(), 1000)
 
     def _read(self) -> AgentResult:
         denied = ", ".join(sorted(set(self._denied)))
         return AgentResult(
             session=self._session or None,
             final_text=self._text,
-            questions=parse_questions(self._text) if self._completed else (),
             usage=self._usage,
             cost_usd=self._cost,
             blocked=f"its permissions denied it: {denied}" if denied else None,
@@ -81,6 +85,12 @@ class AnswerParser(EventParser[E]):
             worked=self._worked,
             last_error=self._last_error() or None,
         )
+
+    def _unknown_end(self) -> str | None:
+        if self._end_word:
+            return f"ended with {self._end_word}"
+        is_mute = self._end_word is not None and self._exit_code == 0
+        return ": ".join(filter(None, ("ended without an answer", self._warning))) if is_mute else None
 
     def _error(self) -> str | None:
         if self._failure:

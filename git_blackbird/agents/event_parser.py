@@ -3,7 +3,7 @@
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Generic, TypeVar
@@ -13,13 +13,16 @@ from pydantic import Field, TypeAdapter
 from git_blackbird.agents.failures import FailureMatch, ProviderHelp, find_refused_start, match_failure
 from git_blackbird.agents.merged_lines import split_objects
 from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.messages.incoming.questions import StandingForms
 from git_blackbird.model.base.lenient import Fallback, Lenient, Valid, finite_counters, replace_surrogates
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import AgentResult, Progress, ProgressKind
+from git_blackbird.model.run.parts import Question
 
 _LINE_ENDS = re.compile(rb"\n{2,}")
 MAX_LINE_BYTES = 4 * 1024 * 1024
 MAX_MESSAGE_CHARACTERS = 8192
+_MAX_WORD_CHARACTERS = 200
 E = TypeVar("E", bound=Lenient)
 Line = Annotated[E | tuple[Valid[E], ...], Field(union_mode="left_to_right"), Fallback(())]
 
@@ -107,6 +110,7 @@ class EventParser(ABC, Generic[E]):
         self._previous = finite_counters(request.previous_totals)
         self._provider = replace(self.provider, args=args, task_id=request.task_id)
         self._lines = JsonEvents(self.events)
+        self._forms = StandingForms()
         self._printed = False
         # Of its end, once that is known.
         self._exit_code: int | None = None
@@ -122,11 +126,13 @@ class EventParser(ABC, Generic[E]):
         self._exit_code, self._stderr = exit_code, stderr_tail
         for event in self._lines.flush():
             list(self._take(event))
-        error = self._error()
+        unknown = self._unknown_end()
+        error = self._error() if unknown is None else f"{self.provider.name} {unknown}"
         failure = self._refusal() if error else None
         reading = self._read()
-        is_asked = error is None or (self.failed_later and not self._reviews)
-        questions = reading.questions if is_asked else ()
+        is_open = unknown is not None or self.failed_later
+        is_asked = error is None or (is_open and not self._reviews)
+        questions = self._questions if is_asked else ()
         skipped = self._lines.too_long
         long_lines = f"{skipped} lines of output longer than {MAX_LINE_BYTES} bytes were not read"
         notes = (reading.blocked, *reading.notes, long_lines if skipped else None)
@@ -138,10 +144,17 @@ class EventParser(ABC, Generic[E]):
             refusal_hint=failure.hint if failure else None,
             session=None if self._reviews else reading.session,
             questions=questions,
+            rulings=self._forms.rulings,
+            is_unknown_end=unknown is not None and failure is None,
             notes=tuple(filter(None, notes)),
             blocked=None if self._reviews else reading.blocked,
             worked=reading.worked or (reading.usage is not None and reading.usage.output_tokens > 0),
         )
+
+    @property
+    def _questions(self) -> tuple[Question, ...]:
+        """What it asks, if its end is such that it asks."""
+        return self._forms.questions
 
     @property
     def remaining_work(self) -> Sequence[str] | None:
@@ -162,12 +175,21 @@ class EventParser(ABC, Generic[E]):
         """Return the outcome according to the events, without ``error`` and what follows from it."""
 
     @abstractmethod
+    def _unknown_end(self) -> str | None:
+        """Return how it ended by itself, if that is known neither to mean finished nor to be a failure."""
+
+    @abstractmethod
     def _error(self) -> str | None:
-        """Return the error; None if everything indicates success."""
+        """Return the error of an end that is known; None if everything indicates success."""
 
     @abstractmethod
     def _refusal(self) -> FailureMatch | None:
         """Return why the program could not work, if that is known to be the reason of the error."""
+
+    def _hear(self, message: str, *, ends_turn: bool = False) -> None:
+        """Read the forms in a message of the model; of reviewers, the last one of a turn is the answer."""
+        if ends_turn or not self._reviews:
+            self._forms.take(message)
 
     def _find_refusal(self, message: str) -> FailureMatch | None:
         """Recognize a refusal in ``message``, or else an end before the first event."""
@@ -175,6 +197,17 @@ class EventParser(ABC, Generic[E]):
         if failure is None and not self._printed:
             return find_refused_start(self._exit_code, self._stderr, self._provider)
         return failure
+
+
+def unfinished_word(event: Lenient, finished: Mapping[str, frozenset[str]]) -> str | None:
+    """Return the word of an end that is not among those that mean finished; None if it is, "" if it has none.
+
+    ``finished`` has these words by the field of the event; the first field that has any word decides.
+    """
+    for name, words in finished.items():
+        if word := getattr(event, name):
+            return None if word in words else clean_line(word, _MAX_WORD_CHARACTERS)
+    return ""
 
 
 def waiting_steps(names: Sequence[str] | None) -> Iterator[Progress]:

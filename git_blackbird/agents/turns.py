@@ -8,21 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from git_blackbird.model.run.parts import Question
-
 R = TypeVar("R")
 _MAX_TURNS = 20
 
 
 @dataclass(frozen=True)
 class Turn(Generic[R]):
-    """A turn that ended with ``result``; ``is_woken`` is None if the program does not say what began it."""
+    """A turn that ended with ``result``; ``is_woken`` is None if the program does not say what began it.
+
+    ``is_finished``: its end is one that is known to mean that.
+    """
 
     result: R
     text: str = ""
-    questions: tuple[Question, ...] = ()
     is_woken: bool | None = None
-    has_failed: bool = False
+    is_finished: bool = True
 
 
 class Turns(Generic[R]):
@@ -50,12 +50,12 @@ class Turns(Generic[R]):
         return [turn for turn in self._turns if self._is_woken(turn)]
 
     @property
-    def end(self) -> R | None:
-        """The result with which the process ended: the last one that is a failure, else the last one."""
+    def end(self) -> Turn[R] | None:
+        """The turn with which the process ended: the last one that did not finish, else the last one."""
         answer = self.answer
         counted = [turn for turn in self._turns if turn is answer or self._is_woken(turn)]
-        failed = [turn for turn in counted if turn.has_failed]
-        return next((turn.result for turn in reversed(failed or counted)), None)
+        unfinished = [turn for turn in counted if not turn.is_finished]
+        return next(reversed(unfinished or counted), None)
 
     @property
     def texts(self) -> tuple[str, tuple[str, ...]]:
@@ -66,14 +66,9 @@ class Turns(Generic[R]):
 
     @property
     def failed_later(self) -> bool:
-        """Whether a woken turn has failed, and not the one that answers us."""
+        """Whether a woken turn did not finish, but the one that answers us did."""
         answer = self.answer
-        return any(turn.has_failed for turn in self.woken) and answer is not None and not answer.has_failed
-
-    @property
-    def questions(self) -> tuple[Question, ...]:
-        """The questions of the last turn that had any: later prose does not take them back, nor an error."""
-        return next((turn.questions for turn in reversed(self._turns) if turn.questions), ())
+        return answer is not None and answer.is_finished and not all(turn.is_finished for turn in self.woken)
 
     def _is_woken(self, turn: Turn[R]) -> bool:
         return turn.is_woken is True if self._says_origin else turn is not self._turns[0]

@@ -66,7 +66,7 @@ def test_the_steps_of_opencode_are_summed_up_and_the_last_one_counts() -> None:
     ("lines", "code", "message"),
     [
         ((*DONE[:2], finish("unknown")), 0, "it ended without an answer: unknown"),
-        ((*DONE[:2], finish("length")), 0, "it ended without an answer: length"),
+        ((*DONE[:2], finish("length")), 0, "opencode ended with length"),
         ((START, tool("bash", "error", DENIAL), finish("tool-calls")), 0, "exit status 0 before its answer"),
         ((*DONE, error("Overloaded", statusCode=529)), 1, "Overloaded (HTTP 529)"),
         ((*DONE, START), -2, "killed by signal 2 before its answer"),
@@ -268,7 +268,8 @@ def test_a_signal_that_gemini_ends_well_after_is_no_success() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "session", "lines"), [("opencode", "ses_1", DONE), ("gemini", UUID[::-1], (init(), result()))]
+    ("name", "session", "lines"),
+    [("opencode", "ses_1", DONE), ("gemini", UUID[::-1], (init(), said("Done."), result()))],
 )
 def test_another_session_than_was_asked_for_is_no_success(
     name: str, session: str, lines: Sequence[dict[str, Any]]

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
@@ -18,8 +18,9 @@ from git_blackbird.model.base.sanitize import clean_line
 BYPASS_MODE = "bypassPermissions"
 # A reviewer may read everything and run read-only commands. Settings of the repository could start programs,
 # and the user's arguments could widen its rights: both are ignored.
+_REVIEW_MODE = "dontAsk"
 _REVIEW_TERMS = (
-    *("--tools", "Read,Grep,Glob,Bash", "--permission-mode", "dontAsk"),
+    *("--tools", "Read,Grep,Glob,Bash", "--permission-mode", _REVIEW_MODE),
     *("--setting-sources", "user", "--strict-mcp-config", "--no-session-persistence"),
 )
 _KEYS = (
@@ -55,6 +56,11 @@ def _login(program: Program, environ: Mapping[str, str]) -> str:
     if status.logged_in:
         return f"logged in by {method}" if method else "logged in"
     return "" if status.logged_in is None else "not logged in"
+
+
+def _sets_mode(args: Sequence[str]) -> bool:
+    """Whether the user's own arguments may choose another permission mode than the key."""
+    return any("permission" in word for word in args)
 
 
 class ClaudeAgent(ProgramAgent[ClaudeConfig]):
@@ -122,6 +128,13 @@ class ClaudeAgent(ProgramAgent[ClaudeConfig]):
             *settings.args,
         )
         return LaunchSpec(argv, b"", self._environ)
+
+    def parser(self, request: RunRequest) -> ClaudeParser:
+        """Read its event stream, which says whether it works in the permission mode that was asked for."""
+        if request.read_only:
+            return ClaudeParser(request, mode=_REVIEW_MODE)
+        args = self._settings.args
+        return ClaudeParser(request, args, "" if _sets_mode(args) else self._settings.permission_mode)
 
     @property
     def _environ(self) -> dict[str, str]:

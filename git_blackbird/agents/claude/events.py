@@ -116,6 +116,20 @@ class TaskPatch(Lenient):
     status: Text
 
 
+class McpServer(Lenient):
+    """A server of tools, and whether it could be started."""
+
+    name: Text
+    status: Text
+
+
+class PromptOutcome(Lenient):
+    """Why a prompt did not reach the model."""
+
+    kind: Text
+    reason: Text
+
+
 class System(Lenient):
     """A status event of the program; its fields belong to several subtypes."""
 
@@ -123,6 +137,9 @@ class System(Lenient):
     subtype: Text
     session_id: Text
     cwd: Text
+    permission_mode: Annotated[Text, Field(alias="permissionMode")]
+    mcp_servers: Several[McpServer]
+    prompt_submit_outcome: Part[PromptOutcome]
     attempt: Count
     max_retries: Count
     error: Text
@@ -173,6 +190,7 @@ class Result(Lenient):
     permission_denials: Several[Denial]
     stop_reason: Text
     terminal_reason: Text
+    num_turns: Annotated[int | None, Fallback(None)]
     api_error_status: Count
     usage: Annotated[TokenUsage | None, Fallback(None)]
     total_cost_usd: Amount
@@ -201,17 +219,16 @@ class LastMessage:
     """The text of the model's last message, which comes in one event for each block."""
 
     def __init__(self) -> None:
-        self.text = ""
-        self._id = ""
+        self.text = self.id = ""
 
     def take(self, message: Message) -> None:
         """Add an event; one without text is no message."""
         text = "\n\n".join(block.text for block in message.content if block.type == "text" and block.text)
-        if text and message.id and message.id == self._id:
+        if text and message.id and message.id == self.id:
             self.text = f"{self.text}\n\n{text}"
         elif text:
             self.text = text
-        self._id = message.id
+        self.id = message.id
 
 
 class BackgroundTasks:

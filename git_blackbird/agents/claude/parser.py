@@ -6,6 +6,15 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
+from git_blackbird.agents.claude.denials import Denials
+from git_blackbird.agents.claude.ends import (
+    REASON_REFUSALS,
+    end_word,
+    error_of,
+    refusal_by,
+    says_error,
+    unsent_text,
+)
 from git_blackbird.agents.claude.events import (
     EVENTS,
     BackgroundTasks,
@@ -15,6 +24,7 @@ from git_blackbird.agents.claude.events import (
     LastMessage,
     LiveUsage,
     MessageEvent,
+    PromptOutcome,
     Result,
     StreamEvent,
     System,
@@ -41,7 +51,6 @@ from git_blackbird.agents.failures import (
 )
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.agents.turns import Turn, Turns
-from git_blackbird.messages.incoming.questions import parse_questions, parse_tool_questions
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
 from git_blackbird.model.run.parts import Question
@@ -138,28 +147,8 @@ CLAUDE_HELP = ProviderHelp(
     login="log in: claude auth login (or /login in claude); or set a valid ANTHROPIC_API_KEY",
     phrases={AgentFailure.TOO_OLD: ("version of claude code .{0,40}needs an update",)},
 )
-_STATUS_REFUSALS = {
-    401: AgentFailure.NOT_LOGGED_IN,
-    402: AgentFailure.NO_CREDIT,
-    403: AgentFailure.NOT_LOGGED_IN,
-    404: AgentFailure.UNKNOWN_MODEL,
-    413: AgentFailure.PROMPT_TOO_LONG,
-    429: AgentFailure.USAGE_LIMIT,
-}
-_REASON_REFUSALS = {
-    "prompt_too_long": AgentFailure.PROMPT_TOO_LONG,
-    "blocking_limit": AgentFailure.PROMPT_TOO_LONG,
-    "rapid_refill_breaker": AgentFailure.CONTEXT_FULL,
-}
-_KIND_REFUSALS = {
-    "authentication_failed": AgentFailure.NOT_LOGGED_IN,
-    "billing_error": AgentFailure.NO_CREDIT,
-    "rate_limit": AgentFailure.USAGE_LIMIT,
-    "server_error": AgentFailure.OUTAGE,
-}
 _AT_CAP = "error_max_budget_usd"
 _FIRST_SIGNAL_STATUS = 128
-_MAX_DENIALS = 1000
 
 
 class ClaudeParser(EventParser[Event]):
@@ -168,7 +157,7 @@ class ClaudeParser(EventParser[Event]):
     events = EVENTS
     provider = CLAUDE_HELP
 
-    def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
+    def __init__(self, request: RunRequest, args: tuple[str, ...] = (), mode: str = "") -> None:
         super().__init__(request, args)
         self._wants_object = request.schema is not None
         # A reviewer's session is not saved, so it has no requested name.
@@ -185,9 +174,10 @@ class ClaudeParser(EventParser[Event]):
         self._background = BackgroundTasks()
         # Whether a turn has begun since the last result.
         self._in_turn = False
-        self._denials: dict[str, str] = {}
+        self._denials = Denials()
         self._conversed = False
-        self._remarks = Remarks()
+        self._remarks = Remarks(mode)
+        self._unsent = ""
         self._worked = False
         # The program's own words of an error that no message of a model has followed, and its kind.
         self._own_words = self._own_kind = ""
@@ -205,24 +195,26 @@ class ClaudeParser(EventParser[Event]):
         return self._turns.failed_later
 
     @property
+    def _questions(self) -> tuple[Question, ...]:
+        return super()._questions if self._object is None else ()
+
+    @property
     def _result(self) -> Result | None:
-        return self._turns.end
+        return None if self._turns.end is None else self._turns.end.result
 
     def _read(self) -> AgentResult:
         final_text, woken_texts = self._turns.texts
-        questions = self._turns.questions
         if self._object is not None:
-            final_text, woken_texts, questions = json.dumps(self._object), (), ()
+            final_text, woken_texts = json.dumps(self._object), ()
         return AgentResult(
             session=self._session(),
             final_text=final_text,
             woken_texts=woken_texts,
-            questions=questions,
             # Without a result, as after a kill, the messages have the tokens that are known.
             usage=self._totals.usage if self._result is not None else self._live_usage.known,
             cost_usd=self._totals.cost_usd,
             raw_totals=self._totals.totals,
-            blocked=self._blocked(),
+            blocked="; ".join(filter(None, (self._remarks.refused_mode, self._denials.text))) or None,
             resets_at=self._limit.over_at if self._limit else None,
             notes=tuple(self._remarks.texts),
             worked=self._worked,
@@ -249,6 +241,9 @@ class ClaudeParser(EventParser[Event]):
                 self._named = event.session_id
                 self._in_turn = True
                 self._steps.enter(event.cwd)
+            case System(prompt_submit_outcome=PromptOutcome(kind=kind, reason=reason)) if kind:
+                self._unsent = clean_line(f"{kind}: {reason}" if reason else kind, 1000)
+                yield Progress(ProgressKind.NOTE, self._unsent)
             case System():
                 self._background.take(event)
                 if text := _system_text(event):
@@ -262,6 +257,8 @@ class ClaudeParser(EventParser[Event]):
         if not event.parent_tool_use_id:
             self._in_turn = True
             self._note_author(event)
+            if event.message.id != self._last_message.id:
+                self._hear(self._last_message.text)
             self._last_message.take(event.message)
         changed = self._live_usage.take_message(event.message)
         steps = self._steps.of_message(event)
@@ -280,18 +277,13 @@ class ClaudeParser(EventParser[Event]):
     def _end(self, result: Result) -> Iterator[Progress]:
         """Store a result: all of them count for usage."""
         text = result.result or self._last_message.text
-        asked = self._take_denials(result)
+        self._hear(self._last_message.text)
+        self._forms.ask(self._denials.take(result))
+        self._hear(text, ends_turn=True)
         has_failed = self._has_failed(result)
         self._worked = self._worked or not has_failed
-        self._turns.take(
-            Turn(
-                result,
-                text,
-                parse_questions(text) or asked,
-                is_woken(result.origin),
-                has_failed=has_failed,
-            )
-        )
+        is_finished = not has_failed and end_word(result, text) is None
+        self._turns.take(Turn(result, text, is_woken(result.origin), is_finished=is_finished))
         if self._wants_object and result.structured_output is not None:
             self._object = result.structured_output
         self._last_message = LastMessage()
@@ -299,19 +291,6 @@ class ClaudeParser(EventParser[Event]):
         self._totals.take(result)
         yield Progress(ProgressKind.SPENDS, "", usage=self._totals.usage, cost_usd=self._totals.cost_usd)
         yield from waiting_steps(self.remaining_work)
-
-    def _take_denials(self, result: Result) -> tuple[Question, ...]:
-        """Store the denials; return the questions that were denied."""
-        asked: tuple[Question, ...] = ()
-        for denial in result.permission_denials:
-            # A later result of the same run repeats the earlier denials.
-            call = denial.tool_use_id or str(len(self._denials))
-            if call in self._denials or len(self._denials) >= _MAX_DENIALS:
-                continue
-            questions = parse_tool_questions(denial.tool_name, denial.tool_input)
-            asked = questions or asked
-            self._denials[call] = "" if questions else denial.tool_name
-        return asked
 
     def _session(self) -> str | None:
         """Return the conversation that can be resumed, as far as that is known.
@@ -324,25 +303,39 @@ class ClaudeParser(EventParser[Event]):
         has_succeeded = self._result is not None and self._result.is_error is False
         return (self._result.session_id or None) if self._result and has_succeeded else None
 
+    def _unknown_end(self) -> str | None:
+        end = self._turns.end
+        if end is None or self._has_failed(end.result):
+            return None
+        word = end_word(end.result, end.text)
+        if word:
+            return f"ended with {word}"
+        return "ended without an answer" if word == "" and self._exit_code == 0 else None
+
     def _error(self) -> str | None:
         result, message = self._result, self._words or error_line(self._stderr)
         reason = f": {message}" if message else ""
         if result is None:
             return f"{exit_text(self._exit_code)} without a result{reason}"
         if self._has_failed(result):
-            return _error_of(result, self._words)
+            is_unsent = self._is_unsent(result)
+            return unsent_text(result, self._unsent) if is_unsent else error_of(result, self._words)
         if self._in_turn or self._exit_code != 0:
             when = "in the middle of a later turn" if self._in_turn else "after a result that says success"
             return f"{exit_text(self._exit_code)} {when}{reason}"
         session = result.session_id or self._named
         if self._requested and session != self._requested:
             return f"worked in the session {session or None}, not in {self._requested} as asked"
-        if self._wants_object and self._object is None and not self._turns.questions:
+        if self._wants_object and self._object is None and not self._forms.questions:
             return "answered in prose, not in the required format"
         return None
 
     def _has_failed(self, result: Result) -> bool:
-        return result.is_error is not False or result.subtype != "success" or bool(self._own_kind)
+        return says_error(result) or bool(self._own_kind) or self._is_unsent(result)
+
+    def _is_unsent(self, result: Result) -> bool:
+        """Whether no model was asked, as where a hook of the user's blocks the prompt."""
+        return result.num_turns == 0 and not self._worked
 
     def _refusal(self) -> FailureMatch | None:
         if self._result is not None and not self._in_turn:
@@ -359,8 +352,8 @@ class ClaudeParser(EventParser[Event]):
         # Without an error of the program, the text comes from the model.
         if result.is_error is not True and not self._own_kind:
             return None
-        message = _error_of(result, self._words)
-        refusal = _REASON_REFUSALS.get(result.terminal_reason)
+        message = error_of(result, self._words)
+        refusal = REASON_REFUSALS.get(result.terminal_reason)
         if refusal is not None:
             return failure_hint(refusal, message, self._provider)
         return self._refused_in(message, result.api_error_status)
@@ -370,24 +363,10 @@ class ClaudeParser(EventParser[Event]):
         failure = match_failure(message, self._provider)
         if failure is not None:
             return failure
-        refusal = AgentFailure.OUTAGE if status >= 500 else _STATUS_REFUSALS.get(status)
-        refusal = refusal or _KIND_REFUSALS.get(self._own_kind)
+        refusal = refusal_by(status, self._own_kind)
         refusal = refusal or (AgentFailure.USAGE_LIMIT if self._limit else None)
         return failure_hint(refusal, message, self._provider) if refusal else None
 
     @property
     def _words(self) -> str:
         return clean_line(self._own_words, 1000) or self._own_kind
-
-    def _blocked(self) -> str | None:
-        denied = list(filter(None, self._denials.values()))
-        count, names = len(denied), sorted(set(denied))
-        if not count:
-            return None
-        calls = "1 tool call was" if count == 1 else f"{count} tool calls were"
-        return clean_line(f"{calls} denied: {', '.join(names)}")
-
-
-def _error_of(result: Result, own_words: str) -> str:
-    text = "; ".join(filter(None, result.errors)) or result.result
-    return clean_line(text, 1000) or own_words or result.subtype or "a result without success"

@@ -7,16 +7,26 @@ from git_blackbird.model.base.sanitize import clean_line
 
 _MAX_SUBAGENTS = 1000
 _MAX_REMARKS = 20
+_MAX_NAME_CHARACTERS = 100
 _CUT_OFF = {"failed": "failed", "stopped": "was stopped", "killed": "was killed"}
 _REFUSALS = frozenset({"model_refusal_no_fallback", "model_refusal_fallback"})
 _SAFETY = "the model stopped for safety reasons"
+# A mode with two names.
+_SAME = {"manual": "default"}
 
 
 class Remarks:
-    """Collect subagents that did not finish, and refusals of the model for safety reasons."""
+    """Collect what a run began without, subagents that did not finish, and refusals for safety reasons.
 
-    def __init__(self) -> None:
+    ``mode`` is the permission mode that was asked for; "" if that is not known. ``refused_mode`` says that it
+    worked in another one.
+    """
+
+    def __init__(self, mode: str = "") -> None:
         self.texts: list[str] = []
+        self.refused_mode = ""
+        self._mode = _SAME.get(mode, mode)
+        self._has_started = False
         self._subagents: dict[str, str] = {}
 
     def take(self, event: System | Result) -> Iterator[str]:
@@ -28,6 +38,9 @@ class Remarks:
 
     def _texts_for(self, event: System | Result) -> Iterator[str]:
         match event:
+            case System(subtype="init") if not self._has_started:
+                self._has_started = True
+                yield from self._texts_at_start(event)
             case Result(stop_reason="refusal") if not any(text.startswith(_SAFETY) for text in self.texts):
                 yield _SAFETY
             case System(subtype="task_started") if event.subagent_type or event.task_type == "local_agent":
@@ -41,3 +54,15 @@ class Remarks:
                 yield clean_line(f"{_SAFETY}: {event.content}" if event.content else _SAFETY)
             case _:
                 pass
+
+    def _texts_at_start(self, event: System) -> Iterator[str]:
+        mode = _SAME.get(event.permission_mode, clean_line(event.permission_mode, _MAX_NAME_CHARACTERS))
+        if self._mode and mode and mode != self._mode:
+            self.refused_mode = (
+                f"its permission mode was {mode}, not {self._mode} as asked: a setting refuses that,"
+                " such as one of your organisation"
+            )
+            yield self.refused_mode
+        for server in event.mcp_servers:
+            if server.status == "failed":
+                yield f"the MCP server {clean_line(server.name, _MAX_NAME_CHARACTERS)} failed at its start"

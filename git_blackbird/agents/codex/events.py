@@ -122,5 +122,12 @@ class ErrorEvent(ErrorMessage):
     error: ErrorText
 
 
-Event = Annotated[ThreadStarted | ItemEvent | TurnEvent | ErrorEvent, Field(discriminator="type")]
+class OtherEvent(Lenient):
+    """An event of a type that is not known, such as another end of a turn."""
+
+    type: Text
+
+
+_KnownEvent = Annotated[ThreadStarted | ItemEvent | TurnEvent | ErrorEvent, Field(discriminator="type")]
+Event = Annotated[_KnownEvent | OtherEvent, Field(union_mode="left_to_right")]
 EVENTS: TypeAdapter[Event | tuple[Event, ...]] = TypeAdapter(Line[Event])

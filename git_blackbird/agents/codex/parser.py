@@ -9,16 +9,16 @@ from git_blackbird.agents.codex.events import (
     Event,
     Item,
     ItemEvent,
+    OtherEvent,
     ThreadStarted,
     ThreadUsage,
     TurnEvent,
 )
 from git_blackbird.agents.codex.progress import CodexProgress, step, unwrap, unwrap_command
-from git_blackbird.agents.event_parser import EventParser, top_folders, waiting_steps
+from git_blackbird.agents.event_parser import EventParser, top_folders, unfinished_word, waiting_steps
 from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, exit_text, match_failure
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.agents.turns import Turn, Turns
-from git_blackbird.messages.incoming.questions import parse_questions
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
@@ -49,6 +49,7 @@ _SANDBOX_HINT = (
 _REVIEW_HINT = "its reviews need that sandbox: review with another agent"
 _SAYS_ERROR = re.compile(r"\berror\b", re.IGNORECASE)
 _REJECTED_PATCH = re.compile(r" ERROR \S+: error=patch rejected: ([^\n;]*)")
+_FINISHED: Mapping[str, frozenset[str]] = {"type": frozenset({"turn.completed"})}
 
 
 class CodexParser(EventParser[Event]):
@@ -65,7 +66,9 @@ class CodexParser(EventParser[Event]):
         self._began = False
         # Of turns, the error with which they failed.
         self._turns: Turns[str | None] = Turns()
-        self._in_turn = False
+        self._in_turn = self._has_answer = False
+        # The word of an end of a turn that is not known, unless it went on after it.
+        self._other_end: str | None = None
         self._text = ""
         self._at_work: dict[str, str] = {}
         # The number of lines too long to read, up to the last message.
@@ -86,7 +89,6 @@ class CodexParser(EventParser[Event]):
             session=self._thread if can_resume else None,
             final_text=final_text,
             woken_texts=woken_texts,
-            questions=self._turns.questions,
             usage=self._usage(),
             raw_totals=self._totals or self._previous,
             notes=tuple(self._remarks),
@@ -101,6 +103,7 @@ class CodexParser(EventParser[Event]):
             case ThreadStarted():
                 self._thread = event.thread_id or None
             case ItemEvent(type="item.completed", item=item):
+                self._other_end = None
                 self._at_work.pop(item.id, None)
                 self._remember(item)
                 yield from self._steps.completed(item)
@@ -110,20 +113,24 @@ class CodexParser(EventParser[Event]):
             case TurnEvent():
                 self._began = True
                 yield from self._end(event)
+            case OtherEvent():
+                if event.type.startswith("turn."):
+                    self._other_end = unfinished_word(event, _FINISHED)
             case ErrorEvent():
                 self._last_error = clean_line(unwrap(event.message or event.error), 1000)
                 yield from step(ProgressKind.NOTE, self._last_error)
 
     def _end(self, event: TurnEvent) -> Iterator[Progress]:
-        self._in_turn = event.type == "turn.started"
-        if event.type == "turn.completed":
-            self._turns.take(Turn(None, self._text, parse_questions(self._text)))
-            self._last_error = ""
+        self._in_turn, self._other_end = event.type == "turn.started", None
+        if unfinished_word(event, _FINISHED) is None:
+            self._hear(self._text, ends_turn=True)
+            self._turns.take(Turn(None, self._text, is_finished=self._has_answer))
+            self._last_error = "" if self._has_answer else self._last_error
             self._totals = _totals(event.usage)
             if self._totals:
                 yield Progress(ProgressKind.SPENDS, "", usage=self._usage())
         elif event.type == "turn.failed":
-            self._turns.take(Turn(self._failure_text(event), self._text, has_failed=True))
+            self._turns.take(Turn(self._failure_text(event), self._text, is_finished=False))
         if not self._in_turn:
             self._text = ""
             yield from waiting_steps(self.remaining_work)
@@ -147,7 +154,7 @@ class CodexParser(EventParser[Event]):
 
     @property
     def _failure(self) -> str | None:
-        return self._turns.end
+        return None if self._turns.end is None else self._turns.end.result
 
     @property
     def _completed(self) -> bool:
@@ -166,6 +173,8 @@ class CodexParser(EventParser[Event]):
         match item.type:
             case "agent_message":
                 self._text = item.text
+                self._has_answer = self._has_answer or bool(item.text.strip())
+                self._hear(item.text)
                 self._skipped_lines = self._lines.too_long
             case "command_execution" if _NO_SANDBOX.match(item.aggregated_output):
                 self._no_sandbox = clean_line(item.aggregated_output)
@@ -178,6 +187,14 @@ class CodexParser(EventParser[Event]):
             case _:
                 pass
 
+    def _unknown_end(self) -> str | None:
+        if self._failure is not None:
+            return None
+        if self._other_end is not None:
+            return f"ended with {self._other_end}"
+        is_mute = self._completed and not self._has_answer and not self._is_empty and self._exit_code == 0
+        return "ended without an answer" if is_mute else None
+
     def _error(self) -> str | None:
         if self._failure is not None:
             return clean_line(self._failure, 1000) or "the turn failed, and no reason was given"
@@ -186,8 +203,9 @@ class CodexParser(EventParser[Event]):
         if not self._completed or self._exit_code != 0:
             when = "after a turn that was completed" if self._completed else "before the end of the turn"
             return f"{exit_text(self._exit_code)} {when}{reason}"
-        if self._is_empty and _SAYS_ERROR.search(error_line(self._stderr)):
-            return words
+        if self._is_empty:
+            has_said = self._last_error or _SAYS_ERROR.search(error_line(self._stderr))
+            return words if has_said else "its turn ended, and no model had been asked"
         if self._has_no_sandbox:
             return f"its sandbox cannot be set up here: {self._no_sandbox}"
         if self._is_other_thread:

@@ -25,7 +25,7 @@ from git_blackbird.agents.protocol import (
     render_schema,
 )
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.messages.incoming.questions import parse_questions
+from git_blackbird.messages.incoming.questions import StandingForms
 from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind, Rights
@@ -178,7 +178,9 @@ class CommandParser:
             )
         text = b"".join(self._pieces)[-_FINAL_BYTES:].decode(errors="replace").strip()
         is_killed = exit_code is None or exit_code < 0
-        questions = () if is_killed else parse_questions(text)
+        forms = StandingForms()
+        forms.take(text)
+        questions = () if is_killed else forms.questions
         is_cut = self._seen > _FINAL_BYTES
         if is_cut:
             whole_lines = text.partition("\n")[2]
@@ -190,6 +192,7 @@ class CommandParser:
             session=self._session,
             final_text=text,
             questions=questions,
+            rulings=forms.rulings,
             error=None if exit_code == 0 else error,
             is_cut=is_cut,
             worked=exit_code not in _NOT_RUN_STATUSES,

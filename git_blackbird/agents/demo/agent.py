@@ -130,6 +130,7 @@ class DemoParser(AnswerParser[_Event]):
                 yield Progress(_KINDS.get(event.kind, ProgressKind.NOTE), clean_line(event.text))
             case _Result():
                 self._text, self._failure, self._completed = event.text, event.error, event.ok is True
+                self._hear(self._text, ends_turn=True)
                 self._usage = Usage(**dict(event.usage)) if event.usage else None
                 self._cost = 0.0
 

@@ -7,10 +7,11 @@ from typing import Annotated
 from pydantic import TypeAdapter
 
 from git_blackbird.agents.answer_parser import AnswerParser
-from git_blackbird.agents.event_parser import Line
+from git_blackbird.agents.event_parser import Line, unfinished_word
 from git_blackbird.agents.failures import FailureMatch, ProviderHelp, failure_hint
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.model.base.lenient import Count, Lenient, Text, at
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
 
@@ -58,6 +59,8 @@ class Event(Lenient):
 
 
 EVENTS: TypeAdapter[Event | tuple[Event, ...]] = TypeAdapter(Line[Event])
+_FINISHED: Mapping[str, frozenset[str]] = {"status": frozenset({"success"})}
+_FAILED = frozenset({"", "error"})
 
 
 class GeminiParser(AnswerParser[Event]):
@@ -74,22 +77,29 @@ class GeminiParser(AnswerParser[Event]):
 
     def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
         super().__init__(request, args)
-        self._is_open = False
+        # Whether a message goes on, and whether no tool and no error has followed the last one.
+        self._is_open = self._has_answer = False
 
     def _take(self, event: Event) -> Iterator[Progress]:
         self._session = event.session or self._session
-        if event.type in {"tool_use", "result"} and self._is_open:
+        is_message = event.type == "message" and event.role == "assistant"
+        if self._is_open and not is_message:
             self._is_open = False
+            self._hear(self._text, ends_turn=event.type == "result")
             yield from self._says(self._text)
+        if event.type in {"tool_use", "tool_result", "error"}:
+            self._has_answer = False
         match event.type:
-            case "message" if event.role == "assistant":
+            case "message" if is_message:
                 self._text = f"{self._text}{event.content}" if self._is_open else event.content
                 self._is_open = True
+                self._has_answer = self._has_answer or bool(event.content.strip())
             case "tool_use":
                 yield self._uses(event.tool, event.path, event.subject)
             case "tool_result" if event.status == "error":
                 yield self._notes(event.error)
             case "error":
+                self._warning = clean_line(event.message, 1000)
                 yield self._notes(event.message)
             case "result":
                 yield self._end(event)
@@ -97,9 +107,14 @@ class GeminiParser(AnswerParser[Event]):
                 pass
 
     def _end(self, event: Event) -> Progress:
-        self._completed = event.status == "success"
-        if not self._completed:
+        word = unfinished_word(event, _FINISHED)
+        self._completed = word is None and self._has_answer
+        if word in _FAILED:
             self._fails(_said(event.error) or event.error)
+        elif not self._completed:
+            self._end_word = word or ""
+        if self._has_answer:
+            self._warning = ""
         # The model's thoughts, which are in the total alone, are paid for as well.
         output = max(event.output, event.total - event.input)
         self._usage = Usage(input_tokens=event.input, output_tokens=output, cached_tokens=event.cached)

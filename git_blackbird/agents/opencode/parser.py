@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import TypeAdapter
 
 from git_blackbird.agents.answer_parser import AnswerParser
-from git_blackbird.agents.event_parser import Line
+from git_blackbird.agents.event_parser import Line, unfinished_word
 from git_blackbird.agents.failures import ProviderHelp, error_line
 from git_blackbird.model.base.lenient import Amount, Count, Lenient, Text, at
 from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind
@@ -58,6 +58,8 @@ class Event(Lenient):
 
 
 EVENTS: TypeAdapter[Event | tuple[Event, ...]] = TypeAdapter(Line[Event])
+_FINISHED: Mapping[str, frozenset[str]] = {"reason": frozenset({"stop"})}
+_FAILED = frozenset({"", "error", "unknown"})
 
 
 class OpencodeParser(AnswerParser[Event]):
@@ -74,7 +76,7 @@ class OpencodeParser(AnswerParser[Event]):
     def _take(self, event: Event) -> Iterator[Progress]:
         self._session = event.session or self._session
         if event.type in {"step_start", "text", "tool_use", "step_finish", "error"}:
-            self._failure, self._completed = "", False
+            self._failure, self._completed, self._end_word = "", False, None
         match event.type:
             case "step_start":
                 self._text = ""
@@ -94,9 +96,13 @@ class OpencodeParser(AnswerParser[Event]):
                 pass
 
     def _finish_step(self, event: Event) -> Progress:
-        self._completed = event.reason == "stop"
-        if not self._completed and event.reason != "tool-calls":
-            self._fails(f"it ended without an answer: {event.reason or 'no reason was given'}")
+        word = unfinished_word(event, _FINISHED)
+        self._completed = word is None
+        self._hear(self._text, ends_turn=self._completed)
+        if word in _FAILED:
+            self._fails(f"it ended without an answer: {word or 'no reason was given'}")
+        elif word != "tool-calls":
+            self._end_word = word
         before = self._usage or Usage()
         self._usage = Usage(
             input_tokens=before.input_tokens + event.input + event.cached + event.newly_cached,

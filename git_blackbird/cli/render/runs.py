@@ -180,6 +180,7 @@ _ENDS = {
     TerminalReason.WORKER_LOST: "its worker was lost",
     TerminalReason.NOT_STARTED: "its agent was not started",
     TerminalReason.WITHOUT_WORK: "no model had done anything",
+    TerminalReason.UNKNOWN_END: "by itself, but not as it does when it has finished",
 }
 
 

@@ -123,7 +123,7 @@ def _first_stop(workspace: Workspace, state: PlanState, call: CallScope) -> Stop
         return parent_review_stop(state, action)
     for action in unfinished(state, call):
         if isinstance(action, AskPaused):
-            return paused_stop(action.run)
+            return paused_stop(state, action.run)
         if (stop := undeliverable_stop(workspace, state, action)) is not None:
             return stop
     return None

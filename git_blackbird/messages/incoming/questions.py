@@ -143,6 +143,30 @@ def parse_rulings(final_text: str) -> dict[str, tuple[str, str | None]]:
     return {each.id: (each.decision, each.reason or None) for each in decided if each.id and each.decision}
 
 
+class StandingForms:
+    """The forms that stand at the end of a run, in whichever of its messages: what it asks, what it decided.
+
+    Its last questions stand, without those that it ruled on since; prose takes none of them back.
+    """
+
+    def __init__(self) -> None:
+        self.questions: tuple[Question, ...] = ()
+        self.rulings: dict[str, tuple[str, str | None]] = {}
+
+    def take(self, message: str) -> None:
+        """Add a message; the same one twice is as once."""
+        rulings = parse_rulings(message)
+        self.rulings |= rulings
+        self.questions = tuple(each for each in self.questions if each.id not in rulings)
+        self.ask(parse_questions(message))
+
+    def ask(self, questions: tuple[Question, ...]) -> None:
+        """Let these stand in place of earlier ones, and of rulings on them; () changes nothing."""
+        self.questions = questions or self.questions
+        for question in questions:
+            self.rulings.pop(question.id, None)
+
+
 def stray_rulings(run: Run, decided: Mapping[str, tuple[str, str | None]]) -> Iterator[str]:
     """Name what an agent that was to decide its questions decided under an id that none of them has."""
     asked = [ruling.question.id for ruling in run.own.said.rulings]

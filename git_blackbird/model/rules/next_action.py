@@ -35,7 +35,8 @@ from git_blackbird.model.run.states import RunStatus, TerminalReason
 REVIEW_TRIES = 2
 # So many ready leaves are looked at for one that goes well with what is at work.
 _CHOICES = 50
-_LIMITS = frozenset({TerminalReason.WALL_LIMIT, TerminalReason.IDLE_LIMIT})
+# Ends of paused runs on which only a person knows how to go on.
+_ASKED = frozenset({TerminalReason.WALL_LIMIT, TerminalReason.IDLE_LIMIT, TerminalReason.UNKNOWN_END})
 
 
 @dataclass(frozen=True)
@@ -249,7 +250,7 @@ def _parent_review_or_start(state: PlanState, call: CallScope) -> NextAction:
 
 def is_continued(run: Run) -> bool:
     """Whether a call goes on with a run by itself, as long as that has no effect."""
-    is_asked = run.own.terminal_reason in _LIMITS
+    is_asked = run.own.terminal_reason in _ASKED
     return due_of(run) is Due.CARRY_OUT_REQUEST or (due_of(run) is Due.CONTINUE and not is_asked)
 
 
@@ -257,7 +258,7 @@ def unfinished(state: PlanState, call: CallScope) -> Iterator[ContinueRun | AskP
     """Yield the action on each run that left unfinished work in the worktree, oldest first."""
     for task, run in paused_runs(state):
         if call.covers(task.id):
-            is_asked = run.own.terminal_reason in _LIMITS and not is_session_lost(state.history(task.id), run)
+            is_asked = run.own.terminal_reason in _ASKED
             yield AskPaused(task, run) if is_asked else ContinueRun(task, run)
 
 

@@ -1,5 +1,6 @@
 """What agents do and report: progress, results, failures, rights."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -94,7 +95,9 @@ class AgentResult:
     ``woken_texts`` are what the agent said later, when its own work in the background had ended. ``worked``:
     a model has said or done something. ``is_budget_spent``: it stopped by itself at the cost it was allowed.
     ``last_error`` is what the program said last of an error that it has not got over, also while it tries
-    again.
+    again. ``is_unknown_end``: it ended by itself, in a way that is known neither to mean finished nor to be a
+    failure; ``error`` has its word for it. ``rulings`` are what it decided about questions, by their ids, and
+    why.
     """
 
     succeeded: bool = False
@@ -115,6 +118,8 @@ class AgentResult:
     woken_texts: tuple[str, ...] = ()
     is_budget_spent: bool = False
     last_error: str | None = None
+    is_unknown_end: bool = False
+    rulings: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
 
     @property
     def whole_text(self) -> str:

@@ -85,6 +85,7 @@ class TerminalReason(StrEnum):
     WORKER_LOST = "worker_lost"
     NOT_STARTED = "not_started"
     WITHOUT_WORK = "without_work"
+    UNKNOWN_END = "unknown_end"
 
 
 class ReviewState(StrEnum):

@@ -110,11 +110,12 @@ def test_errors_on_the_way_are_no_failure() -> None:
 
 
 def test_a_resume_must_go_on_in_the_same_thread() -> None:
-    assert read(STARTED, TURN, COMPLETED, resume=True).succeeded
-    other = read(STARTED | {"thread_id": OTHER}, TURN, COMPLETED, resume=True, previous_totals=TOTALS)
+    assert read(STARTED, TURN, says("Done."), COMPLETED, resume=True).succeeded
+    answered = (TURN, says("Done."), COMPLETED)
+    other = read(STARTED | {"thread_id": OTHER}, *answered, resume=True, previous_totals=TOTALS)
     assert other.error == f"worked in the session {OTHER}, not in {THREAD} as asked"
     assert other.usage == Usage(input_tokens=300, output_tokens=60, cached_tokens=30)
-    assert read(TURN, COMPLETED, resume=True).error == (
+    assert read(*answered, resume=True).error == (
         f"worked in the session of no name, not in {THREAD} as asked"
     )
     assert read(STARTED | {"thread_id": OTHER}, TURN, COMPLETED, session=None).session == OTHER
@@ -160,16 +161,19 @@ def test_usage_is_that_of_this_run(before: dict[str, float], usage: Usage) -> No
 )
 def test_totals_go_on_over_a_turn_that_counted_nothing(usage: Any) -> None:
     event = {"type": "turn.completed", "usage": usage}
-    reading = read(STARTED, TURN, event, resume=True, previous_totals=TOTALS)
+    reading = read(STARTED, TURN, says("Done."), event, resume=True, previous_totals=TOTALS)
     assert (reading.succeeded, reading.usage, reading.raw_totals) == (True, None, TOTALS)
     assert read(STARTED, TURN, exit_code=-9, previous_totals=TOTALS).raw_totals == TOTALS
 
 
-def test_a_question_is_asked_by_the_last_message() -> None:
+def test_a_question_is_asked_in_whichever_message_it_stands() -> None:
     asked = 'Text\n{"questions": [{"prompt": "Which?"}]}'
     reading = read(STARTED, TURN, says(asked), COMPLETED)
     assert (reading.succeeded, reading.questions) == (False, (Question(id="q1", prompt="Which?"),))
-    assert read(STARTED, TURN, says(asked), says("Never mind."), COMPLETED).succeeded
+    later = read(STARTED, TURN, says(asked), says("Lint is clean."), COMPLETED)
+    assert (later.questions, later.final_text) == (reading.questions, "Lint is clean.")
+    ruled = read(STARTED, TURN, says(asked), says('{"rulings": [{"id": "q1", "decision": "a"}]}'), COMPLETED)
+    assert (ruled.succeeded, ruled.questions, ruled.rulings) == (True, (), {"q1": ("a", None)})
 
 
 def test_a_sandbox_that_cannot_be_made_is_a_refusal_unless_something_worked_in_it() -> None:
@@ -202,7 +206,7 @@ def test_a_reviewer_has_no_session_and_is_not_blocked_by_what_is_denied_to_it() 
 
 
 def test_rejected_patches_are_noted_and_named_as_what_blocked_it() -> None:
-    reading = read(STARTED, TURN, COMPLETED, stderr=f"noise\n{REJECTED}")
+    reading = read(STARTED, TURN, says("I could not."), COMPLETED, stderr=f"noise\n{REJECTED}")
     assert reading.blocked == "1 patch was rejected: writing outside of the project"
     assert (reading.succeeded, reading.notes) == (True, (reading.blocked,))
     other = REJECTED.replace("writing outside of the project", "writing is blocked by read-only sandbox")

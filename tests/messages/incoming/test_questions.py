@@ -10,6 +10,7 @@ from git_blackbird.messages.incoming.questions import (
     MAX_QUESTIONS,
     MAX_TEXT_BYTES,
     QUESTION_FORM,
+    StandingForms,
     parse_questions,
     parse_rulings,
 )
@@ -173,6 +174,37 @@ def test_rulings_may_come_before_further_questions() -> None:
     message = f"{as_rulings(RULED, {'id': 'port', 'decision': 80})}\n{FORM}"
     assert parse_rulings(message) == {"db": ("sqlite", "one user"), "port": ("80", None)}
     assert parse_questions(message) == ASKED
+
+
+OTHER = '{"questions": [{"id": "port", "prompt": "Which port?"}]}'
+BOTH = '{"questions": [{"id": "db", "prompt": "Which one?"}, {"id": "port", "prompt": "Which port?"}]}'
+ON_DB = as_rulings(RULED)
+
+
+@pytest.mark.parametrize(
+    ("messages", "asked", "ruled"),
+    [
+        ([FORM], ["db"], []),
+        ([FORM, "Lint is clean."], ["db"], []),
+        (["I begin.", FORM, FORM, ""], ["db"], []),
+        ([FORM, OTHER, "Done."], ["port"], []),
+        ([FORM, ON_DB], [], ["db"]),
+        ([FORM, f"{ON_DB} was it."], ["db"], []),
+        ([BOTH, "Hm.", ON_DB], ["port"], ["db"]),
+        ([ON_DB, "Lint is clean."], [], ["db"]),
+        ([ON_DB, FORM], ["db"], []),
+        ([f"{ON_DB}\n{OTHER}", "Done."], ["port"], ["db"]),
+        ([f"{ON_DB}\n{FORM}"] * 2, ["db"], []),
+        (["Done."], [], []),
+    ],
+)
+def test_the_last_form_of_a_run_stands_in_whichever_message(
+    messages: list[str], asked: list[str], ruled: list[str]
+) -> None:
+    forms = StandingForms()
+    for message in messages:
+        forms.take(message)
+    assert ([question.id for question in forms.questions], list(forms.rulings)) == (asked, ruled)
 
 
 @pytest.mark.parametrize(

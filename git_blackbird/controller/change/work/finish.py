@@ -25,7 +25,7 @@ from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.snapshot_values import Snapshot
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import masked_text
-from git_blackbird.messages.incoming.questions import parse_rulings, stray_rulings
+from git_blackbird.messages.incoming.questions import stray_rulings
 from git_blackbird.model.base.ids import session_fault
 from git_blackbird.model.base.redaction import masked_kinds
 from git_blackbird.model.base.sanitize import clean_line, shell_word
@@ -87,14 +87,16 @@ def _classify(ended: ProcessResult, *, changed: bool, worked: bool) -> RunOutcom
     if reading.questions:
         # Also where its session was refused to go on then: its answers are due first.
         return RunOutcome(RunStatus.WAITING_USER)
-    if reading.refusal is not None or (reading.error is not None and not worked):
-        return _judge_refusal(reading, worked=worked)
+    if reading.is_unknown_end or reading.refusal is not None or (reading.error is not None and not worked):
+        return _judge_error(reading, worked=worked)
     if reading.succeeded and reading.blocked and not changed:
         return RunOutcome(RunStatus.FAILED, error=f"nothing was changed: {reading.blocked}")
     return RunOutcome(RunStatus.SUCCESS if reading.succeeded else RunStatus.FAILED)
 
 
-def _judge_refusal(reading: AgentResult, *, worked: bool) -> RunOutcome:
+def _judge_error(reading: AgentResult, *, worked: bool) -> RunOutcome:
+    if reading.is_unknown_end:
+        return RunOutcome(RunStatus.PAUSED, TerminalReason.UNKNOWN_END)
     if reading.refusal is None:
         return RunOutcome(RunStatus.FAILED, TerminalReason.WITHOUT_WORK, SUPERSEDED_BY_UNAVAILABLE)
     if reading.refusal is AgentFailure.SESSION_UNKNOWN:
@@ -135,7 +137,7 @@ def close_run(
     closed = closed.continuable(session_to_resume(run, ended.reading)).with_own(Own(no_change=no_change))
     silence = silence_texts(workspace, ended) if no_change else ()
     closed = closed.noting(*_unresolved_conflicts(workspace, summarized), *silence)
-    decided = parse_rulings(ended.reading.final_text)
+    decided = ended.reading.rulings
     closed = closed.ruling(decided).noting(*stray_rulings(run, decided))
     if outcome.status is RunStatus.WAITING_USER:
         closed = closed.asking(ended.reading.questions)

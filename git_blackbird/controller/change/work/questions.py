@@ -17,8 +17,10 @@ from git_blackbird.controller.core.waiting import race_external_change
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.incoming.questions import match_answers, questions_of, take_answer
 from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.sanitize import clean_clause
 from git_blackbird.model.change.next_steps import answer_options, answers_blank
 from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.rules.attention import is_resumable, is_session_lost
 from git_blackbird.model.rules.next_action import AskPaused, AskQuestions
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.parts import Question
@@ -88,35 +90,39 @@ _LIMITS = {TerminalReason.WALL_LIMIT: "its time limit", TerminalReason.IDLE_LIMI
 async def ask_paused(call: Call, action: AskPaused, state: PlanState) -> Stop | None:
     """Continue, restart or leave the run, as answered; any other answer is a message to its agent."""
     task, run = action.task, action.run
-    prompt = f"Run {run.id} of {run.task_id} reached {_limit(run)}. What next?"
-    question = Question(id=_QUESTION, prompt=prompt, options=(_CONTINUE, _RESTART, _LEAVE))
+    prompt = f"Run {run.id} of {run.task_id} {_why_paused(run)}. What next?"
+    can_continue = is_resumable(state, task)
+    options = (*((_CONTINUE,) if can_continue else ()), _RESTART, _LEAVE)
+    question = Question(id=_QUESTION, prompt=prompt, options=options)
     ask = race_external_change(call.workspace, lambda: call.ui.answer(task, (question,)), run)
     reply = await call.interruptible(ask)
     if isinstance(reply, Run):
         return None
     if not isinstance(reply, Mapping):
         is_left_open = isinstance(reply, Unanswered) or call.is_interrupted
-        stop = paused_stop(run)
+        stop = paused_stop(state, run)
         return replace(stop, reason=StopReason.INTERRUPTED) if is_left_open else stop
     answer = reply[_QUESTION]
     if answer == _LEAVE:
-        return paused_stop(run)
-    if answer == _RESTART:
-        return await restart_task(call, Restart(task, None), state)
-    message = None if answer == _CONTINUE else answer
+        return paused_stop(state, run)
+    message = None if answer in {_CONTINUE, _RESTART} else answer
+    if answer == _RESTART or not can_continue:
+        return await restart_task(call, Restart(task, message), state)
     return await work_on(call, continue_instruction(run, task, state.pending_messages(task.id), message))
 
 
-def paused_stop(run: Run) -> Stop:
-    """Return the stop at a run that reached a limit, if nobody chose how to continue."""
+def paused_stop(state: PlanState, run: Run) -> Stop:
+    """Return the stop at a paused run if nobody chose how to go on."""
+    is_lost = is_session_lost(state.history(run.task_id), run)
     steps = (
-        task_command("resume", run.task_id, remark="continue in its session"),
+        *(() if is_lost else (task_command("resume", run.task_id, remark="continue in its session"),)),
         task_command("restart", run.task_id, remark="start again in a new session"),
         task_command("retry", run.task_id, remark="todo again"),
     )
-    text = f"{run.task_id} is paused: run {run.id} reached {_limit(run)}"
+    text = f"{run.task_id} is paused: run {run.id} {_why_paused(run)}"
     return Stop(StopReason.WAITING_USER, text, steps, run.task_id)
 
 
-def _limit(run: Run) -> str:
-    return _LIMITS.get(run.own.terminal_reason, "a limit") if run.own.terminal_reason else "a limit"
+def _why_paused(run: Run) -> str:
+    limit = _LIMITS.get(run.own.terminal_reason) if run.own.terminal_reason else None
+    return f"did not finish: {clean_clause(run.error or '')}" if limit is None else f"reached {limit}"
