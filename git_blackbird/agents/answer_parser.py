@@ -30,10 +30,8 @@ class AnswerParser(EventParser[E]):
         self._session = self._text = self._failure = ""
         # Whether the last thing that happened was the end of an answer.
         self._completed = self._worked = False
-        # The word of an end that is neither finished nor failed; "" where it did not answer. And what it said
-        # last of a reason.
+        # The word of an end that is neither finished nor failed; "" where it did not answer.
         self._end_word: str | None = None
-        self._warning = ""
         self._denied: list[str] = []
         self._skipped_lines = 0
         self._usage: Usage | None = None
@@ -70,7 +68,7 @@ class AnswerParser(EventParser[E]):
     def _last_error(self) -> str:
         """Return the last words of an error that it has not got over; "" if there are none."""
         if self._completed or self._end_word is not None:
-            return self._warning
+            return self._end_word or ""
         return self._failure or clean_line(self._words(), 1000)
 
     def _read(self) -> AgentResult:
@@ -90,7 +88,7 @@ class AnswerParser(EventParser[E]):
         if self._end_word:
             return f"ended with {self._end_word}"
         is_mute = self._end_word is not None and self._exit_code == 0
-        return ": ".join(filter(None, ("ended without an answer", self._warning))) if is_mute else None
+        return "ended without an answer" if is_mute else None
 
     def _error(self) -> str | None:
         if self._failure:

@@ -1,4 +1,4 @@
-"""A program that prints what a test says, in place of ``claude`` or ``codex``."""
+"""A program that prints what a test says, in place of an agent's own."""
 
 import os
 import shlex
@@ -79,7 +79,7 @@ def install(folder: Path, program: str, version: str, answers: Mapping[str, Sequ
             (place / "stderr").write_text(answer.stderr)
             (place / "play").write_text(answer.script)
     path = folder / program
-    said = f"{version} (Claude Code)" if program == "claude" else f"codex-cli {version}"
+    said = {"claude": f"{version} (Claude Code)", "codex": f"codex-cli {version}"}.get(program, version)
     path.write_text(
         _PROGRAM.format(version=shlex.quote(said), folder=shlex.quote(os.fspath(folder)), session=SESSION)
     )

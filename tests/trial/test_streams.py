@@ -1,7 +1,7 @@
 """Event streams of real agents, as people report them, and what each must come to.
 
 Each ``[[stream]]`` in ``streams/TOPIC.toml`` is one call of ``git blackbird execute`` in a repository with
-one task, with a program in place of ``claude`` or ``codex`` that prints what is there. To add one, say
+one task, with a program in place of the agent's own that prints what is there. To add one, say
 
 - ``name``, ``provider``, ``version`` (of the program), and ``role``: ``implementer``, ``reviewer`` (both of
   the task's change) or ``parent`` (the reviewer of the task's parent). The others then do well;
@@ -39,8 +39,10 @@ run()
 """
 _STRICT = ConfigDict(extra="forbid", strict=True, frozen=True)
 _WORKS = {
-    "claude": '{"type":"result","subtype":"success","is_error":false,"session_id":"@SESSION@"}',
-    "codex": '{"type":"thread.started","thread_id":"@SESSION@"}\n{"type":"turn.completed","usage":{}}',
+    "claude": '{"type":"result","subtype":"success","is_error":false,"result":"ok","session_id":"@SESSION@"}',
+    "codex": '{"type":"thread.started","thread_id":"@SESSION@"}\n'
+    '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"ok"}}\n'
+    '{"type":"turn.completed","usage":{}}',
 }
 
 
@@ -70,7 +72,7 @@ class Stream(Answer):
     """One entry of a file."""
 
     name: str
-    provider: Literal["claude", "codex"]
+    provider: Literal["claude", "codex", "gemini", "opencode"]
     version: str
     role: Literal["implementer", "reviewer", "parent"]
     start: list[Answer] = Field(default=[])
@@ -134,10 +136,10 @@ def execute(trial: Trial, *, hurried: bool) -> tuple[int, str]:
 def prepare(trial: Trial, stream: Stream, folder: Path) -> None:
     """Make a plan of one task, and install the program."""
     is_review = stream.role != "implementer"
-    works = [Answer(stdout=_WORKS[stream.provider], writes="greet.py")]
-    answers = (
-        {"implementer": works, "reviewer": stream.answers} if is_review else {"implementer": stream.answers}
-    )
+    answers = {"implementer": stream.answers}
+    if is_review:
+        works = [Answer(stdout=_WORKS[stream.provider], writes="greet.py")]
+        answers = {"implementer": works, "reviewer": stream.answers}
     path = install(folder, stream.provider, stream.version, answers)
     trial.configure(
         {

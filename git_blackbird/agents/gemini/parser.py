@@ -79,6 +79,8 @@ class GeminiParser(AnswerParser[Event]):
         super().__init__(request, args)
         # Whether a message goes on, and whether no tool and no error has followed the last one.
         self._is_open = self._has_answer = False
+        # The last error since then.
+        self._warning = ""
 
     def _take(self, event: Event) -> Iterator[Progress]:
         self._session = event.session or self._session
@@ -93,7 +95,7 @@ class GeminiParser(AnswerParser[Event]):
             case "message" if is_message:
                 self._text = f"{self._text}{event.content}" if self._is_open else event.content
                 self._is_open = True
-                self._has_answer = self._has_answer or bool(event.content.strip())
+                self._has_answer, self._warning = self._has_answer or bool(event.content.strip()), ""
             case "tool_use":
                 yield self._uses(event.tool, event.path, event.subject)
             case "tool_result" if event.status == "error":
@@ -112,9 +114,7 @@ class GeminiParser(AnswerParser[Event]):
         if word in _FAILED:
             self._fails(_said(event.error) or event.error)
         elif not self._completed:
-            self._end_word = word or ""
-        if self._has_answer:
-            self._warning = ""
+            self._end_word = word or self._warning
         # The model's thoughts, which are in the total alone, are paid for as well.
         output = max(event.output, event.total - event.input)
         self._usage = Usage(input_tokens=event.input, output_tokens=output, cached_tokens=event.cached)
