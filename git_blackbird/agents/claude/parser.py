@@ -215,6 +215,7 @@ class ClaudeParser(EventParser[Event]):
             cost_usd=self._totals.cost_usd,
             raw_totals=self._totals.totals,
             blocked="; ".join(filter(None, (self._remarks.refused_mode, self._denials.text))) or None,
+            lacked=self._remarks.lacked or None,
             resets_at=self._limit.over_at if self._limit else None,
             notes=tuple(self._remarks.texts),
             worked=self._worked,

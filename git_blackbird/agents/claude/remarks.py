@@ -8,6 +8,7 @@ from git_blackbird.model.base.sanitize import clean_line
 _MAX_SUBAGENTS = 1000
 _MAX_REMARKS = 20
 _MAX_NAME_CHARACTERS = 100
+_MAX_LINE_CHARACTERS = 500
 _CUT_OFF = {"failed": "failed", "stopped": "was stopped", "killed": "was killed"}
 _REFUSALS = frozenset({"model_refusal_no_fallback", "model_refusal_fallback"})
 _SAFETY = "the model stopped for safety reasons"
@@ -19,12 +20,12 @@ class Remarks:
     """Collect what a run began without, subagents that did not finish, and refusals for safety reasons.
 
     ``mode`` is the permission mode that was asked for; "" if that is not known. ``refused_mode`` says that it
-    worked in another one.
+    worked in another one, ``lacked`` which servers of tools were not there.
     """
 
     def __init__(self, mode: str = "") -> None:
         self.texts: list[str] = []
-        self.refused_mode = ""
+        self.refused_mode = self.lacked = ""
         self._mode = _SAME.get(mode, mode)
         self._has_started = False
         self._subagents: dict[str, str] = {}
@@ -63,6 +64,10 @@ class Remarks:
                 " such as one of your organisation"
             )
             yield self.refused_mode
-        for server in event.mcp_servers:
-            if server.status == "failed":
-                yield f"the MCP server {clean_line(server.name, _MAX_NAME_CHARACTERS)} failed at its start"
+        failed = [server.name for server in event.mcp_servers if server.status == "failed"]
+        if failed:
+            servers = "the MCP server" if len(failed) == 1 else "the MCP servers"
+            self.lacked = clean_line(
+                f"{servers} {', '.join(failed)} failed at the start", _MAX_LINE_CHARACTERS
+            )
+            yield self.lacked

@@ -20,7 +20,6 @@ from git_blackbird.model.rules.attention import PendingItem
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import NO_CHANGE
 
 FAILED = "failed"
 _LONGEST_REASON = 2000
@@ -213,8 +212,8 @@ def decision_reason(owed: PendingItem) -> str | None:
     """
     if owed.kind is not PendingKind.DECISION or owed.run is None:
         return None
-    if owed.run.own.no_change:
-        return NO_CHANGE
+    if owed.run.no_change_reason is not None:
+        return owed.run.no_change_reason
     stage, reason = stage_of(owed.run), clean_line(owed.run.landing_reason or "", _LONGEST_REASON)
     if stage is Stage.BLOCKED:
         return f"it {owed.run.landing_words}: {reason}"

@@ -90,7 +90,7 @@ class AgentResult:
     ``succeeded`` is true only if output and exit code both confirm it. ``session`` is the conversation that
     the agent named, or None. ``raw_totals`` has the counters as printed, from which the next resume is
     subtracted. ``blocked`` says that the agent was denied an action: success without a change does not count
-    then. ``is_cut``: the final text is incomplete, so that a missing part of it means nothing.
+    then. ``lacked`` is what could not be started for it, and may be why it changed nothing. ``is_cut``: the final text is incomplete, so that a missing part of it means nothing.
     ``resets_at`` is when the usage limit that refused it is over, in seconds since 1970, if an event says so.
     ``woken_texts`` are what the agent said later, when its own work in the background had ended. ``worked``:
     a model has said or done something. ``is_budget_spent``: it stopped by itself at the cost it was allowed.
@@ -113,6 +113,7 @@ class AgentResult:
     raw_totals: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     blocked: str | None = None
+    lacked: str | None = None
     is_cut: bool = False
     worked: bool = False
     woken_texts: tuple[str, ...] = ()

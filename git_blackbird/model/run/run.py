@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from git_blackbird.model.base.ids import CheckedOwner, CheckedRunId
 from git_blackbird.model.base.record import TOGETHER
+from git_blackbird.model.base.sanitize import clean_clause
 from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timestamp
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.contradictions import find_contradiction
@@ -24,6 +25,7 @@ from git_blackbird.model.run.parts import (
 )
 from git_blackbird.model.run.states import (
     APPROVALS,
+    NO_CHANGE,
     PROGRAM,
     REVIEWER_TYPES,
     DecisionState,
@@ -224,6 +226,11 @@ class Run(WrittenRun):
     def has_changed_files(self) -> bool:
         """Whether there are snapshots at both ends of the run, and they differ."""
         return self.tree_pair is not None and not self.tree_pair.is_empty
+
+    @property
+    def no_change_reason(self) -> str | None:
+        """That nothing was changed, and why if that is known; None if the run did not end so."""
+        return clean_clause(self.error or NO_CHANGE) if self.own.no_change else None
 
     @property
     def has_landed(self) -> bool:

@@ -48,7 +48,7 @@ from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parts import LandingBlocked
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import NO_CHANGE, Requester, RunStatus
+from git_blackbird.model.run.states import Requester, RunStatus
 from git_blackbird.model.run.summary import Summary, Trees
 from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, SinceRequest
 
@@ -191,8 +191,8 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
     """Return the reasons for a decision that is due even with checkpoints off."""
     if not run.is_pending:
         return ()
-    if run.own.no_change:
-        return (NO_CHANGE,)
+    if run.no_change_reason is not None:
+        return (run.no_change_reason,)
     if stage_of(run) is Stage.BLOCKED:
         return (f"it {run.landing_words}: {run.landing_reason}",)
     if stage_of(run) is Stage.NOT_COMMITTED and run.landing_reason is not None:

@@ -31,7 +31,7 @@ from git_blackbird.model.rules.attention import PendingDecision, pending_decisio
 from git_blackbird.model.rules.next_action import CallScope, Idle, next_action
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import NO_CHANGE, DecisionState, RunStatus
+from git_blackbird.model.run.states import DecisionState, RunStatus
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, Phase
 from git_blackbird.model.views.stop import Stop, StopReason
 
@@ -172,7 +172,7 @@ def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
         restart if is_lost and spec.choice is Choice.REQUEST_CHANGES else spec.command_for(run.task_id)
         for spec in ordered
     )
-    why = f": {NO_CHANGE}" if run.own.no_change else ""
+    why = f": {run.no_change_reason}" if run.no_change_reason else ""
     text = f"a decision is due on {run.task_id}{why}"
     return Stop(StopReason.DECISION_REQUIRED, text, steps, run.task_id, is_choice=True)
 

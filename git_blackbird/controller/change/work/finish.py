@@ -89,8 +89,9 @@ def _classify(ended: ProcessResult, *, changed: bool, worked: bool) -> RunOutcom
         return RunOutcome(RunStatus.WAITING_USER)
     if reading.is_unknown_end or reading.refusal is not None or (reading.error is not None and not worked):
         return _judge_error(reading, worked=worked)
-    if reading.succeeded and reading.blocked and not changed:
-        return RunOutcome(RunStatus.FAILED, error=f"nothing was changed: {reading.blocked}")
+    if reading.succeeded and not changed and (why := reading.blocked or reading.lacked):
+        status = RunStatus.FAILED if reading.blocked else RunStatus.SUCCESS
+        return RunOutcome(status, error=f"nothing was changed: {why}")
     return RunOutcome(RunStatus.SUCCESS if reading.succeeded else RunStatus.FAILED)
 
 
