@@ -90,14 +90,14 @@ class AgentResult:
     ``succeeded`` is true only if output and exit code both confirm it. ``session`` is the conversation that
     the agent named, or None. ``raw_totals`` has the counters as printed, from which the next resume is
     subtracted. ``blocked`` says that the agent was denied an action: success without a change does not count
-    then. ``lacked`` is what could not be started for it, and may be why it changed nothing. ``is_cut``: the final text is incomplete, so that a missing part of it means nothing.
-    ``resets_at`` is when the usage limit that refused it is over, in seconds since 1970, if an event says so.
-    ``woken_texts`` are what the agent said later, when its own work in the background had ended. ``worked``:
-    a model has said or done something. ``is_budget_spent``: it stopped by itself at the cost it was allowed.
-    ``last_error`` is what the program said last of an error that it has not got over, also while it tries
-    again. ``is_unknown_end``: it ended by itself, in a way that is known neither to mean finished nor to be a
-    failure; ``error`` has its word for it. ``rulings`` are what it decided about questions, by their ids, and
-    why.
+    then. ``lacked`` is what could not be started for it, and may be why it changed nothing. ``is_cut``: the
+    final text is incomplete, so that a missing part of it means nothing. ``resets_at`` is when the usage
+    limit that refused it is over, in seconds since 1970, if an event says so. ``woken_texts`` are what the
+    agent said later, when its own work in the background had ended. ``worked``: a model has said or done
+    something. ``is_budget_spent``: it stopped by itself at the cost it was allowed. ``last_error`` is what
+    the program said last of an error that it has not got over, also while it tries again. ``is_unknown_end``:
+    it ended by itself, in a way that is known neither to mean finished nor to be a failure; ``error`` has its
+    word for it. ``rulings`` are what it decided about questions, by their ids, and why.
     """
 
     succeeded: bool = False
