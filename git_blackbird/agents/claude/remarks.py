@@ -19,13 +19,13 @@ _SAME = {"manual": "default"}
 class Remarks:
     """Collect what a run began without, subagents that did not finish, and refusals for safety reasons.
 
-    ``mode`` is the permission mode that was asked for; "" if that is not known. ``refused_mode`` says that it
-    worked in another one, ``lacked`` which servers of tools were not there.
+    ``mode`` is the permission mode that was asked for; "" if that is not known. ``at_start`` are the remarks
+    on what it began without.
     """
 
     def __init__(self, mode: str = "") -> None:
         self.texts: list[str] = []
-        self.refused_mode = self.lacked = ""
+        self.at_start: tuple[str, ...] = ()
         self._mode = _SAME.get(mode, mode)
         self._has_started = False
         self._subagents: dict[str, str] = {}
@@ -41,7 +41,8 @@ class Remarks:
         match event:
             case System(subtype="init") if not self._has_started:
                 self._has_started = True
-                yield from self._texts_at_start(event)
+                self.at_start = tuple(self._texts_at_start(event))
+                yield from self.at_start
             case Result(stop_reason="refusal") if not any(text.startswith(_SAFETY) for text in self.texts):
                 yield _SAFETY
             case System(subtype="task_started") if event.subagent_type or event.task_type == "local_agent":
@@ -59,15 +60,11 @@ class Remarks:
     def _texts_at_start(self, event: System) -> Iterator[str]:
         mode = _SAME.get(event.permission_mode, clean_line(event.permission_mode, _MAX_NAME_CHARACTERS))
         if self._mode and mode and mode != self._mode:
-            self.refused_mode = (
+            yield (
                 f"its permission mode was {mode}, not {self._mode} as asked: a setting refuses that,"
                 " such as one of your organisation"
             )
-            yield self.refused_mode
         failed = [server.name for server in event.mcp_servers if server.status == "failed"]
         if failed:
             servers = "the MCP server" if len(failed) == 1 else "the MCP servers"
-            self.lacked = clean_line(
-                f"{servers} {', '.join(failed)} failed at the start", _MAX_LINE_CHARACTERS
-            )
-            yield self.lacked
+            yield clean_line(f"{servers} {', '.join(failed)} failed at the start", _MAX_LINE_CHARACTERS)

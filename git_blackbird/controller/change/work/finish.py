@@ -89,10 +89,10 @@ def _classify(ended: ProcessResult, *, changed: bool, worked: bool) -> RunOutcom
         return RunOutcome(RunStatus.WAITING_USER)
     if reading.is_unknown_end or reading.refusal is not None or (reading.error is not None and not worked):
         return _judge_error(reading, worked=worked)
-    if reading.succeeded and not changed and (why := reading.blocked or reading.lacked):
-        status = RunStatus.FAILED if reading.blocked else RunStatus.SUCCESS
-        return RunOutcome(status, error=f"nothing was changed: {why}")
-    return RunOutcome(RunStatus.SUCCESS if reading.succeeded else RunStatus.FAILED)
+    is_good = reading.succeeded and (changed or reading.blocked is None)
+    why = "; ".join(filter(None, (reading.lacked, reading.blocked)))
+    error = f"nothing was changed: {why}" if why and reading.succeeded and not changed else None
+    return RunOutcome(RunStatus.SUCCESS if is_good else RunStatus.FAILED, error=error)
 
 
 def _judge_error(reading: AgentResult, *, worked: bool) -> RunOutcome:
