@@ -14,7 +14,7 @@ from git_blackbird.cli.render.tables import Cell, label_cell, render_section, re
 from git_blackbird.controller.core.other_worktrees import runs_elsewhere
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.attach import attach_command
-from git_blackbird.controller.queries.attention import decision_reason
+from git_blackbird.controller.queries.attention import pending_reason
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_live_commits
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS
 from git_blackbird.controller.queries.status import TaskView, view_task, why_failed
@@ -170,7 +170,7 @@ def _due(view: TaskView, columns: int | None) -> Iterator[str]:
         yield view.pending.words
         for question in view.pending.questions:
             yield f"{clean_line(question.id)}: {clean_line(question.prompt)}"
-        if reason := decision_reason(view.pending):
+        if reason := pending_reason(view.pending):
             yield reason
         yield f"    {view.pending.command}"
     elif view.to_review is not None:

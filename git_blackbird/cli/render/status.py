@@ -14,9 +14,9 @@ from git_blackbird.controller.queries.attention import (
     CUT_OFF,
     DueItem,
     counts_text,
-    decision_reason,
     due_groups,
     in_queue,
+    pending_reason,
     review_outcome_text,
     unwatched_words,
 )
@@ -200,7 +200,7 @@ def _pending_lines(item: PendingItem, columns: int | None) -> Iterator[str]:
         yield from (truncate(question_line(question), columns) for question in item.questions)
     if verdict := review_outcome_text(item):
         yield f"{verdict} ({task_command('review show', item.task.id)})"
-    if reason := decision_reason(item):
+    if reason := pending_reason(item):
         yield reason
     yield item.command
 

@@ -20,9 +20,9 @@ from git_blackbird.cli.schema.base import (
 from git_blackbird.controller.queries.attention import (
     FAILED,
     DueItem,
-    decision_reason,
     due_groups,
     in_queue,
+    pending_reason,
 )
 from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import StatusReport
@@ -54,8 +54,9 @@ class DuePending(StepView, _PendingFields):
     """Something that a person is asked for."""
 
     why: str | None = field(
-        "What speaks against an approval: nothing was changed, the check failed, or it could not land.",
-        using=decision_reason,
+        "What speaks against an approval (nothing was changed, the check failed, it could not land), or how a"
+        " paused run ended that is not known to have finished.",
+        using=pending_reason,
         default=None,
         exclude_if=is_none,
     )

@@ -20,6 +20,7 @@ from git_blackbird.model.rules.attention import PendingItem
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import TerminalReason
 
 FAILED = "failed"
 _LONGEST_REASON = 2000
@@ -151,7 +152,7 @@ def _pending_item(pending: PendingItem) -> DueItem:
         pending.words,
         pending.command,
         pending.run_id,
-        review_outcome_text(pending) or decision_reason(pending),
+        review_outcome_text(pending) or pending_reason(pending),
         pending,
     )
 
@@ -205,11 +206,13 @@ def review_outcome_text(owed: PendingItem) -> str | None:
     return f"its reviews: {overall_word(merged_or_none(owed.run))}"
 
 
-def decision_reason(owed: PendingItem) -> str | None:
-    """Return what speaks against an approval: no change, a failed check, an obstacle to landing.
+def pending_reason(owed: PendingItem) -> str | None:
+    """Return what speaks against an approval, or how a run ended that may not have finished; None for others.
 
-    None where nothing does.
+    Against an approval speak that nothing was changed, a failed check, and an obstacle to landing.
     """
+    if owed.run is not None and owed.run.own.terminal_reason is TerminalReason.UNKNOWN_END:
+        return clean_line(owed.run.error or "", _LONGEST_REASON) or None
     if owed.kind is not PendingKind.DECISION or owed.run is None:
         return None
     if owed.run.no_change_reason is not None:

@@ -227,22 +227,12 @@ def label_of(run: Run) -> str:
             return f"{label}, but for {left}" if left else label
         case Stage.LANDING if run.landing_begun:
             return "half landed"
-        case Stage.PAUSED:
-            return f"{label}{_why_paused(run)}"
+        case Stage.PAUSED if run.own.terminal_reason is TerminalReason.WORKER_LOST:
+            return f"{label}: worker {clean_line(run.worker or '')} was lost"
+        case Stage.PAUSED if run.own.terminal_reason is TerminalReason.BUDGET:
+            return f"{label} at its budget"
         case _:
             return label
-
-
-def _why_paused(run: Run) -> str:
-    match run.own.terminal_reason:
-        case TerminalReason.WORKER_LOST:
-            return f": worker {clean_line(run.worker or '')} was lost"
-        case TerminalReason.BUDGET:
-            return " at its budget"
-        case TerminalReason.UNKNOWN_END:
-            return f": {clean_line(run.error or '')}"
-        case _:
-            return ""
 
 
 def due_of(run: Run) -> Due | None:

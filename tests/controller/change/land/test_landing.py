@@ -20,7 +20,7 @@ from git_blackbird.controller.change.status_changes import reset_task, set_statu
 from git_blackbird.controller.change.undo.undo import redo_task, undo_task
 from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop, resume_loop
 from git_blackbird.controller.place.listing import PlaceState, list_places, prune_places
-from git_blackbird.controller.queries.attention import decision_reason
+from git_blackbird.controller.queries.attention import pending_reason
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.worktree.merging import GitTooOldError
@@ -399,7 +399,7 @@ def test_what_a_hook_keeps_from_its_commit_waits_for_a_person(demo: Path, then: 
     assert (status(demo, "a"), status(demo, "b")) == (Status.WAITING_USER, Status.TODO)
     assert (demo / "x.txt").read_text() == "one\n"
     (owed,) = build_overview(open_at(demo)).pending
-    assert decision_reason(owed) == (
+    assert pending_reason(owed) == (
         "it is not committed: git did not commit its change: no; "
         "`git blackbird decide a --approve` tries again"
     )

@@ -14,12 +14,14 @@ from git_blackbird.controller.engine.commands import (
     resume_loop,
 )
 from git_blackbird.controller.engine.dry_run import forecast
+from git_blackbird.controller.queries.attention import pending_reason
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.parts import DecisionFacts, Own, Question, Said
+from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, Requester, RunStatus, TerminalReason
 from git_blackbird.model.views.events import Event, RunProgress, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
@@ -241,6 +243,76 @@ def test_a_person_leaves_a_run_that_a_limit_paused(repo: Path) -> None:
     left = Chooser()
     assert execute(repo, left).exit_code == 130
     assert (started(left), status(repo, "a")) == ([], Status.WAITING_USER)
+
+
+STOPPED_CLAUDE = """#!/bin/sh
+case "$1" in --version) echo "2.1.332 (Claude Code)"; exit 0;; esac
+cat >"prompt.$BLACKBIRD_TASK_ID"
+end=hook_stopped
+test -e go-on && end=completed
+case "$*" in *--resume*) end=completed;; esac
+for word; do
+    case "$before" in --session-id | --resume) session=$word ;; esac
+    before=$word
+done
+test -e no-session && session=
+printf '{"type":"system","subtype":"init","session_id":"%s"}\\n' "$session"
+printf '{"type":"assistant","message":{"id":"m","model":"m-1","content":[{"type":"text","text":"ok"}]}}\\n'
+printf '{"type":"result","subtype":"success","is_error":false,"result":"ok","terminal_reason":"%s",' "$end"
+printf '"session_id":"%s"}\\n' "$session"
+"""
+RESTART_COMMAND = "git blackbird restart a    # start again in a new session"
+RETRY_COMMAND = "git blackbird retry a    # todo again"
+
+
+def stopped_by_a_hook(repo: Path) -> Run:
+    """Let the run of a end in a way that is not known, in the call that starts it."""
+    fake_claude(repo, STOPPED_CLAUDE)
+    put_plan(repo, leaf("a"), leaf("b", deps=["a"]), leaf("c"))
+    person = Person()
+    stop = execute(repo, person)
+    (run,) = runs_of(repo, "a")
+    assert (run.status, run.own.terminal_reason) == (RunStatus.PAUSED, TerminalReason.UNKNOWN_END)
+    assert run.error == "claude ended with hook_stopped"
+    assert stop.text == f"a is paused: run {run.id} did not finish: {run.error}"
+    assert (stop.reason, stop.exit_code) == (StopReason.WAITING_USER, 4)
+    is_named = run.provider_session_ref is not None
+    resume = ("git blackbird resume a    # continue in its session",) if is_named else ()
+    assert stop.next_steps == (*resume, RESTART_COMMAND, RETRY_COMMAND)
+    assert forecast(open_at(repo), (), None).stop == stop
+    assert started(person) == [("a", False)]
+    assert [status(repo, task) for task in "abc"] == [Status.WAITING_USER, Status.TODO, Status.TODO]
+    return run
+
+
+def test_a_run_whose_end_is_not_known_goes_on_as_a_person_says(repo: Path) -> None:
+    run = stopped_by_a_hook(repo)
+    (due,) = build_overview(open_at(repo)).pending
+    assert (due.command, pending_reason(due)) == ("git blackbird resume a", run.error)
+    (repo / "go-on").touch()
+    person = Chooser(CONTINUE)
+    execute(repo, person)
+    assert started(person)[0] == ("a", True)
+    (asked,) = person.asked
+    assert asked.prompt == f"Run {run.id} of a did not finish: {run.error}. What next?"
+    assert asked.options == (CONTINUE, RESTART, LEAVE)
+    assert [one.status for one in runs_of(repo, "a")] == [RunStatus.PAUSED, RunStatus.SUCCESS]
+
+
+def test_a_run_whose_end_is_not_known_and_that_names_no_session_starts_again(repo: Path) -> None:
+    (repo / "no-session").touch()
+    stopped_by_a_hook(repo)
+    (due,) = build_overview(open_at(repo)).pending
+    assert due.command == "git blackbird restart a"
+    assert resume(repo, "a", Person()).next_steps == (
+        "git blackbird restart a    # a new session, with everything pending",
+    )
+    (repo / "go-on").touch()
+    person = Chooser("Speak louder.")
+    execute(repo, person)
+    assert person.asked[0].options == (RESTART, LEAVE)
+    assert started(person)[0] == ("a", False)
+    assert "Speak louder." in (repo / "prompt.a").read_text()
 
 
 def test_a_lost_session_of_an_interrupted_run_stops_the_call(repo: Path) -> None:
