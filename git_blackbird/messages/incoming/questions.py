@@ -1,4 +1,4 @@
-"""Questions of an agent to a person, found at the end of its final message, and the answers to them.
+"""Questions of an agent to a person, found at the end of its messages, and the answers to them.
 
 A headless agent cannot ask in another way: the prompt requires ``QUESTION_FORM``. The form of the Go program,
 ``AskUserQuestion``, is accepted as well, and so are envelopes around either, and a denied call of that tool.

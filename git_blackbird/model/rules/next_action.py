@@ -138,7 +138,7 @@ class ContinueRun(RunAction):
 
 
 class AskPaused(RunAction):
-    """Ask whether to continue a run that reached a limit."""
+    """Ask whether to continue a run that reached a limit, or that is not known to have finished."""
 
 
 @dataclass(frozen=True)
