@@ -87,7 +87,8 @@ class AnswerParser(EventParser[E]):
     def _unknown_end(self) -> str | None:
         if self._end_word:
             return f"ended with {self._end_word}"
-        is_mute = self._end_word is not None and self._exit_code == 0
+        has_worked = self._worked or (self._usage is not None and self._usage.output_tokens > 0)
+        is_mute = self._end_word is not None and has_worked and self._exit_code == 0
         return "ended without an answer" if is_mute else None
 
     def _error(self) -> str | None:

@@ -367,3 +367,27 @@ def test_the_arguments_of_a_reviewer_are_no_wider_than_they_must_be(mode: str) -
         *("--strict-mcp-config", "--no-session-persistence", "--model", "m"),
     )
     assert (launch.stdin, dict(launch.environ)) == (b"Look", {"DISABLE_AUTOUPDATER": "1"})
+
+
+REFUSED_MODE = "its permission mode was default, not {} as asked: a setting refuses that, such as one of your organisation"
+
+
+@pytest.mark.parametrize(
+    ("config", "read_only", "said"),
+    [
+        ({}, False, REFUSED_MODE.format("bypassPermissions")),
+        ({"claude__permissionMode": "acceptEdits"}, False, REFUSED_MODE.format("acceptEdits")),
+        ({"claude__permissionMode": "manual"}, False, None),
+        ({"claude__args": ("--dangerously-skip-permissions",)}, False, None),
+        ({}, True, REFUSED_MODE.format("dontAsk")),
+    ],
+)
+def test_a_permission_mode_is_compared_with_the_one_that_was_asked_for(
+    config: dict[str, Any], read_only: bool, said: str | None
+) -> None:
+    parser = load_agent("claude", config_with(**config)).parser(assign("Go", read_only=read_only))
+    # A later turn may be in another one that its model chose.
+    later = INIT | {"permissionMode": "plan"}
+    parser.feed(printed(INIT | {"permissionMode": "default"}, later, SUCCESS))
+    reading = parser.finish(0, "")
+    assert (reading.succeeded, reading.notes, reading.lacked) == (True, (said,) if said else (), said)

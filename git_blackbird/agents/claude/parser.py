@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from git_blackbird.agents.claude.denials import Denials
 from git_blackbird.agents.claude.ends import (
     REASON_REFUSALS,
     end_word,
@@ -32,7 +31,7 @@ from git_blackbird.agents.claude.events import (
     is_woken,
 )
 from git_blackbird.agents.claude.limits import LimitEvent, LimitInfo
-from git_blackbird.agents.claude.remarks import Remarks
+from git_blackbird.agents.claude.remarks import Denials, Remarks
 from git_blackbird.agents.event_parser import (
     EventParser,
     bounded,
@@ -281,7 +280,7 @@ class ClaudeParser(EventParser[Event]):
         self._hear(self._last_message.text)
         self._forms.ask(self._denials.take(result))
         self._hear(text, ends_turn=True)
-        has_failed = self._has_failed(result)
+        has_failed = self._failure(result) is not None
         self._worked = self._worked or not has_failed
         is_finished = not has_failed and end_word(result, text) is None
         self._turns.take(Turn(result, text, is_woken(result.origin), is_finished=is_finished))
@@ -306,7 +305,7 @@ class ClaudeParser(EventParser[Event]):
 
     def _unknown_end(self) -> str | None:
         end = self._turns.end
-        if end is None or self._has_failed(end.result):
+        if end is None or self._failure(end.result) is not None:
             return None
         word = end_word(end.result, end.text)
         if word:
@@ -318,9 +317,8 @@ class ClaudeParser(EventParser[Event]):
         reason = f": {message}" if message else ""
         if result is None:
             return f"{exit_text(self._exit_code)} without a result{reason}"
-        if self._has_failed(result):
-            is_unsent = self._is_unsent(result)
-            return unsent_text(result, self._unsent) if is_unsent else error_of(result, self._words)
+        if (failure := self._failure(result)) is not None:
+            return failure
         if self._in_turn or self._exit_code != 0:
             when = "in the middle of a later turn" if self._in_turn else "after a result that says success"
             return f"{exit_text(self._exit_code)} {when}{reason}"
@@ -331,12 +329,12 @@ class ClaudeParser(EventParser[Event]):
             return "answered in prose, not in the required format"
         return None
 
-    def _has_failed(self, result: Result) -> bool:
-        return says_error(result) or bool(self._own_kind) or self._is_unsent(result)
-
-    def _is_unsent(self, result: Result) -> bool:
-        """Whether no model was asked, as where a hook of the user's blocks the prompt."""
-        return result.num_turns == 0 and not self._worked
+    def _failure(self, result: Result) -> str | None:
+        """Return the error of a result that says so, or for which no model was asked; None for any other."""
+        if says_error(result) or self._own_kind:
+            return error_of(result, self._words)
+        # As where a hook of the user's blocks the prompt.
+        return unsent_text(result, self._unsent) if result.num_turns == 0 and not self._worked else None
 
     def _refusal(self) -> FailureMatch | None:
         if self._result is not None and not self._in_turn:

@@ -1,12 +1,15 @@
-"""Remarks on a run of Claude Code that no result contains, such as a subagent that was cut off."""
+"""Remarks on a run of Claude Code: what it began without, was denied, and what was cut off."""
 
 from collections.abc import Iterator
 
 from git_blackbird.agents.claude.events import Result, System
+from git_blackbird.messages.incoming.questions import parse_tool_questions
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.run.parts import Question
 
 _MAX_SUBAGENTS = 1000
 _MAX_REMARKS = 20
+_MAX_DENIALS = 1000
 _MAX_NAME_CHARACTERS = 100
 _MAX_LINE_CHARACTERS = 500
 _CUT_OFF = {"failed": "failed", "stopped": "was stopped", "killed": "was killed"}
@@ -68,3 +71,30 @@ class Remarks:
         if failed:
             servers = "the MCP server" if len(failed) == 1 else "the MCP servers"
             yield clean_line(f"{servers} {', '.join(failed)} failed at the start", _MAX_LINE_CHARACTERS)
+
+
+class Denials:
+    """Collect the denied calls of a run; a call of the tool for questions asks them."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, str] = {}
+
+    def take(self, result: Result) -> tuple[Question, ...]:
+        """Add those of a result; return the questions that were denied."""
+        asked: tuple[Question, ...] = ()
+        for denial in result.permission_denials:
+            # A later result of the same run repeats the earlier denials.
+            call = denial.tool_use_id or str(len(self._tools))
+            if call in self._tools or len(self._tools) >= _MAX_DENIALS:
+                continue
+            questions = parse_tool_questions(denial.tool_name, denial.tool_input)
+            asked = questions or asked
+            self._tools[call] = "" if questions else denial.tool_name
+        return asked
+
+    @property
+    def text(self) -> str:
+        """How many calls were denied, and of which tools; "" if none were."""
+        denied = list(filter(None, self._tools.values()))
+        calls = "1 tool call was" if len(denied) == 1 else f"{len(denied)} tool calls were"
+        return clean_line(f"{calls} denied: {', '.join(sorted(set(denied)))}") if denied else ""

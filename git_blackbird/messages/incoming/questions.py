@@ -152,9 +152,13 @@ class StandingForms:
     def __init__(self) -> None:
         self.questions: tuple[Question, ...] = ()
         self.rulings: dict[str, tuple[str, str | None]] = {}
+        self._last = ""
 
     def take(self, message: str) -> None:
         """Add a message; the same one twice is as once."""
+        if message == self._last:
+            return
+        self._last = message
         rulings = parse_rulings(message)
         self.rulings |= rulings
         self.questions = tuple(each for each in self.questions if each.id not in rulings)
