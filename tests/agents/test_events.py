@@ -369,15 +369,18 @@ def test_the_arguments_of_a_reviewer_are_no_wider_than_they_must_be(mode: str) -
     assert (launch.stdin, dict(launch.environ)) == (b"Look", {"DISABLE_AUTOUPDATER": "1"})
 
 
-REFUSED_MODE = "its permission mode was default, not {} as asked: a setting refuses that, such as one of your organisation"
+REFUSED_MODE = (
+    "its permission mode was default, not {} as asked: a setting refuses that,"
+    " such as one of your organisation"
+)
 
 
 @pytest.mark.parametrize(
     ("config", "read_only", "said"),
     [
         ({}, False, REFUSED_MODE.format("bypassPermissions")),
-        ({"claude__permissionMode": "acceptEdits"}, False, REFUSED_MODE.format("acceptEdits")),
-        ({"claude__permissionMode": "manual"}, False, None),
+        ({"claude__permission_mode": "acceptEdits"}, False, REFUSED_MODE.format("acceptEdits")),
+        ({"claude__permission_mode": "manual"}, False, None),
         ({"claude__args": ("--dangerously-skip-permissions",)}, False, None),
         ({}, True, REFUSED_MODE.format("dontAsk")),
     ],
