@@ -24,10 +24,12 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
+from git_blackbird.agents.registry import load_agent
+from tests.agents.running import assign
 from tests.controller.support import leaf, parent_of, put_plan
 from tests.records import fact
-from tests.support import commit
-from tests.trial.printer import Answer, install, starts
+from tests.support import commit, config_with
+from tests.trial.printer import SESSION, Answer, install, starts
 from tests.trial.program import PATIENCE_SECONDS, Record, Trial
 
 FOLDER = Path(__file__).with_name("streams")
@@ -83,15 +85,23 @@ class Stream(Answer):
         return self.start or [Answer.model_validate(self.model_dump(include=set(Answer.model_fields)))]
 
 
-def streams() -> Iterator[object]:
+def streams() -> Iterator[tuple[str, Stream]]:
     for path in sorted(FOLDER.glob("*.toml")):
         for entry in tomllib.loads(path.read_text())["stream"]:
             stream = Stream.model_validate(entry)
-            yield pytest.param(stream, id=f"{path.stem}: {stream.name}")
+            yield f"{path.stem}: {stream.name}", stream
+
+
+STREAMS = dict(streams())
+OF_WORK = {
+    name: stream
+    for name, stream in STREAMS.items()
+    if name.startswith("ends_") and stream.role == "implementer"
+}
 
 
 @pytest.mark.sampled(5)
-@pytest.mark.parametrize("stream", list(streams()))
+@pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)
 def test_a_stream_comes_to_what_a_person_would_expect(stream: Stream, repo: Path, tmp_path: Path) -> None:
     trial, folder = Trial(repo), tmp_path / "bin"
     commit(repo, {"old.txt": "old\n"})
@@ -113,6 +123,22 @@ def test_a_stream_comes_to_what_a_person_would_expect(stream: Stream, repo: Path
     )
     wrong = [(*got, due[1]) for got, due in zip(seen, expected, strict=True) if got != due]
     assert not wrong, said
+
+
+@pytest.mark.parametrize("stream", OF_WORK.values(), ids=OF_WORK)
+def test_an_end_is_good_known_as_a_failure_or_neither(stream: Stream) -> None:
+    (answer,) = stream.answers
+    parser = load_agent(stream.provider, config_with()).parser(assign("Write greet.py.", session=SESSION))
+    parser.feed(answer.stdout.replace("@SESSION@", SESSION).encode())
+    reading, expected = parser.finish(answer.exit, answer.stderr), stream.expected
+    # What it did to the files is not in its output.
+    is_good = expected.status == "success" or (expected.error or "").startswith("nothing was changed")
+    assert reading.succeeded == is_good
+    assert [question.prompt for question in reading.questions] == expected.questions
+    if not reading.questions:
+        assert reading.is_unknown_end == (expected.reason == "unknown_end")
+    if not is_good:
+        assert reading.error == expected.error
 
 
 def execute(trial: Trial, *, hurried: bool) -> tuple[int, str]:

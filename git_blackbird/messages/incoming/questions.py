@@ -44,6 +44,7 @@ _MAX_ENVELOPES = 3
 _TOOL_NAMES = frozenset({"askuserquestion", "ask_user_question"})
 _CLOSING_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})\s*\Z")
 _OPENERS = {"}": "{", "]": "["}
+_ENDS = (*_OPENERS, "`", "~")
 
 
 def _bound(text: str) -> str:
@@ -188,7 +189,10 @@ def parse_tool_questions(tool_name: str, tool_input: object) -> tuple[Question, 
 
 def _closing_values(text: str) -> Iterator[Any]:
     """Yield the JSON values that end the message, last first, separated by white space only."""
-    rest = replace_surrogates(text[-_WINDOW_CHARACTERS:]).rstrip()
+    rest = text[-_WINDOW_CHARACTERS:].rstrip()
+    if not rest.endswith(_ENDS):
+        return
+    rest = replace_surrogates(rest)
     fence = _CLOSING_FENCE.search(rest[-80:])
     if fence:
         rest = rest[: len(rest) - len(fence.group())].rstrip()
