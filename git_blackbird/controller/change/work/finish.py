@@ -1,13 +1,13 @@
 """Close a run's record: its status, its change, what is due next."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from git_blackbird import trace
 from git_blackbird.agents.process.logs import TAIL_BYTES
 from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.agents.resets import find_reset
 from git_blackbird.controller.change.work.guard import closing_run, list_tracked
+from git_blackbird.controller.change.work.outcome import RunOutcome, classify
 from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
@@ -39,75 +39,15 @@ from git_blackbird.model.run.fields import Ending, RunChange
 from git_blackbird.model.run.parts import AgentFacts, Logs, Own, TruncatedBytes, UsageLimit
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
-    SUPERSEDED_BY_LOST_SESSION,
-    SUPERSEDED_BY_UNAVAILABLE,
     ReviewState,
     RunStatus,
-    TerminalReason,
 )
 from git_blackbird.model.run.summary import Summary, Trees
 from git_blackbird.model.views.events import Phase
 
-LIMIT_REASONS = {
-    ExitCause.WALL_LIMIT: TerminalReason.WALL_LIMIT,
-    ExitCause.IDLE_LIMIT: TerminalReason.IDLE_LIMIT,
-    ExitCause.BUDGET: TerminalReason.BUDGET,
-    ExitCause.INTERRUPTED: TerminalReason.INTERRUPTED,
-    ExitCause.TOLD: TerminalReason.TOLD,
-    ExitCause.WORKER_LOST: TerminalReason.WORKER_LOST,
-}
 # How often a snapshot is taken once more since HEAD was moved meanwhile.
 _TRIES = 3
 _GATED = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
-
-
-@dataclass(frozen=True)
-class RunOutcome:
-    """The meaning of a run's end: its status, the reason, and whether it counts."""
-
-    status: RunStatus
-    reason: TerminalReason | None = None
-    overtaken_by: str | None = None
-    error: str | None = None
-
-
-def _classify(ended: ProcessResult, *, changed: bool, worked: bool) -> RunOutcome:
-    """Classify the outcome; unknown is never success, a refusal is never charged to the task.
-
-    ``changed``: the worktree is another; ``worked``: the agent's model was at work at all.
-    """
-    reading = ended.reading
-    if ended.cause is ExitCause.NOT_STARTED:
-        return RunOutcome(
-            RunStatus.FAILED, TerminalReason.NOT_STARTED, SUPERSEDED_BY_UNAVAILABLE, reading.error
-        )
-    if ended.cause in LIMIT_REASONS and not reading.questions:
-        words = reading.last_error if ended.cause is ExitCause.IDLE_LIMIT else None
-        return RunOutcome(RunStatus.PAUSED, LIMIT_REASONS[ended.cause], error=words)
-    if reading.questions:
-        # Also where its session was refused to go on then: its answers are due first.
-        return RunOutcome(RunStatus.WAITING_USER)
-    if reading.is_unknown_end or reading.refusal is not None or (reading.error is not None and not worked):
-        return _judge_error(reading, worked=worked)
-    is_good = reading.succeeded and (changed or reading.blocked is None)
-    why = "; ".join(filter(None, (reading.lacked, reading.blocked)))
-    error = f"nothing was changed: {why}" if why and reading.succeeded and not changed else None
-    return RunOutcome(RunStatus.SUCCESS if is_good else RunStatus.FAILED, error=error)
-
-
-def _judge_error(reading: AgentResult, *, worked: bool) -> RunOutcome:
-    if reading.is_unknown_end:
-        return RunOutcome(RunStatus.PAUSED, TerminalReason.UNKNOWN_END)
-    if reading.refusal is None:
-        return RunOutcome(RunStatus.FAILED, TerminalReason.WITHOUT_WORK, SUPERSEDED_BY_UNAVAILABLE)
-    if reading.refusal is AgentFailure.SESSION_UNKNOWN:
-        return RunOutcome(RunStatus.FAILED, TerminalReason.SESSION_LOST, SUPERSEDED_BY_LOST_SESSION)
-    if reading.refusal.is_of_task:
-        # Its session cannot go on either: it would be refused again.
-        return RunOutcome(RunStatus.FAILED)
-    if worked and reading.session is not None:
-        return RunOutcome(RunStatus.PAUSED, TerminalReason.AGENT_UNAVAILABLE)
-    return RunOutcome(RunStatus.FAILED, TerminalReason.AGENT_UNAVAILABLE, SUPERSEDED_BY_UNAVAILABLE)
 
 
 def close_run(
@@ -130,7 +70,7 @@ def close_run(
         summarized = run.changed(RunChange(Summary(minimal=error.message)))
     changed = summarized.head_tree is None or summarized.head_tree != summarized.base_tree
     changed = changed or bool(summarized.review_summary and summarized.review_summary.submodules)
-    outcome = _classify(ended, changed=changed, worked=changed or ended.reading.worked)
+    outcome = classify(ended, changed=changed, worked=changed or ended.reading.worked)
     now = workspace.environment.timestamp()
     is_success = outcome.status is RunStatus.SUCCESS
     no_change = is_success and _changed_nothing(workspace, summarized)

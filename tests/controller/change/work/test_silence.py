@@ -4,7 +4,7 @@ import pytest
 
 from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.controller.change.review.reviewer import classify_answer
-from git_blackbird.controller.change.work import finish
+from git_blackbird.controller.change.work.outcome import classify
 from git_blackbird.model.run.agent_io import AgentResult
 from git_blackbird.model.run.states import RunStatus, TerminalReason
 
@@ -26,7 +26,7 @@ def stopped(cause: ExitCause) -> ProcessResult:
 def test_what_an_agent_waited_for_in_silence_is_said_where_the_silence_ended_it(
     cause: ExitCause, reason: TerminalReason, words: str | None
 ) -> None:
-    outcome = finish._classify(stopped(cause), changed=False, worked=True)
+    outcome = classify(stopped(cause), changed=False, worked=True)
     assert (outcome.status, outcome.reason, outcome.error) == (RunStatus.PAUSED, reason, words)
     review, _ = classify_answer(stopped(cause), lambda reading: reading)
     assert (review.error or "").endswith(": slow down") == (words is not None)
