@@ -77,6 +77,8 @@ def test_an_agent_at_work_is_told_something_and_goes_on_with_it_in_its_session(t
     assert "it was stopped for what it was told\n" in shown
     (due,) = json.loads(trial.expect(0, "show", "a", "--json"))["data"]["runs"][1:]
     assert due["told"] == [FIRST]
+    reached, stop = map(json.loads, trial.expect(3, "execute", "--json").splitlines())
+    assert (reached["event"], reached["told"], stop["event"]) == ("checkpoint", [FIRST], "stop")
 
 
 def test_several_tells_arrive_in_order(trial: Trial) -> None:

@@ -39,10 +39,10 @@ class _Source:
     using: Callable[[Any], object] | None
     each: str | None
 
-    def read(self, value: Any) -> object:
-        """Read the field of a value; None where a part of the path is None."""
-        for name in self.path:
-            value = None if value is None else getattr(value, name)
+    def read(self, name: str, value: Any) -> object:
+        """Read the field of that name of a value; None where a part of the path is None."""
+        for step in self.path or ((name,) if self.each else ()):
+            value = None if value is None else getattr(value, step)
         if self.using is not None:
             return self.using(value)
         return value if self.each is None else [getattr(item, self.each) for item in value]
@@ -58,10 +58,11 @@ def field(
 ) -> Any:
     """Describe a field, and how it is read, if not from the attribute of its name.
 
-    It is what is at the dotted ``path``, or what ``using`` makes of that, or an attribute of ``each`` item.
+    It is what is at the dotted ``path``, or what ``using`` makes of that, or an attribute of ``each`` item
+    there; without a path ``using`` gets the whole value, and the items are those of the field's own name.
     """
     info = Field(description=description, **settings)
-    if path or using is not None:
+    if path or using is not None or each is not None:
         info.metadata.append(_Source(tuple(filter(None, path.split("."))), using, each))
     return info
 
@@ -95,7 +96,7 @@ class View(BaseModel):
             metadata = cls.model_fields[name].metadata
             source = next((item for item in metadata if isinstance(item, _Source)), None)
             if source is not None:
-                fields[name] = source.read(value)
+                fields[name] = source.read(name, value)
             elif hasattr(value, name):
                 fields[name] = getattr(value, name)
         return fields

@@ -1,7 +1,12 @@
 """The schemas that ship are what the models give, and outputs fit them."""
 
 import json
+from types import SimpleNamespace
+from typing import get_args
 
+from git_blackbird.cli.schema import events
+from git_blackbird.cli.schema.base import View, field
+from git_blackbird.model.views.events import Event
 from tests.cli.golden_harness import UPDATE, Program, program
 from tests.schemas import PAGE, SCHEMAS, schemas, shipped, with_tables
 
@@ -49,3 +54,16 @@ def test_an_error_fits_its_schema(program: Program) -> None:
 def test_a_schema_that_is_none_is_refused(program: Program) -> None:
     assert program.run("schema", "../model") == 2
     assert "no schema" in program.transcript[-2]
+
+
+def test_each_event_has_its_output() -> None:
+    assert set(get_args(Event)) == events._OUTPUTS.keys()
+
+
+class _Texts(View):
+    said: tuple[str, ...] = field("What was said.", each="text")
+
+
+def test_an_attribute_of_each_item_is_read_from_the_field_of_that_name() -> None:
+    said = (SimpleNamespace(text="one"), SimpleNamespace(text="two"))
+    assert _Texts.of(SimpleNamespace(said=said)).to_json() == {"said": ["one", "two"]}
