@@ -1,15 +1,15 @@
-"""Notes of the program in the git directory, outside of any clone: agreements, verdicts, an approval.
+"""Notes of the program in the git directory, outside of any clone: agreements, verdicts, edits of the plan.
 
 A note that is missing or cannot be read counts as none. What saves one raises SaveError.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from git_blackbird.model.base.ids import CheckedRunId, TaskId
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.run.check import CheckResult
-from git_blackbird.storage.files import write_private
+from git_blackbird.storage.files import write_atomic, write_private
 from git_blackbird.storage.json_codec import dump_json, load_note
 from git_blackbird.storage.paths import Paths
 
@@ -108,3 +108,37 @@ def save_import(paths: Paths, source: str, page: str) -> None:
     """Save what was imported of a source."""
     saved = _Imports(sources={**load_imports(paths), source: page})
     write_private(paths.imports, dump_json(saved.to_json()))
+
+
+class PlanEdit(Record):
+    """What the plan file had become while an agent worked, and what counted of it."""
+
+    base: str
+    edited: str
+
+
+class HeldEdits(Record):
+    """The edits of the plan that wait for the decision on a run, oldest first."""
+
+    task_id: TaskId
+    run_id: CheckedRunId
+    edits: tuple[PlanEdit, ...] = ()
+
+
+def load_held_edits(paths: Paths) -> Iterator[HeldEdits]:
+    """Return all edits of the plan that wait, by the ids of their runs."""
+    for path in sorted(paths.plan_edits.glob("*.json")):
+        held = load_note(HeldEdits, path)
+        if held is not None and path.stem == held.run_id:
+            yield held
+
+
+def save_held_edits(paths: Paths, held: HeldEdits) -> None:
+    """Save the edits that wait for the decision on a run, durably: they are in no other place then."""
+    data = dump_json(held.to_json())
+    write_atomic(paths, paths.plan_edits / f"{held.run_id}.json", data, mode=0o600)
+
+
+def drop_held_edits(paths: Paths, held: HeldEdits) -> None:
+    """Remove edits of the plan on whose run was decided."""
+    (paths.plan_edits / f"{held.run_id}.json").unlink(missing_ok=True)

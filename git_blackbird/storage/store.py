@@ -2,15 +2,14 @@
 
 import contextlib
 import os
-import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from git_blackbird.errors import UnusableError
+from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.change.stages import following
 from git_blackbird.model.plan.plan import Plan
@@ -24,11 +23,9 @@ from git_blackbird.storage.feedback import FeedbackStore
 from git_blackbird.storage.files import (
     OutsideError,
     SaveError,
-    load_beginning,
     load_inside,
     move_aside,
     write_atomic,
-    write_private,
 )
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, store_lock
 from git_blackbird.storage.paths import Paths
@@ -38,6 +35,7 @@ from git_blackbird.storage.records import RunStore, noop
 
 if TYPE_CHECKING:
     from git_blackbird.model.base.redaction import Redactor
+    from git_blackbird.storage.plan_backup import MovesOfHead, PlanBackup
 
 BROKEN_BY_AGENT = (
     "this happened while an agent was working: the plan is restored at the end of its run, "
@@ -56,8 +54,15 @@ Hold = Callable[[Run, frozenset[str]], frozenset[str]]
 class Store:
     """Reads take no lock; a transaction holds the store lock for its milliseconds. Threads may share one."""
 
-    def __init__(self, paths: Paths, hold: Hold, redactor: "Callable[[], Redactor | None]") -> None:
+    def __init__(
+        self,
+        paths: Paths,
+        hold: Hold,
+        redactor: "Callable[[], Redactor | None]",
+        moves: "Callable[[], MovesOfHead | None]" = noop,
+    ) -> None:
         self.paths = paths
+        self._moves = moves
         self.hold = hold
         # Makes what masks the secrets in one record.
         self.redactor = redactor
@@ -92,12 +97,26 @@ class Store:
         except OSError as error:
             raise UnusableError(f"cannot read {self.paths.plan}: {error.strerror}") from error
 
+    @cached_property
+    def backup(self) -> "PlanBackup":
+        """The backup of the plan while agents work."""
+        from git_blackbird.storage.plan_backup import PlanBackup  # without an agent at work there is none
+
+        return PlanBackup(self.paths, self._moves())
+
     def plan(self) -> Plan:
-        """Return the plan. Raises UnusableError, InvalidPlanError."""
-        return self._load_plan()[1]
+        """Return the plan: what counts of its file. Raises UnusableError, InvalidPlanError."""
+        return self.counting(*self._load_plan())
+
+    def counting(self, data: bytes, plan: Plan) -> Plan:
+        """Return what counts of the plan file, whose content ``data`` is ``plan``.
+
+        While agents work only what commands of ours wrote there does, and git. Raises UnusableError.
+        """
+        return self.backup.counting(data, plan) if os.path.lexists(self.paths.known_plan) else plan
 
     def editable_plan(self, read: bytes | None = None) -> Plan:
-        """Return the plan if no key is duplicated in an object: a save would lose one.
+        """Return the plan file if no key is duplicated in an object: a save would lose one.
 
         ``read`` is the file's content, where it was read already. Raises as ``plan`` does.
         """
@@ -169,6 +188,7 @@ class Transaction:
         self._rules = rules
         self._now = now
         self._plan: Plan | None = None
+        self._edited: Plan | None = None
         self._data: bytes | None = None
         self._feedback: SavedFeedback | None = None
 
@@ -185,10 +205,19 @@ class Transaction:
         return PlanState(self.plan(), histories, self.saved_feedback(), *self._rules)
 
     def plan(self) -> Plan:
-        """Return the plan as it is under the lock."""
+        """Return what counts of the plan as it is under the lock."""
         if self._plan is None:
-            self._plan = self._store.editable_plan(self.plan_bytes())
+            data = self.plan_bytes()
+            file = self._store.editable_plan(data)
+            self._plan = self._store.counting(data or b"", file)
+            self._edited = None if file is self._plan else file
         return self._plan
+
+    @property
+    def edited_plan(self) -> Plan | None:
+        """The plan file where an agent at work, or an editor meanwhile, wrote what does not count."""
+        self.plan()
+        return self._edited
 
     def plan_bytes(self) -> bytes | None:
         """Return the content of the plan file as it is under the lock. Raises as ``Store.plan_bytes``."""
@@ -203,16 +232,34 @@ class Transaction:
         return self._feedback
 
     def save_plan(self, plan: Plan) -> None:
-        """Save the plan; leave the file alone if nothing changed. Raises SaveError."""
+        """Save the plan; leave the file alone if nothing changed.
+
+        What was written there past our commands stays in the file. Raises SaveError, and RequestError where
+        that does not fit.
+        """
         if plan is self._plan:
             return
-        data = self._store.renderer.render(plan)
-        if data != self.plan_bytes():
+        file = plan if self._plan is None or self._edited is None else self._with_edits(self._plan, plan)
+        data = written = self._store.renderer.render(plan)
+        if file is not plan:
+            written = self._store.renderer.render(file)
+        if written != self.plan_bytes() or file is not plan:
             self._forget_plan()
-            write_atomic(self._paths, self._paths.plan, data)
-            self._store.remember_parsed(data, plan)
+            write_atomic(self._paths, self._paths.plan, written)
+            self._store.remember_parsed(written, file)
             if self.has_plan_backup:
-                self._back_up(data)
+                self._store.backup.follow(data)
+
+    def _with_edits(self, before: Plan, after: Plan) -> Plan:
+        from git_blackbird.model.rules.plan_at_work import take_edits  # an agent edited the plan
+
+        taken = after if self._edited is None else take_edits(self._edited, before, after).plan
+        if taken is None:
+            raise RequestError(
+                "the plan file was edited while an agent works, and this does not go with it",
+                hint="repeat it once the run is over and decided on, or take that edit back",
+            )
+        return taken
 
     def save_run(self, run: Run) -> None:
         """Save a run's record without secrets, readable by its owner only, then its copy.
@@ -282,11 +329,7 @@ class Transaction:
         """Copy the plan to the git directory, where an agent at work does not change it by mistake."""
         data = self.plan_bytes()
         if data is not None:
-            self._back_up(data)
-
-    def _back_up(self, data: bytes) -> None:
-        write_private(self._paths.known_plan, data)
-        write_private(self._paths.known_place, os.fsencode(os.path.realpath(self._paths.plan)))
+            self._store.backup.begin(data)
 
     @property
     def has_plan_backup(self) -> bool:
@@ -295,13 +338,15 @@ class Transaction:
 
     def plan_backup(self) -> bytes | None:
         """Return the backup of the plan; None if no agent works."""
-        try:
-            return self._paths.known_plan.read_bytes()
-        except FileNotFoundError:
-            return None
+        return self._store.backup.load() if self.has_plan_backup else None
 
     def renew_plan_backup(self) -> None:
-        """Back up the plan again for other agents at work; without any, remove the backup."""
+        """Leave in the plan file what counts, and back it up for other agents at work.
+
+        Without any, remove the backup. Raises SaveError.
+        """
+        if self.has_plan_backup and self.edited_plan is not None:
+            self.restore_plan(self._store.renderer.render(self.plan()))
         if self._store.at_work:
             self.backup_plan()
         else:
@@ -309,32 +354,12 @@ class Transaction:
 
     def drop_plan_backup(self) -> None:
         """Remove the backup of the plan."""
-        self._paths.known_plan.unlink(missing_ok=True)
-        self._paths.known_place.unlink(missing_ok=True)
+        self._store.backup.drop()
+        self._forget_plan()
 
     def plan_replacement(self) -> str | None:
-        """Describe what has replaced the plan file, or the link in its place.
-
-        None if nothing has, or if the file is missing.
-        """
-        plan = self._paths.plan
-        try:
-            kind = plan.lstat().st_mode
-        except FileNotFoundError:
-            return None
-        if stat.S_ISREG(kind):
-            try:
-                load_beginning(self._paths.state_root, plan, 1)
-            except OSError as error:
-                if is_exhausted(error):
-                    raise
-                return "a file that cannot be read"
-            return None
-        if not stat.S_ISLNK(kind):
-            return "a folder" if stat.S_ISDIR(kind) else "not a file"
-        where, known = os.path.realpath(plan), self._paths.known_place
-        is_known = known.exists() and os.fsdecode(known.read_bytes()) == where
-        return None if is_known and plan.is_file() else f"a link to {where}"
+        """Describe what has replaced the plan file, or the link in its place; None if nothing has."""
+        return self._store.backup.replacement()
 
     def restore_plan(self, data: bytes) -> None:
         """Replace the plan file. Raises SaveError."""
@@ -342,17 +367,26 @@ class Transaction:
         write_atomic(self._paths, self._paths.plan, data)
 
     def _forget_plan(self) -> None:
-        self._plan = self._data = None
+        self._plan = self._edited = self._data = None
 
     def quarantine_plan(self, run_id: RunId, replacement: bytes) -> Path:
         """Move the plan file aside and put ``replacement`` in its place; return the new path.
 
         Whatever replaced the file is moved as it is, without following an agent's link. Raises SaveError.
         """
-        aside = self._paths.state / f"plan-set-aside-{run_id}.json"
         if self.plan_replacement() is None:
-            write_atomic(self._paths, aside, self.plan_bytes() or b"")
+            aside = self.set_plan_aside(run_id, self.plan_bytes() or b"")
         else:
+            aside = self._aside(run_id)
             move_aside(self._paths, self._paths.plan, aside)
         self.restore_plan(replacement)
         return aside
+
+    def set_plan_aside(self, run_id: RunId, data: bytes) -> Path:
+        """Keep a plan that does not count as the file that is returned. Raises SaveError."""
+        aside = self._aside(run_id)
+        write_atomic(self._paths, aside, data)
+        return aside
+
+    def _aside(self, run_id: RunId) -> Path:
+        return self._paths.state / f"plan-set-aside-{run_id}.json"

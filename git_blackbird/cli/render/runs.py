@@ -108,7 +108,7 @@ def run_lines(
     yield from render_section("answer", _bounded(run.own.agent.result or ("" if logs else run.stdout or "")))
     yield from render_section("changed", _change_lines(run.review_summary))
     yield from render_section("committed", commits)
-    yield from render_section("the plan changed meanwhile", map(clean_line, run.own.edits.plan))
+    yield from render_section("edited in the plan meanwhile", map(clean_line, run.own.edits.plan))
     yield from render_section("the configuration changed meanwhile", map(clean_line, run.own.edits.config))
     yield from render_section("notes", map(clean_line, run.own.notes))
     yield from render_section("files", _files(run, logs))

@@ -1,8 +1,8 @@
 """One opened worktree: its repository, its state, its settings."""
 
 import os
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -36,6 +36,7 @@ from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store, Transaction
 
 if TYPE_CHECKING:
+    from git_blackbird.controller.core.moves_of_head import MovesOfHead
     from git_blackbird.model.base.redaction import Redactor
 
 _MAX_NAMED = 5
@@ -163,13 +164,19 @@ class Workspace:
         """Return the runs whose change a decision is about."""
         return Change.of(history).runs_to_decide(commits=self.commits_approvals)
 
-    def transaction(self, patience: float = STORE_PATIENCE_SECONDS) -> AbstractContextManager[Transaction]:
-        """Hold the store lock to change something.
+    @contextmanager
+    def transaction(self, patience: float = STORE_PATIENCE_SECONDS) -> Iterator[Transaction]:
+        """Hold the store lock to change something; what a decision says of edits of the plan is done by then.
 
         Raises LockedError when it cannot be had within ``patience`` seconds.
         """
-        environment = self.environment
-        return self.store.transaction(patience, rules=self.plan_rules, now=environment.timestamp)
+        now = self.environment.timestamp
+        with self.store.transaction(patience, rules=self.plan_rules, now=now) as transaction:
+            if self.paths.plan_edits.exists():
+                from git_blackbird.controller.core.plan_edits import settle_edits  # rarely there
+
+                settle_edits(self.store, transaction)
+            yield transaction
 
     def stopped_at(self, moment: str) -> "Workspace":
         """Return the workspace with a clock that stands still: all that is recorded happened then."""
@@ -251,7 +258,8 @@ def view_workspace(
     paths = Paths(repo.top, repo.private_dir)
     given, problems = read_layers(environment, repo, paths)
     settings = merge_layers(KEYS, [*given, *flags], problems)
-    store = Store(paths, partial(_hold, repo), partial(_redactor, repo, settings.config))
+    redactor = partial(_redactor, repo, settings.config)
+    store = Store(paths, partial(_hold, repo), redactor, partial(_moves_of_head, repo))
     return Workspace(environment, repo, store, settings, no_input)
 
 
@@ -264,6 +272,12 @@ def _hold(repo: Repository, run: Run, trees: frozenset[str]) -> frozenset[str]:
     from git_blackbird.git.worktree.saved_trees import hold_trees  # reading needs none
 
     return hold_trees(repo, run.id, {"base": run.base_tree, "head": run.head_tree}, trees)
+
+
+def _moves_of_head(repo: Repository) -> "MovesOfHead":
+    from git_blackbird.controller.core.moves_of_head import MovesOfHead  # only while agents work
+
+    return MovesOfHead(repo)
 
 
 def _redactor(repo: Repository, config: Config) -> "Redactor | None":

@@ -112,8 +112,7 @@ def _discard_leftovers(workspace: Workspace) -> None:
     remove_stored_config(workspace)
     publish_leftover_logs(workspace)
     if workspace.paths.known_plan.exists():
-        with workspace.transaction() as transaction:
-            drop_stale_plan_backup(transaction)
+        drop_stale_plan_backup(workspace)
 
 
 def lost_runs(workspace: Workspace, histories: Mapping[TaskId, History], scope: CallScope) -> Iterator[Run]:

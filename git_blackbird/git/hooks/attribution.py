@@ -18,6 +18,7 @@ _OLD_LIST = Path("blackbird", "commits.old")
 # Older hooks wrote more after it.
 _NOTE = re.compile(r"(?P<owner>-|[0-9a-f]{16}) (?P<oid>[0-9a-f]{40,64})(?: |$)")
 _ACTIVE = Path("blackbird", "active")
+_PERSON = "-"
 _MAIN = "main"
 _LINKED = "linked-"
 
@@ -39,6 +40,20 @@ def moves_of_others(repo: Repository, run_id: str, span: LogSpan) -> list[tuple[
     owners = _owners(repo.git_dir) if moves else {}
     movers = [(move, mover_of(move, owners, run_id)) for move in moves]
     return [(move, mover) for move, mover in movers if mover is not Mover.RUN]
+
+
+def moves_of_people(repo: Repository, span: LogSpan) -> list[tuple[HeadMove, bool]]:
+    """Return the moves of HEAD, each with whether a person made it, as far as can be told.
+
+    A commit that no hook noted may be any agent's. Raises OSError.
+    """
+    moves = moves_in(repo, span)
+    owners = _owners(repo.git_dir) if moves else {}
+    return [(move, _is_of_person(move, owners.get(move.new, set()))) for move in moves]
+
+
+def _is_of_person(move: HeadMove, owners: set[str]) -> bool:
+    return owners == {_PERSON} if owners or move.makes_commit else True
 
 
 def mark_active(repo: Repository) -> None:

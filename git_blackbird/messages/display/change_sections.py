@@ -108,7 +108,10 @@ def warning_sections(checkpoint: Checkpoint) -> Iterator[Section]:
         *notes_on_head(summary),
         ("The worktree no longer matches the change in:", map(render_path, checkpoint.moved)),
         (edited, map(render_path, checkpoint.edited)),
-        ("The plan changed during the run:", map(clean_line, run.own.edits.plan)),
+        (
+            "Edited in the plan during the run; this counts once you approve:",
+            map(clean_line, run.own.edits.plan),
+        ),
         ("The configuration changed during the run:", map(clean_line, run.own.edits.config)),
         ("A hook refused the commit:", strip_controls(run.own.decision.hook_output or "").splitlines()),
         ("Notes:", map(clean_line, run.own.notes)),

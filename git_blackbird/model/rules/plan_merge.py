@@ -67,7 +67,7 @@ class _PlanMerge:
             for tasks, task in zip(self._merged, self._task(task_id, sides), strict=True):
                 if task is not None:
                     tasks[task_id] = task
-        base, ours, theirs = (Plan(_linked(tasks)) for tasks in self._merged)
+        base, ours, theirs = (Plan(linked(tasks)) for tasks in self._merged)
         return PlanMerge(base, ours, theirs, tuple(self._conflicts))
 
     def _task(self, task_id: TaskId, sides: Sides) -> Sides:
@@ -109,7 +109,7 @@ class _PlanMerge:
         return Sides(*(replace(sides.ours, **values) for values in found))
 
 
-def _linked(tasks: Mapping[TaskId, Task]) -> dict[TaskId, Task]:
+def linked(tasks: Mapping[TaskId, Task]) -> dict[TaskId, Task]:
     """Return the tasks with children as their parents say, and without what is no longer there."""
     below: dict[TaskId, dict[TaskId, None]] = {task_id: {} for task_id in tasks}
     for parent in tasks.values():

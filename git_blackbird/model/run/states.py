@@ -47,6 +47,7 @@ REVIEWER_TYPES = frozenset({RunType.REVIEW, RunType.SPEC_REVIEW, RunType.CODE_RE
 
 
 NO_CHANGE = "the agent changed nothing"
+PLAN_EDITED = "the plan was edited while the agent worked"
 
 SUPERSEDED_BY_RETRY = "retry"
 SUPERSEDED_BY_RESTART = "restart"

@@ -48,7 +48,7 @@ from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parts import LandingBlocked
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import Requester, RunStatus
+from git_blackbird.model.run.states import PLAN_EDITED, Requester, RunStatus
 from git_blackbird.model.run.summary import Summary, Trees
 from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, SinceRequest
 
@@ -191,8 +191,9 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
     """Return the reasons for a decision that is due even with checkpoints off."""
     if not run.is_pending:
         return ()
+    plan_edited = (PLAN_EDITED,) if run.own.edits.plan else ()
     if run.no_change_reason is not None:
-        return (run.no_change_reason,)
+        return (run.no_change_reason, *plan_edited)
     if stage_of(run) is Stage.BLOCKED:
         return (f"it {run.landing_words}: {run.landing_reason}",)
     if stage_of(run) is Stage.NOT_COMMITTED and run.landing_reason is not None:
@@ -201,6 +202,7 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
         *_check_reasons(workspace, history, run),
         *_review_reasons(workspace, history, run),
         *_branch_reasons(run),
+        *plan_edited,
     )
     # This reason is given only if there is no other.
     return tuple(reason for reason in reasons if reason != _CLEARED) or reasons

@@ -32,6 +32,7 @@ from git_blackbird.controller.core.guards import (
     require_undecided,
     require_whole,
 )
+from git_blackbird.controller.core.plan_edits import settle_edits
 from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.place.place import place_of
@@ -68,7 +69,7 @@ class DecisionResult:
     ``deferred`` has a line for each commit that its hook had left to be recorded. ``edited`` are paths that a
     person edited in the task's worktree after the run, which is part of what was decided on, ``left_out``
     paths of the change that were not approved, and ``halves`` those of them to or from which an approved path
-    was renamed, each with that. ``undoes``: what was rejected is taken back next.
+    was renamed, each with that. ``plan_edits`` says what became of edits of the plan. ``undoes``: what was rejected is taken back next.
     """
 
     run: Run
@@ -82,6 +83,7 @@ class DecisionResult:
     left_out: tuple[str, ...] = ()
     halves: Mapping[str, str] = field(default_factory=dict)
     unresolved: str | None = None
+    plan_edits: tuple[str, ...] = ()
     undoes: bool = False
 
     @property
@@ -91,6 +93,7 @@ class DecisionResult:
         kept = f"run {self.run.id} keeps it" if is_elsewhere else "it stays in your worktree"
         return (
             *self.deferred,
+            *self.plan_edits,
             *([f"{self.unresolved}: {GOES_BACK}"] if self.unresolved else ()),
             *(
                 f"with what was edited in its worktree after the run: {clean_line(path)}"
@@ -187,14 +190,20 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     if not decision.undoes:
         _require_undone(state, run)
     moved = () if pair is None else diverged_names(workspace, pair, place.files_now(pair))
-    decided, after = _save(workspace, run, decision, pair)
+    saved = _save(workspace, run, decision, pair)
     if decision.state is DecisionState.REJECTED:
         # Where the index cannot follow a killed approval's commit now, the status says so.
         with suppress(UnusableError):
             recover_approval(workspace)
-    undo = () if decision.undoes else undo_commands(decided)
+    undo = () if decision.undoes else undo_commands(saved.run)
     return DecisionResult(
-        decided, after, moved, undo, other_branch=strayed, undoes=decision.undoes, **remarks._asdict()
+        *saved[:2],
+        moved,
+        undo,
+        other_branch=strayed,
+        plan_edits=saved.plan_edits,
+        undoes=decision.undoes,
+        **remarks._asdict(),
     )
 
 
@@ -267,11 +276,11 @@ def _approve(workspace: Workspace, approval: ApprovalRequest, decision: Decision
         with commit_change(workspace, approval) as (then, commit):
             if not commit.paths:
                 _require_undone(state, run)
-            decided, after = _save(then, run, decision, approval.pair, commit)
+            saved = _save(then, run, decision, approval.pair, commit)
     except ApprovalRefusedError as error:
         _keep_hook_output(workspace, state.history(run.task_id), run, error)
         raise
-    return DecisionResult(decided, after, commit.moved, commit=commit)
+    return DecisionResult(*saved[:2], commit.moved, commit=commit, plan_edits=saved.plan_edits)
 
 
 def _require_undone(state: PlanState, run: Run) -> None:
@@ -310,13 +319,19 @@ def require_requestable(workspace: Workspace, history: History, run: Run) -> Non
         )
 
 
+class _Saved(NamedTuple):
+    run: Run
+    state: PlanState
+    plan_edits: tuple[str, ...]
+
+
 def _save(
     workspace: Workspace,
     run: Run,
     decision: Decision,
     pair: Trees | None,
     commit: ApprovalCommit | None = None,
-) -> tuple[Run, PlanState]:
+) -> _Saved:
     """Write the decision, and with ``commit`` what it committed, on the record as it is under the lock."""
     with workspace.transaction() as transaction:
         stored = require_undecided(workspace, run)
@@ -324,10 +339,11 @@ def _save(
             require_unclaimed(workspace, run.task_id)
         decided = _decided(workspace, decision, pair, commit, stored, workspace.environment.timestamp())
         transaction.save_run(decided)
+        plan_edits = settle_edits(workspace.store, transaction)
         after = save_statuses(transaction).state
     trace.event("decide", decision.state.value, "run", run.id, "of", run.task_id)
     drop_recorded_drafts(workspace)
-    return decided, after
+    return _Saved(decided, after, plan_edits)
 
 
 def _decided(

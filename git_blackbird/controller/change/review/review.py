@@ -261,19 +261,19 @@ def _complete(
 ) -> Run:
     """Write the result of both reviews on the run's record, and what is due after it, in one save."""
     with closing_run(workspace, run) as (transaction, check):
-        transaction.renew_plan_backup()
         history = workspace.store.records.history(run.task_id)
         stored = history.find(run.id) or run
         if stored.is_superseded or stored.own.review is not ReviewState.DUE:
             # The result is kept, and decides nothing any more.
             annotated = stored.with_own(Own(reviewed=result))
             transaction.save_run(annotated)
+            transaction.renew_plan_backup()
             return annotated
         if stored.own.decision.escalated:
             # An earlier escalation of the same change no longer counts.
             stored = stored.unescalated()
         stored = check.added_to(stored)
-        if check.is_loosened:
+        if check.needs_decision:
             stored = stored.requiring_decision()
         if follows is ReviewFollowUp.FIX and not (
             workspace.reviews_changes and why_not_resumable(workspace, history, stored) is None
@@ -287,6 +287,7 @@ def _complete(
         reviewed = stored.with_own(Own(review=ReviewState.DONE, reviewed=result))
         ended = _decided(workspace, reviewed, follows, merged)
         transaction.save_run(ended)
+        transaction.renew_plan_backup()
         save_status(transaction, run.task_id)
     return ended
 

@@ -8,6 +8,7 @@ from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.agents.resets import find_reset
 from git_blackbird.controller.change.work.guard import closing_run, list_tracked
 from git_blackbird.controller.change.work.outcome import RunOutcome, classify
+from git_blackbird.controller.core.plan_edits import carried_edits
 from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
@@ -47,6 +48,9 @@ from git_blackbird.model.views.events import Phase
 
 # How often a snapshot is taken once more since HEAD was moved meanwhile.
 _TRIES = 3
+_THE_PLAN_IS_AS_IT_WAS = (
+    "the plan is as it was: these edits, and any of yours in an editor meanwhile, wait for the decision on"
+)
 _GATED = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
 
 
@@ -268,21 +272,23 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
     commits = list_tracked(workspace, ui, run)
     with closing_run(workspace, run) as (transaction, check):
         closed = run
-        if (check.is_loosened or _is_doubtful(run)) and not run.is_review:
+        if (check.needs_decision or _is_doubtful(run)) and not run.is_review:
             closed = _due_in_any_case(run)
         stored = workspace.store.records.recorded(run.task_id).find(run.id) or run
-        closed = check.add_notes_to(closed).with_own(Own(commits=commits))
+        earlier = carried_edits(workspace.store.records.recorded(run.task_id), run)
+        closed = check.add_notes_to(closed, earlier).with_own(Own(commits=commits))
         closed = closed.told_meanwhile(stored.own.said.told)
         if stored.own.superseded is not None:
             # A person set the task's status while the agent worked: nothing is asked of this run.
             closed = closed.undecided().with_own(Own(superseded=stored.own.superseded))
         transaction.save_run(closed)
-        # The plan is valid.
         transaction.renew_plan_backup()
         save_status(transaction, run.task_id)
     publish_logs(workspace, closed)
     texts = [*([] if check.plan_fault is None else [check.plan_fault]), *check.stale_texts]
-    texts += [f"the plan changed during the run: {change}" for change in check.plan_changes]
+    texts += [f"the plan was edited during the run: {change}" for change in check.plan_changes]
+    if check.plan_changes:
+        texts.append(f"{_THE_PLAN_IS_AS_IT_WAS} {run.task_id}")
     texts += [f"the configuration changed during the run: {change}" for change in check.config_changes]
     for text in texts:
         warn(ui, text, run.task_id)

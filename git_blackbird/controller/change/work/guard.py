@@ -9,21 +9,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.agents.configuration import KEYS
+from git_blackbird.controller.core.plan_edits import edits_at_work, hold_edits, undecided_edits
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, read_layers, shorten_path
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.hooks.attribution import list_commits, mark_active, unmark_active
-from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.config.settings import merge_layers
-from git_blackbird.model.plan.graph import describe_changes
 from git_blackbird.model.run.parts import ForeignEdits, Own
 from git_blackbird.model.run.provenance import StaleCopy
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.config_files import format_value, global_config_path
 from git_blackbird.storage.files import write_private
-from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan
+from git_blackbird.storage.plan_file import InvalidPlanError
 from git_blackbird.storage.store import Transaction
 
 MAX_CHANGES = 50
@@ -55,16 +54,24 @@ class WorkCheck:
     is_loosened: bool
     stale: tuple[StaleCopy, ...]
 
-    def add_notes_to(self, run: Run) -> Run:
-        """Return the fields of the run's record with these notes for a person."""
+    def add_notes_to(self, run: Run, earlier: tuple[str, ...] = ()) -> Run:
+        """Return the run's record with these notes for a person; ``earlier`` edits of the plan wait as well."""
         fault = () if self.plan_fault is None else (self.plan_fault,)
-        edits = ForeignEdits(plan=self.plan_changes, config=self.config_changes)
+        edits = ForeignEdits(plan=(*earlier, *self.plan_changes), config=self.config_changes)
         return run.noting(*fault, *self.stale_texts).with_own(Own(edits=edits))
 
     def added_to(self, run: Run) -> Run:
-        """Return the record of an earlier run with the changes of the configuration added."""
-        edits = ForeignEdits(config=(*run.own.edits.config, *self.config_changes))
+        """Return the record of an earlier run with the changes of plan and configuration added."""
+        before = run.own.edits
+        edits = ForeignEdits(
+            plan=(*before.plan, *self.plan_changes), config=(*before.config, *self.config_changes)
+        )
         return run.with_own(Own(edits=run.own.edits.updated(edits)))
+
+    @property
+    def needs_decision(self) -> bool:
+        """Whether a person has to decide on the run, also with checkpoints off."""
+        return self.is_loosened or bool(self.plan_changes)
 
     @property
     def stale_texts(self) -> tuple[str, ...]:
@@ -83,13 +90,13 @@ def stale_texts(stale: Sequence[StaleCopy], when: str = "") -> Iterator[str]:
 def closing_run(workspace: Workspace, run: Run) -> Iterator[tuple[Transaction, WorkCheck]]:
     """Hold the store lock to save the end of a run, with its agent's other changes.
 
-    The copy of the plan is left until the record is saved. Raises UnusableError when git's configuration
+    The backup of the plan is to be renewed once the record is saved: then the plan file has what counts. Raises UnusableError when git's configuration
     cannot be read.
     """
     config = _check_config(workspace)
     with workspace.transaction() as transaction:
         workspace.store.at_work.discard(run.id)
-        plan = _check_plan(workspace, transaction, run.id)
+        plan = _check_plan(workspace, transaction, run)
         yield transaction, WorkCheck(*plan, *config, transaction.restore_copies())
     remove_stored_config(workspace)
     if workspace.store.at_work:
@@ -223,42 +230,63 @@ def watch_agent(workspace: Workspace, transaction: Transaction, run: Run) -> Non
 
 
 def _check_plan(
-    workspace: Workspace, transaction: Transaction, run_id: RunId
+    workspace: Workspace, transaction: Transaction, run: Run
 ) -> tuple[tuple[str, ...], str | None]:
-    """Compare the plan with the last one this program knew as valid; restore that one when it must be."""
+    """Compare the plan file with what counts of it; restore the last valid plan when it must be.
+
+    Edits wait for the decision on the run. Where there is none on such a run, they are set aside.
+    """
     known = transaction.plan_backup()
     if known is None:
         return (), None
     replacement, restored = transaction.plan_replacement(), "and the last valid plan has been restored"
     if replacement is not None:
-        aside = shorten_path(workspace, str(transaction.quarantine_plan(run_id, known)))
+        aside = shorten_path(workspace, str(transaction.quarantine_plan(run.id, known)))
         what = f"the plan file was replaced by {replacement} during the run; that is kept as {aside}"
         return (), f"{what}, {restored}"
-    now = transaction.plan_bytes()
-    if now is None:
+    if transaction.plan_bytes() is None:
         transaction.restore_plan(known)
         return (), "the plan file was deleted during the run; it has been restored"
-    if now == known:
-        return (), None
     try:
-        after = transaction.plan()
+        changes = edits_at_work(transaction)
     except InvalidPlanError as error:
-        aside = shorten_path(workspace, str(transaction.quarantine_plan(run_id, known)))
+        aside = shorten_path(workspace, str(transaction.quarantine_plan(run.id, known)))
         what = f"the plan was made invalid during the run ({error.faults[0]}); it is kept as {aside}"
         return (), f"{what}, {restored}"
-    return describe_changes(parse_plan(known, "the plan before the run"), after), None
+    if not changes:
+        return (), None
+    if not _is_decided_on(workspace, run):
+        counting = workspace.store.renderer.render(transaction.plan())
+        aside = shorten_path(workspace, str(transaction.quarantine_plan(run.id, counting)))
+        return (), f"the plan was edited during the run; that is kept as {aside}, and does not count"
+    hold_edits(workspace.store, transaction, run.task_id, run.id)
+    return changes, None
 
 
-def drop_stale_plan_backup(transaction: Transaction) -> None:
+def _is_decided_on(workspace: Workspace, run: Run) -> bool:
+    """Whether a decision on the change of a run may follow."""
+    stored = workspace.store.records.recorded(run.task_id).find(run.id) or run
+    return not (run.is_review or run.is_superseded or stored.is_superseded)
+
+
+def drop_stale_plan_backup(workspace: Workspace) -> None:
     """Drop the backup of the plan of a closed run; if the plan file is gone, restore it first.
 
-    For when no agent works: a crash just after a record was closed leaves such a copy behind.
+    For when no agent works: a crash just after a record was closed leaves such a copy behind, and in the plan
+    file the edits that wait with that run.
     """
-    known = transaction.plan_backup()
-    if known is not None:
+    with workspace.transaction() as transaction:
+        known = transaction.plan_backup()
+        if known is None:
+            return
         if transaction.plan_replacement() is None and transaction.plan_bytes() is None:
             transaction.restore_plan(known)
-        transaction.drop_plan_backup()
+        held = undecided_edits(workspace.store)
+        if held is None:
+            transaction.drop_plan_backup()
+        else:
+            hold_edits(workspace.store, transaction, held.task_id, held.run_id)
+            transaction.renew_plan_backup()
 
 
 def start_tracking(workspace: Workspace, ui: UserInterface, run: Run) -> None:

@@ -1,0 +1,109 @@
+"""Edits of the plan that came past our commands while agents worked: they go with the decision on a run."""
+
+from itertools import dropwhile
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.change import Change
+from git_blackbird.model.plan.graph import describe_changes
+from git_blackbird.model.rules.plan_at_work import take_edits
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import APPROVALS, DecisionState
+from git_blackbird.storage.notes import HeldEdits, PlanEdit, drop_held_edits, load_held_edits, save_held_edits
+from git_blackbird.storage.plan_file import parse_plan
+from git_blackbird.storage.store import Store, Transaction
+
+_DECIDED = frozenset({*APPROVALS, DecisionState.REJECTED})
+
+
+def edits_at_work(transaction: Transaction) -> tuple[str, ...]:
+    """Describe what is in the plan file and does not count; what the records say by themselves is none."""
+    edited = transaction.edited_plan
+    if edited is None:
+        return ()
+    state = transaction.state()
+    return describe_changes(state.plan, state.derived(edited))
+
+
+def hold_edits(store: Store, transaction: Transaction, task_id: TaskId, run_id: RunId) -> None:
+    """Save what is in the plan file and does not count until a person approves a run."""
+    if transaction.edited_plan is None:
+        return
+    both = (store.renderer.render(plan).decode() for plan in (transaction.plan(), transaction.edited_plan))
+    edit = PlanEdit(**dict(zip(("base", "edited"), both, strict=True)))
+    held = next((one for one in load_held_edits(store.paths) if one.run_id == run_id), None)
+    before = () if held is None else held.edits
+    if edit not in before:
+        save_held_edits(store.paths, HeldEdits(task_id=task_id, run_id=run_id, edits=(*before, edit)))
+
+
+def undecided_edits(store: Store) -> HeldEdits | None:
+    """Return the edits that wait since last; None if none do."""
+    waiting = [
+        held for held in load_held_edits(store.paths) if _is_taken(_history(store, held), held) is None
+    ]
+    return waiting[-1] if waiting else None
+
+
+def settle_edits(store: Store, transaction: Transaction) -> tuple[str, ...]:
+    """Take the edits into the plan whose run was approved, set those of others aside; say so.
+
+    A killed program leaves them as they were, or in the plan: taking them twice changes nothing more.
+    """
+    said: list[str] = []
+    for held in load_held_edits(store.paths):
+        is_taken = _is_taken(_history(store, held), held)
+        if is_taken is not None and _is_usable(transaction):
+            said += _take(transaction, held) if is_taken else _set_aside(transaction, held, "are left out")
+            drop_held_edits(store.paths, held)
+    return tuple(said)
+
+
+def _is_usable(transaction: Transaction) -> bool:
+    try:
+        transaction.plan()
+    except UnusableError:
+        return False
+    return True
+
+
+def _history(store: Store, held: HeldEdits) -> History:
+    return store.records.history(held.task_id)
+
+
+def _is_taken(history: History, held: HeldEdits) -> bool | None:
+    """Whether the edits of a run are approved with its change, or given up with it; None before either."""
+    if history.faults:
+        return None
+    runs = [*dropwhile(lambda run: run.id != held.run_id, Change.of(history).runs)]
+    if not runs:
+        return False
+    states = (run.decision_state for run in runs)
+    return next((state in APPROVALS for state in states if state in _DECIDED), None)
+
+
+def _take(transaction: Transaction, held: HeldEdits) -> list[str]:
+    said = ["with its edits of the plan"]
+    for edit in held.edits:
+        base, edited = (parse_plan(text.encode(), "") for text in (edit.base, edit.edited))
+        taken = take_edits(transaction.plan(), base, edited)
+        if taken.plan is None:
+            return _set_aside(transaction, held, "do not fit it any more")
+        transaction.save_plan(taken.plan)
+        said += (
+            f"the plan has it otherwise by now, and keeps that: {clean_line(left)}" for left in taken.left
+        )
+    return said
+
+
+def _set_aside(transaction: Transaction, held: HeldEdits, why: str) -> list[str]:
+    path = transaction.set_plan_aside(held.run_id, held.edits[-1].edited.encode())
+    return [f"its edits of the plan {why}: they are kept as .blackbird/{path.name}"]
+
+
+def carried_edits(history: History, run: Run) -> tuple[str, ...]:
+    """Return the edits that the run has which this one resumes, and on which nobody has decided."""
+    resumed = None if run.own.resumes is None else history.find(run.own.resumes)
+    return () if resumed is None or resumed.decision_state in _DECIDED else resumed.own.edits.plan

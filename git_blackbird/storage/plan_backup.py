@@ -1,0 +1,138 @@
+"""The plan while agents work: as our commands saved it last, against what was written past them."""
+
+import os
+import stat
+from typing import NamedTuple, Protocol
+
+from git_blackbird.model.base.system import is_exhausted
+from git_blackbird.model.plan.plan import Plan
+from git_blackbird.model.rules.plan_at_work import GitMoves, counting_plan
+from git_blackbird.storage.files import load_beginning, write_private
+from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan
+
+
+class MovesOfHead(Protocol):
+    """What git does to the plan file while agents work."""
+
+    def position(self) -> str:
+        """Return the present end of git's log of HEAD."""
+
+    def since(self, position: str) -> tuple[list[tuple[bytes | None, bytes | None]], bytes | None]:
+        """Return the plan file before and after each later move, and as HEAD has it.
+
+        What an agent committed is no such move, and HEAD has None then.
+        """
+
+
+class _Counting(NamedTuple):
+    known: bytes
+    data: bytes
+    position: str
+    plan: Plan
+
+
+class PlanBackup:
+    """The backup of the plan in the git directory, where an agent at work does not change it by mistake.
+
+    Beside it is where the plan file was then, if it was a link, and how far git's log of HEAD went when the
+    first of the agents at work began.
+    """
+
+    def __init__(self, paths: Paths, moves: MovesOfHead | None) -> None:
+        self._paths, self._moves = paths, moves
+        self._counting: _Counting | None = None
+
+    def load(self) -> bytes | None:
+        """Return the backup; None if no agent works."""
+        try:
+            return self._paths.known_plan.read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def begin(self, data: bytes) -> None:
+        """Back up the plan as it is, before an agent works."""
+        self._save(data, "" if self._moves is None else self._moves.position())
+
+    def follow(self, data: bytes) -> None:
+        """Replace the backup by what a command of ours makes of it."""
+        self._save(data, self._began()[1])
+
+    def _save(self, data: bytes, position: str) -> None:
+        write_private(self._paths.known_plan, data)
+        write_private(
+            self._paths.known_place, os.fsencode(f"{os.path.realpath(self._paths.plan)}\0{position}")
+        )
+
+    def drop(self) -> None:
+        """Remove the backup."""
+        self._paths.known_plan.unlink(missing_ok=True)
+        self._paths.known_place.unlink(missing_ok=True)
+
+    def replacement(self) -> str | None:
+        """Describe what has replaced the plan file, or the link in its place.
+
+        None if nothing has, or if the file is missing.
+        """
+        plan = self._paths.plan
+        try:
+            kind = plan.lstat().st_mode
+        except FileNotFoundError:
+            return None
+        if stat.S_ISREG(kind):
+            try:
+                load_beginning(self._paths.state_root, plan, 1)
+            except OSError as error:
+                if is_exhausted(error):
+                    raise
+                return "a file that cannot be read"
+            return None
+        if not stat.S_ISLNK(kind):
+            return "a folder" if stat.S_ISDIR(kind) else "not a file"
+        where = os.path.realpath(plan)
+        return None if self._began()[0] == where and plan.is_file() else f"a link to {where}"
+
+    def _began(self) -> tuple[str, str]:
+        try:
+            where, _, position = os.fsdecode(self._paths.known_place.read_bytes()).partition("\0")
+        except FileNotFoundError:
+            return "", ""
+        return where, position
+
+    def counting(self, data: bytes, plan: Plan) -> Plan:
+        """Return what counts of the plan file, whose content ``data`` is ``plan``: all while no agent works."""
+        known = self.load()
+        if known is None or known == data:
+            return plan
+        position = "" if self._moves is None else self._moves.position()
+        last = self._counting
+        if last is None or (last.known, last.data, last.position) != (known, data, position):
+            last = self._counting = _Counting(known, data, position, self._without_edits(known, plan))
+        return last.plan
+
+    def _without_edits(self, known: bytes, plan: Plan) -> Plan:
+        try:
+            before = parse_plan(known, str(self._paths.known_plan))
+        except InvalidPlanError:
+            # Another program wrote there.
+            return plan
+        return counting_plan(before, plan, self._by_git())
+
+    def _by_git(self) -> GitMoves:
+        began = self._began()[1]
+        if self._moves is None or not began:
+            return GitMoves()
+        moves, head = self._moves.since(began)
+        read = [(_parsed(old), _parsed(new)) for old, new in moves if old != new]
+        usable = tuple((old, new) for old, new in read if old is not None and new is not None)
+        return GitMoves(usable, None if head is None else _parsed(head))
+
+
+def _parsed(data: bytes | None) -> Plan | None:
+    """Return a plan of git's; None where it cannot be read, an empty one where git has none."""
+    if data is None:
+        return Plan()
+    try:
+        return parse_plan(data, "")
+    except InvalidPlanError:
+        return None
