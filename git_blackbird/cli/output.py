@@ -167,6 +167,12 @@ class CommandContext:
         for problem in workspace.settings.problems:
             self.warn(str(problem), problem.hint)
 
+    def warn_uncounted(self, workspace: "Workspace") -> None:
+        """Say what stands in the plan file and does not count, since it came while an agent works."""
+        if edits := workspace.store.uncounted_edits():
+            text = f"edited in the plan while an agent works: {'; '.join(edits)}"
+            self.warn(text, "this counts once the run is approved; commands such as `edit` count at once")
+
 
 def event_line(event: "EventOutput") -> str:
     """Return one line of the event stream with its end."""

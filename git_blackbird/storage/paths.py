@@ -56,7 +56,7 @@ class Paths:
         self.controller_lock = private / "controller.lock"
         self.store_lock = private / "store.lock"
         self.approval_lock = private / "approval.lock"
-        # While an agent works: the plan as last saved by this program; where it is, and where HEAD's log ended.
+        # While an agent works: the plan as last saved by this program; where it is, and HEAD's log.
         self.known_plan = private / "plan-known.json"
         self.known_place = private / "plan-known.place"
         # What was written into the plan past our commands while an agent worked, by run, until it is decided.

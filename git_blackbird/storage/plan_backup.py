@@ -100,7 +100,7 @@ class PlanBackup:
         return where, position
 
     def counting(self, data: bytes, plan: Plan) -> Plan:
-        """Return what counts of the plan file, whose content ``data`` is ``plan``: all while no agent works."""
+        """Return what counts of the plan file, whose content ``data`` is ``plan``."""
         known = self.load()
         if known is None or known == data:
             return plan

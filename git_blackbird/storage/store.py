@@ -12,6 +12,7 @@ from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.change.stages import following
+from git_blackbird.model.plan.graph import describe_changes
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.rules.state import NO_RULES, PlanRules, PlanState
 from git_blackbird.model.run.history import SavedFeedback
@@ -114,6 +115,13 @@ class Store:
         While agents work only what commands of ours wrote there does, and git. Raises UnusableError.
         """
         return self.backup.counting(data, plan) if os.path.lexists(self.paths.known_plan) else plan
+
+    def uncounted_edits(self) -> tuple[str, ...]:
+        """Return what the plan file has and does not count, a line for each task. Raises as ``plan`` does."""
+        if not os.path.lexists(self.paths.known_plan):
+            return ()
+        data, file = self._load_plan()
+        return describe_changes(self.counting(data, file), file)
 
     def editable_plan(self, read: bytes | None = None) -> Plan:
         """Return the plan file if no key is duplicated in an object: a save would lose one.

@@ -68,6 +68,28 @@ def _by_command(repo: Path) -> None:
     agree_to_agent(repo)
 
 
+# It says in the plan that b is done; where b is done by its run, that stands.
+_JUDGES = """
+if [ $BLACKBIRD_TASK_ID = a ] && [ ! -e .git/judged ]; then
+sed '/"id": "b"/,/"status"/s/"todo"/"done"/' blackbird.plan.json >.git/edited
+mv .git/edited blackbird.plan.json
+fi
+echo 1 >$BLACKBIRD_TASK_ID.txt
+"""
+
+
+def _judging(repo: Path) -> None:
+    _start(repo, leaf("a"), leaf("b"), leaf("c", deps=["a", "b"]))
+    configure(repo, agent="command", command__run=_JUDGES)
+    agree_to_agent(repo)
+
+
+def _has_judged(repo: Path) -> None:
+    _judging(repo)
+    execute(repo)
+    write(repo, {".git/judged": ""})
+
+
 def _waiting(repo: Path, **settings: str) -> None:
     tasks = leaf("a", "write x.txt 1\nwrite d/y.txt 2"), leaf("b", "append x.txt 3", deps=["a"])
     _start(repo, *tasks, execution__stopAfterEachTask="true", **settings)
@@ -281,6 +303,9 @@ SCENES: Mapping[str, Scene] = {
     "prune": scene(_tried_twice, "prune", "--yes"),
     "tell": beside_a_call(_told, "tell", "a", "-m", "in short"),
     "install": scene(_two_leaves, "hooks", "install"),
+    "edit plan": scene(_judging, "execute", "a", "--no-input"),
+    "take edits": scene(_has_judged, "decide", "a", "--approve"),
+    "leave edits": scene(_has_judged, "decide", "a", "--reject"),
     "parent review": scene(_judged, "execute", "--no-input"),
     "reviews": scene(_reviewed, "execute", "--no-input"),
     "review run": scene(_reviewed, "review", "run", "t", "--no-input"),

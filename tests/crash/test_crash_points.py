@@ -47,6 +47,7 @@ SAMPLE: Mapping[str, Mapping[str, str]] = {
     "hook": {"kill": r"fcntl\.flock .*/store\.lock"},
     "prune": {"kill": r"os\.(remove|unlink) .*/blackbird/runs/a/"},
     "tell": {"kill": r"os\.rename .*/tmp/\w+\.json"},
+    "take edits": {"kill": r"main os\.rename .*/tmp/blackbird\.plan"},
     "parent review": {"kill": r"os\.rename .*/tmp/p?t\.json"},
 }
 BUG = 70

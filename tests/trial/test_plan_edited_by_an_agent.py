@@ -1,4 +1,4 @@
-"""An agent that writes into the plan while it works: that is an edit on which a person decides, with the run."""
+"""An agent that writes into the plan while it works: a person decides on that, with the run."""
 
 import json
 import subprocess
@@ -61,7 +61,9 @@ def test_a_status_that_an_agent_wrote_counts_once_its_run_is_approved(trial: Tri
     judging(trial)
     said = trial.expect(3, "execute", "t1", "--no-input")
     assert "the plan was edited during the run: t2 was set from todo to done" in said
-    assert "Why you are asked: the plan was edited while the agent worked" in said
+    reached = json.loads(trial.expect(3, "execute", "--json").splitlines()[0])
+    assert reached["planChanges"] == ["t2 was set from todo to done"]
+    assert reached["reasons"] == ["the plan was edited while the agent worked"]
     assert trial.statuses() == {"t1": "waiting_user", "t2": "todo", "t3": "todo", "t4": "todo"}
     assert "t2  BLOCKED" in trial.expect(0, "list", "--all")
     assert "with its edits of the plan" in trial.expect(0, "decide", "t1", "--approve")
@@ -124,7 +126,9 @@ def test_what_commands_write_while_an_agent_works_counts_at_once(
     trial: Trial, at_work: subprocess.Popen[str]
 ) -> None:
     assert items(trial)["t2"]["status"] == "done"
-    assert "t2  BLOCKED" in trial.expect(0, "list", "--all")
+    listed = trial.expect(0, "list", "--all")
+    assert "t2  BLOCKED" in listed
+    assert "edited in the plan while an agent works: t2 was set from todo to done" in listed
     trial.expect(0, "set-status", "t4", "skipped")
     trial.expect(0, "add", "--id", "t5", "--title", "Five")
     assert (items(trial)["t2"]["status"], items(trial)["t4"]["status"]) == ("done", "skipped")
@@ -186,8 +190,10 @@ def test_a_killed_program_keeps_what_an_agent_wrote_out_of_the_plan(
 def test_what_is_edited_during_the_review_of_a_parent_is_set_aside(trial: Trial) -> None:
     trial.expect(0, "add", "--id", "p", "--title", "Parent")
     trial.expect(0, "move", "t1", "--parent", "p")
-    trial.configure({"command.reviews": "true"})
-    trial.command(f"if [ -n \"$BLACKBIRD_TASK_ID\" ] && [ $BLACKBIRD_TASK_ID = p ]; then\n{JUDGES}fi\n{WORKS}")
+    verdict = json.dumps({"passed": True, "resumeTaskIds": [], "feedbackForResume": "", "reviewResults": []})
+    trial.command(f"if [ $BLACKBIRD_TASK_ID = p ]; then\n{JUDGES}echo '{verdict}'; else {WORKS}; fi")
+    trial.configure({"command.schema": "true"})
+    trial.environ["HOME_OF_PLAN"] = str(trial.repo)
     said = trial.run("execute", "t1", "--no-input")[1]
     assert "the plan was edited during the run; that is kept as .blackbird/plan-set-aside-" in said
     assert trial.statuses()["t2"] == "todo"

@@ -42,6 +42,7 @@ def status(call: CommandContext, *, conflicts: bool = False) -> ExitCode:
     call.data("status:StatusOutput", overview, other_worktrees=elsewhere, conflicts=found)
     call.warn_records(overview.unreadable, overview.stale)
     call.warn_problems(workspace)
+    call.warn_uncounted(workspace)
     return ExitCode.OK
 
 
@@ -115,6 +116,7 @@ def list_command(
     call.lines(elsewhere_lines(workspace.store.records.count_foreign(plan)))
     call.data("plan:ListOutput", listed)
     call.warn_problems(workspace)
+    call.warn_uncounted(workspace)
     return ExitCode.OK
 
 

@@ -31,8 +31,8 @@ def hold_edits(store: Store, transaction: Transaction, task_id: TaskId, run_id: 
     """Save what is in the plan file and does not count until a person approves a run."""
     if transaction.edited_plan is None:
         return
-    both = (store.renderer.render(plan).decode() for plan in (transaction.plan(), transaction.edited_plan))
-    edit = PlanEdit(**dict(zip(("base", "edited"), both, strict=True)))
+    base, edited = map(store.renderer.render, (transaction.plan(), transaction.edited_plan))
+    edit = PlanEdit(base=base.decode(), edited=edited.decode())
     held = next((one for one in load_held_edits(store.paths) if one.run_id == run_id), None)
     before = () if held is None else held.edits
     if edit not in before:
@@ -41,9 +41,7 @@ def hold_edits(store: Store, transaction: Transaction, task_id: TaskId, run_id: 
 
 def undecided_edits(store: Store) -> HeldEdits | None:
     """Return the edits that wait since last; None if none do."""
-    waiting = [
-        held for held in load_held_edits(store.paths) if _is_taken(_history(store, held), held) is None
-    ]
+    waiting = [held for held in load_held_edits(store.paths) if _is_taken(store, held) is None]
     return waiting[-1] if waiting else None
 
 
@@ -54,7 +52,7 @@ def settle_edits(store: Store, transaction: Transaction) -> tuple[str, ...]:
     """
     said: list[str] = []
     for held in load_held_edits(store.paths):
-        is_taken = _is_taken(_history(store, held), held)
+        is_taken = _is_taken(store, held)
         if is_taken is not None and _is_usable(transaction):
             said += _take(transaction, held) if is_taken else _set_aside(transaction, held, "are left out")
             drop_held_edits(store.paths, held)
@@ -69,12 +67,9 @@ def _is_usable(transaction: Transaction) -> bool:
     return True
 
 
-def _history(store: Store, held: HeldEdits) -> History:
-    return store.records.history(held.task_id)
-
-
-def _is_taken(history: History, held: HeldEdits) -> bool | None:
+def _is_taken(store: Store, held: HeldEdits) -> bool | None:
     """Whether the edits of a run are approved with its change, or given up with it; None before either."""
+    history = store.records.history(held.task_id)
     if history.faults:
         return None
     runs = [*dropwhile(lambda run: run.id != held.run_id, Change.of(history).runs)]

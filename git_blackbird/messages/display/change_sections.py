@@ -101,6 +101,7 @@ def warning_sections(checkpoint: Checkpoint) -> Iterator[Section]:
     left_out = [f"{render_path(left.path)} ({clean_line(left.reason)})" for left in summary.left_out]
     between = [f"{render_path(edit.path)} by run {edit.run} of {edit.task}" for edit in summary.between]
     edited = "Edited in its worktree after the run, and part of what is decided on:"
+    in_plan = "Edited in the plan during the run; this counts once you approve:"
     lists: tuple[tuple[str, Iterable[str]], ...] = (
         ("Left out of the snapshot:", left_out),
         ("Submodules (edits inside them are neither approved nor committed here):", submodule_lines(summary)),
@@ -108,10 +109,7 @@ def warning_sections(checkpoint: Checkpoint) -> Iterator[Section]:
         *notes_on_head(summary),
         ("The worktree no longer matches the change in:", map(render_path, checkpoint.moved)),
         (edited, map(render_path, checkpoint.edited)),
-        (
-            "Edited in the plan during the run; this counts once you approve:",
-            map(clean_line, run.own.edits.plan),
-        ),
+        (in_plan, map(clean_line, run.own.edits.plan)),
         ("The configuration changed during the run:", map(clean_line, run.own.edits.config)),
         ("A hook refused the commit:", strip_controls(run.own.decision.hook_output or "").splitlines()),
         ("Notes:", map(clean_line, run.own.notes)),

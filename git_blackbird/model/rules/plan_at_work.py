@@ -1,6 +1,5 @@
 """What counts of a plan file that was edited past our commands while agents were at work."""
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from git_blackbird.model.plan.plan import Plan

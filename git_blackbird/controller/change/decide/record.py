@@ -69,7 +69,8 @@ class DecisionResult:
     ``deferred`` has a line for each commit that its hook had left to be recorded. ``edited`` are paths that a
     person edited in the task's worktree after the run, which is part of what was decided on, ``left_out``
     paths of the change that were not approved, and ``halves`` those of them to or from which an approved path
-    was renamed, each with that. ``plan_edits`` says what became of edits of the plan. ``undoes``: what was rejected is taken back next.
+    was renamed, each with that. ``plan_edits`` says what became of edits of the plan. ``undoes``: what was
+    rejected is taken back next.
     """
 
     run: Run

@@ -161,12 +161,19 @@ def closed_reading(
     """
     closed = run.ended(ending).leaving(head_tree or run.base_tree)
     if closed.has_changed_files:
-        closed = closed.noting(f"the worktree changed during the {role.work}")
+        closed = closed.noting(_worktree_changed(role))
     return check.add_notes_to(closed)
+
+
+def _worktree_changed(role: Role) -> str:
+    return f"the worktree changed during the {role.work}"
 
 
 def tell_edits(context: RunContext, closed: Run, role: Role = REVIEW) -> None:
     """Say what became of plan and configuration while an agent looked that changes nothing."""
+    for note in closed.own.notes:
+        if note != _worktree_changed(role):
+            warn(context.ui, note, closed.task_id)
     for change in closed.own.edits.plan:
         inform(context.ui, f"the plan changed during the {role.work}: {change}", closed.task_id)
     for change in closed.own.edits.config:

@@ -55,7 +55,7 @@ class WorkCheck:
     stale: tuple[StaleCopy, ...]
 
     def add_notes_to(self, run: Run, earlier: tuple[str, ...] = ()) -> Run:
-        """Return the run's record with these notes for a person; ``earlier`` edits of the plan wait as well."""
+        """Return the record with these notes for a person; ``earlier`` edits of the plan wait as well."""
         fault = () if self.plan_fault is None else (self.plan_fault,)
         edits = ForeignEdits(plan=(*earlier, *self.plan_changes), config=self.config_changes)
         return run.noting(*fault, *self.stale_texts).with_own(Own(edits=edits))
@@ -90,8 +90,8 @@ def stale_texts(stale: Sequence[StaleCopy], when: str = "") -> Iterator[str]:
 def closing_run(workspace: Workspace, run: Run) -> Iterator[tuple[Transaction, WorkCheck]]:
     """Hold the store lock to save the end of a run, with its agent's other changes.
 
-    The backup of the plan is to be renewed once the record is saved: then the plan file has what counts. Raises UnusableError when git's configuration
-    cannot be read.
+    The backup of the plan is to be renewed once the record is saved: then the plan file has what counts.
+    Raises UnusableError when git's configuration cannot be read.
     """
     config = _check_config(workspace)
     with workspace.transaction() as transaction:
@@ -239,28 +239,32 @@ def _check_plan(
     known = transaction.plan_backup()
     if known is None:
         return (), None
-    replacement, restored = transaction.plan_replacement(), "and the last valid plan has been restored"
-    if replacement is not None:
-        aside = shorten_path(workspace, str(transaction.quarantine_plan(run.id, known)))
-        what = f"the plan file was replaced by {replacement} during the run; that is kept as {aside}"
-        return (), f"{what}, {restored}"
-    if transaction.plan_bytes() is None:
+    replacement = transaction.plan_replacement()
+    if replacement is None and transaction.plan_bytes() is None:
         transaction.restore_plan(known)
         return (), "the plan file was deleted during the run; it has been restored"
     try:
-        changes = edits_at_work(transaction)
+        changes = () if replacement is not None else edits_at_work(transaction)
     except InvalidPlanError as error:
-        aside = shorten_path(workspace, str(transaction.quarantine_plan(run.id, known)))
-        what = f"the plan was made invalid during the run ({error.faults[0]}); it is kept as {aside}"
-        return (), f"{what}, {restored}"
-    if not changes:
-        return (), None
-    if not _is_decided_on(workspace, run):
+        fault = f"the plan was made invalid during the run ({error.faults[0]}); it"
+        return (), _set_aside(workspace, transaction, run, known, fault)
+    if replacement is not None:
+        fault = f"the plan file was replaced by {replacement} during the run; that"
+        return (), _set_aside(workspace, transaction, run, known, fault)
+    if changes and not _is_decided_on(workspace, run):
         counting = workspace.store.renderer.render(transaction.plan())
-        aside = shorten_path(workspace, str(transaction.quarantine_plan(run.id, counting)))
-        return (), f"the plan was edited during the run; that is kept as {aside}, and does not count"
-    hold_edits(workspace.store, transaction, run.task_id, run.id)
+        return (), _set_aside(
+            workspace, transaction, run, counting, "the plan was edited during the run; that"
+        )
+    if changes:
+        hold_edits(workspace.store, transaction, run.task_id, run.id)
     return changes, None
+
+
+def _set_aside(workspace: Workspace, transaction: Transaction, run: Run, counting: bytes, fault: str) -> str:
+    """Put the plan that counts in the place of what is there; return what is to be said of that."""
+    aside = shorten_path(workspace, str(transaction.quarantine_plan(run.id, counting)))
+    return f"{fault} is kept as {aside}, and the last valid plan has been restored"
 
 
 def _is_decided_on(workspace: Workspace, run: Run) -> bool:
