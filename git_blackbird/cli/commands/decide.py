@@ -26,8 +26,9 @@ from git_blackbird.messages.forms.review_form import ReviewForm
 from git_blackbird.messages.incoming.questions import parse_texts
 from git_blackbird.messages.patch.comments import request_with
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.change.decision import Decision
-from git_blackbird.model.change.stages import Due, due_of, stage_of
+from git_blackbird.model.change.stages import TABLE, Due, Stage, due_of, label_of, stage_of
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.stop import Stop, StopReason
@@ -148,8 +149,8 @@ def _record(
     *,
     in_editor: bool,
 ) -> ExitCode:
-    """Record one decision on each task, and land what was approved."""
-    workspace, results = call.workspace, list[DecisionResult]()
+    """Record one decision on each task, and land what was approved; the exit code says where that failed."""
+    workspace, results, stop = call.workspace, list[DecisionResult](), None
     plan = workspace.store.plan()
     for task_id in task_ids:
         take_over(call, workspace, task_id)
@@ -164,17 +165,17 @@ def _record(
             show_recorded(call, results[-1])
     finally:
         # Also where a later one is refused.
-        _land(call, [one.run.task_id for one in results if due_of(one.run) is Due.LAND])
-    _show_data(call, results[-1])
-    return ExitCode.OK
+        stop = _land(call, [one.run.task_id for one in results if due_of(one.run) is Due.LAND])
+    _show_data(call, results[-1], stop)
+    return ExitCode.OK if stop is None else stop.exit_code
 
 
-def _show_data(call: CommandContext, result: DecisionResult) -> None:
+def _show_data(call: CommandContext, result: DecisionResult, stop: Stop | None = None) -> None:
     if not call.as_json:
         return
     # As it is once it has landed.
     run = call.workspace.store.records.history(result.run.task_id).find(result.run.id) or result.run
-    call.data("calls:DecideOutput", result, stage=stage_of(run))
+    call.data("calls:DecideOutput", result, stage=stage_of(run), stop=stop)
 
 
 def _undo(call: CommandContext, result: DecisionResult) -> ExitCode:
@@ -194,10 +195,13 @@ def _written(call: CommandContext, task_id: str, run_id: RunId | None, chosen: D
     return replace(chosen, feedback=request_with(edited.text, comments, ()), comments=comments)
 
 
-def _land(call: CommandContext, task_ids: Sequence[TaskId]) -> None:
-    """Land approved changes if no other call is at work, which would do it; no agent is started."""
+def _land(call: CommandContext, task_ids: Sequence[TaskId]) -> Stop | None:
+    """Land approved changes if no other call is at work, which would do it; no agent is started.
+
+    Return why some have not landed; None where all have, or another call lands them.
+    """
     if not task_ids:
-        return
+        return None
     workspace = call.workspace
     with build_ui(replace(call, no_input=True, as_json=False), workspace, stream=False) as ui:
         shown: UserInterface = SilentUI() if call.as_json else ui
@@ -205,9 +209,27 @@ def _land(call: CommandContext, task_ids: Sequence[TaskId]) -> None:
             stop = _run_landing(call, task_ids, shown)
         except LockedError as error:
             call.print_err(f"{error.message}; it lands what you approved")
-            return
-    if stop is not None and stop.reason is not StopReason.COMPLETED and not call.as_json:
+            return None
+    if stop is None or stop.reason is StopReason.COMPLETED:
+        stop = _left_unlanded(workspace, task_ids)
+    if stop is not None and not call.as_json:
         show_stop(call, stop, ui.shown_reviews)
+    return stop
+
+
+def _left_unlanded(workspace: Workspace, task_ids: Sequence[TaskId]) -> Stop | None:
+    """Return the stop where approved changes went back to their agents, or wait for others to land first."""
+    state = workspace.plan_state()
+    latest = (state.latest(task_id) for task_id in task_ids)
+    left = [run for run in latest if run is not None and stage_of(run) is not Stage.DONE]
+    if not left:
+        return None
+    text = "; ".join(f"{run.task_id} has not landed: {label_of(run)}" for run in left)
+    steps = (
+        EXECUTE if due_of(run) is Due.LAND else task_command(TABLE[stage_of(run)].verb, run.task_id)
+        for run in left
+    )
+    return Stop(StopReason.FAILED, text, tuple(dict.fromkeys(steps)), left[0].task_id)
 
 
 def _run_landing(call: CommandContext, task_ids: Sequence[TaskId], ui: UserInterface) -> Stop | None:

@@ -59,6 +59,10 @@ class DecideOutput(DataOutput, schema_name="decide"):
     undo: tuple[str, ...] = field("Commands that take a rejected change back, each one line.")
     commit: str | None = field("The id of what an approval committed.", "commit.oid")
     stage: Stage = field("Where the change is once it has landed, if that was possible.")
+    stop: StopEvent | None = field(
+        "Why an approved change has not landed, or not whole, and what is next; its exit code is that of the "
+        "command. Null where it has, where another call lands it, and where nothing was to land."
+    )
 
 
 class TellOutput(DataOutput, schema_name="tell"):

@@ -92,9 +92,25 @@ def test_another_call_at_work_lands_it(trial: Trial) -> None:
 
 def test_a_conflict_is_a_request_for_the_next_execute(trial: Trial) -> None:
     (trial.repo / "a.txt").write_text("mine\n")
-    said = trial.expect(0, "decide", "a", "--approve")
+    said = trial.expect(1, "decide", "a", "--approve")
     assert "a goes back to its agent" in said
+    assert said.endswith("a has not landed: changes requested\nnext step: git blackbird resume a\n")
     assert starts(trial) == 3
+
+
+def test_a_commit_that_git_refuses_is_told_by_the_exit_code(trial: Trial) -> None:
+    trial.configure({"execution.commit": "approved"})
+    hook = trial.repo / ".git" / "hooks" / "pre-commit"
+    hook.write_text("#!/bin/sh\necho no way >&2; exit 1\n")
+    hook.chmod(0o755)
+    said = trial.expect(3, "decide", "a", "--approve")
+    assert "landed a\n  it is not committed: git did not commit its change: no way" in said
+    assert "a decision is due on a\nnext step, one of:\n  git blackbird decide a --approve" in said
+    data = json.loads(trial.expect(3, "decide", "b", "--approve", "--json"))["data"]
+    assert (data["stage"], data["stop"]["exitCode"]) == ("not_committed", 3)
+    assert "no way" in trial.expect(1, "decide", "a", "--approve")
+    hook.unlink()
+    assert "landed c (commit " in trial.expect(0, "decide", "a", "b", "c", "--approve")
 
 
 def test_a_reason_of_a_rejection_is_kept(trial: Trial) -> None:
