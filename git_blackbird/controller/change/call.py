@@ -37,9 +37,11 @@ from git_blackbird.controller.place.slots import Slot, Slots
 from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.config.layers import OnLimit
+from git_blackbird.model.rules.attention import pending_decisions
 from git_blackbird.model.rules.limits import Hold
 from git_blackbird.model.rules.next_action import CallScope, RunAction, TaskAction, leads_to_agent
 from git_blackbird.model.rules.spending import BudgetLine, BudgetScope
+from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.findings import Source
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus, TerminalReason
@@ -136,6 +138,12 @@ class Call:
         """Count starts of tasks, where the call may start only so many; -1 is one that was in vain."""
         if (left := self.scope.starts_left) is not None:
             self.scope = replace(self.scope, starts_left=left - number)
+
+    def awaits_enough(self, state: PlanState) -> bool:
+        """Whether so many decisions wait for a person that no more tasks start."""
+        config = self.workspace.config.execution
+        pending = sum(self.scope.covers(due.task.id) for due in pending_decisions(state))
+        return pending >= (config.max_pending_decisions or 2 * config.jobs)
 
     @property
     def on_limit(self) -> OnLimit:

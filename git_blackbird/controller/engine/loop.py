@@ -80,6 +80,7 @@ from git_blackbird.model.rules.next_action import (
     SendFeedback,
     StartTask,
     TaskAction,
+    is_passed,
     next_action,
 )
 from git_blackbird.model.rules.refusals import AgentModel
@@ -126,8 +127,9 @@ class Loop:
         self, workspace: Workspace, ui: UserInterface, scope: CallScope, first: FirstStep | None = None
     ) -> None:
         self._workspace = workspace
-        rules = workspace.config.execution.questions == "rule"
-        self._call = Call(workspace, ui, replace(scope, rules=rules))
+        config = workspace.config.execution
+        rules, goes_past = config.questions == "rule", not config.stop_after_each_task
+        self._call = Call(workspace, ui, replace(scope, rules=rules, goes_past_unchanged=goes_past))
         self._first = first
 
     def interrupt(self) -> None:
@@ -277,10 +279,11 @@ class Loop:
         if call.stand_ins:
             self._workspace = call.workspace = with_stand_ins(call, held.keys())
         scope = replace(scope, busy=scope.busy | call.empty_starts.held)
-        if self._is_time_up:
+        if self._is_time_up or call.awaits_enough(state):
             scope = replace(scope, starts_left=0)
         chosen = self._choose_turn(state, scope, call.empty_starts.stopped | held.keys())
-        if held and isinstance(chosen[0], Idle | ParentReviewRequired):
+        is_last = isinstance(chosen[0], Idle | ParentReviewRequired) or is_passed(chosen[0], scope)
+        if held and is_last:
             wanted, _ = self._choose_turn(state, scope, call.empty_starts.stopped)
             if held.keys() & models_of(self._workspace, wanted):
                 if not isinstance(wanted, LastAction) and self._is_half_done(wanted):

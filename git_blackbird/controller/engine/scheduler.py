@@ -18,7 +18,7 @@ from git_blackbird.controller.launch.ledger import BudgetSpentError
 from git_blackbird.errors import AgentUnavailableError, BlackbirdError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.stages import Due, due_of
-from git_blackbird.model.rules.attention import PendingDecision, pending_decisions
+from git_blackbird.model.rules.attention import PendingDecision
 from git_blackbird.model.rules.limits import Hold
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,
@@ -165,15 +165,13 @@ class Scheduler:
 
     def _scope(self, state: PlanState, waiting: frozenset[TaskId]) -> CallScope:
         """Return the scope for the next choice, without tasks that are at work or have to wait."""
-        scope, config = self._call.scope, self._call.workspace.config.execution
-        most = config.max_pending_decisions or 2 * config.jobs
-        pending = sum(scope.covers(due.task.id) for due in pending_decisions(state))
+        scope = self._call.scope
         # A new start would begin with half of a change.
         may_begin = self._has_room(frozenset({_AGENT}))
         if doubted := self._doubted_at_work:
             held = tasks_of_agents(self._call.workspace, state.plan, doubted)
             scope = replace(scope, elsewhere=scope.elsewhere | held)
-        if pending >= most or state.begun or not may_begin:
+        if state.begun or not may_begin:
             scope = replace(scope, starts_left=0)
         at_work = frozenset[str]().union(*(job.holds for job in self._jobs.values()))
         return replace(scope, busy=self._busy | waiting, keeps_turns=not at_work <= {_PERSON})

@@ -52,6 +52,7 @@ class CallScope:
     Without ``starts_agents`` it only decides and lands; from ``until`` on, in nanoseconds since 1970, it
     starts and asks nothing more. ``decisions_left`` are those that it still asks for, those first that
     unblock most, None without a limit. ``rules``: agents decide themselves what they ask, as far as they may.
+    Where it ``goes_past_unchanged``, a decision on a run that changed nothing is asked for last.
     """
 
     only: frozenset[TaskId] | None = None
@@ -68,6 +69,7 @@ class CallScope:
     decisions_left: int | None = None
     until: int | None = None
     rules: bool = False
+    goes_past_unchanged: bool = False
 
     @property
     def is_resume(self) -> bool:
@@ -206,7 +208,25 @@ def next_action(state: PlanState, call: CallScope) -> NextAction:
     """Return the next action of this call."""
     if not call.starts_agents:
         return next(_without_agents(state, call), None) or Idle(blocked_tasks(state))
-    return next(_owed(state, call), None) or _parent_review_or_start(state, call)
+    owed = next(_owed(state, call), None)
+    if owed is not None:
+        return owed
+    action = _parent_review_or_start(state, call)
+    if isinstance(action, ParentReviewRequired | Idle):
+        return next((due for due in _decisions(state, call) if is_passed(due, call)), action)
+    return action
+
+
+def is_passed(action: CallAction, call: CallScope) -> bool:
+    """Whether a call does all else first: every file, and all of plan and settings, is as it was."""
+    if not (call.goes_past_unchanged and isinstance(action, PendingDecision)):
+        return False
+    own = action.run.own
+    return own.no_change and not own.edits.plan and not own.edits.config
+
+
+def _decisions(state: PlanState, call: CallScope) -> Iterator[PendingDecision]:
+    return (decision for decision in pending_decisions(state) if call.covers(decision.task.id))
 
 
 def _owed(state: PlanState, call: CallScope) -> Iterator[NextAction]:
@@ -216,7 +236,7 @@ def _owed(state: PlanState, call: CallScope) -> Iterator[NextAction]:
     yield from (CheckChange(task, run) for task, run in _due(state, call, Due.CHECK))
     yield from _reviews_of_changes(state, call)
     yield from _landings(state, call)
-    yield from (decision for decision in pending_decisions(state) if call.covers(decision.task.id))
+    yield from (decision for decision in _decisions(state, call) if not is_passed(decision, call))
     yield from _questions(state, call)
     yield from _feedback(state, call)
 
@@ -225,7 +245,7 @@ def _without_agents(state: PlanState, call: CallScope) -> Iterator[NextAction]:
     """Yield what can be done without an agent: completing, landing, deciding."""
     yield from _half_written(state, call)
     yield from _landings(state, call)
-    due = (decision for decision in pending_decisions(state) if call.covers(decision.task.id))
+    due = _decisions(state, call)
     if call.decisions_left is None:
         yield from due
     elif call.decisions_left:

@@ -55,6 +55,40 @@ def test_a_success_without_a_change_waits_for_a_decision_though_checkpoints_are_
     assert [status(demo, task) for task in "ab"] == [Status.WAITING_USER, Status.TODO]
 
 
+@pytest.mark.parametrize("worktrees", ["false", "true"])
+def test_what_does_not_depend_on_it_goes_on(demo: Path, worktrees: str) -> None:
+    configure(demo, execution__worktrees=worktrees)
+    said = leaf("a", f"say {EXCUSE}"), leaf("b", "write b.out x", deps=["a"])
+    put_plan(demo, *said, leaf("c", "write c.out x"), leaf("d", "write d.out x", deps=["c"]))
+    stop = execute(demo)
+    assert (stop.reason, stop.text) == (
+        StopReason.DECISION_REQUIRED,
+        "a decision is due on a: the agent changed nothing",
+    )
+    assert [status(demo, task) for task in "abcd"] == [
+        Status.WAITING_USER,
+        Status.TODO,
+        Status.DONE,
+        Status.DONE,
+    ]
+    person = Person(decisions=[APPROVE])
+    assert execute(demo, person).text == "every task is done"
+
+
+def test_it_stops_all_where_checkpoints_are_on_or_too_many_wait(demo: Path) -> None:
+    said = (leaf(name, f"say {EXCUSE}") for name in "abc")
+    put_plan(demo, *said, leaf("d", "write d.out x"))
+    configure(demo, execution__stopAfterEachTask="true")
+    execute(demo)
+    assert [status(demo, task) for task in "abcd"] == [Status.WAITING_USER, *[Status.TODO] * 3]
+    configure(demo, execution__stopAfterEachTask="false")
+    assert execute(demo).text == "decisions are due on a, b"
+    assert [status(demo, task) for task in "abcd"] == [*[Status.WAITING_USER] * 2, *[Status.TODO] * 2]
+    configure(demo, execution__maxPendingDecisions="5")
+    execute(demo)
+    assert [status(demo, task) for task in "abcd"] == [*[Status.WAITING_USER] * 3, Status.DONE]
+
+
 def test_its_checkpoint_says_so_and_shows_the_final_message(demo: Path) -> None:
     put_plan(demo, leaf("a", f"say {EXCUSE}"))
     person = Person(decisions=[APPROVE])
