@@ -12,8 +12,8 @@ from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan
 
 
-class MovesOfHead(Protocol):
-    """What git does to the plan file while agents work."""
+class PlanInGit(Protocol):
+    """What git does to the plan file."""
 
     def position(self) -> str:
         """Return the present end of git's log of HEAD."""
@@ -23,6 +23,9 @@ class MovesOfHead(Protocol):
 
         What an agent committed is no such move, and HEAD has None then.
         """
+
+    def stashed(self, data: bytes) -> bytes | None:
+        """Return the plan in git's stash, where that has left the file as it is; else None."""
 
 
 class _Counting(NamedTuple):
@@ -39,8 +42,8 @@ class PlanBackup:
     first of the agents at work began.
     """
 
-    def __init__(self, paths: Paths, moves: MovesOfHead | None) -> None:
-        self._paths, self._moves = paths, moves
+    def __init__(self, paths: Paths, in_git: PlanInGit | None) -> None:
+        self._paths, self._in_git = paths, in_git
         self._counting: _Counting | None = None
 
     def load(self) -> bytes | None:
@@ -51,8 +54,14 @@ class PlanBackup:
             return None
 
     def begin(self, data: bytes) -> None:
-        """Back up the plan as it is, before an agent works."""
-        self._save(data, "" if self._moves is None else self._moves.position())
+        """Back up the plan as it is, before an agent works; of one that is stashed, what will come back."""
+        in_git = self._in_git
+        known = None if in_git is None else in_git.stashed(data)
+        self._save(known or data, "" if in_git is None else in_git.position())
+
+    def is_stashed(self, data: bytes) -> bool:
+        """Whether git's stash has the plan, and the file is as HEAD has it until that is back."""
+        return self._in_git is not None and self._in_git.stashed(data) is not None
 
     def follow(self, data: bytes) -> None:
         """Replace the backup by what a command of ours makes of it."""
@@ -104,7 +113,7 @@ class PlanBackup:
         known = self.load()
         if known is None or known == data:
             return plan
-        position = "" if self._moves is None else self._moves.position()
+        position = "" if self._in_git is None else self._in_git.position()
         last = self._counting
         if last is None or (last.known, last.data, last.position) != (known, data, position):
             last = self._counting = _Counting(known, data, position, self._without_edits(known, plan))
@@ -120,9 +129,9 @@ class PlanBackup:
 
     def _by_git(self) -> GitMoves:
         began = self._began()[1]
-        if self._moves is None or not began:
+        if self._in_git is None or not began:
             return GitMoves()
-        moves, head = self._moves.since(began)
+        moves, head = self._in_git.since(began)
         read = [(_parsed(old), _parsed(new)) for old, new in moves if old != new]
         usable = tuple((old, new) for old, new in read if old is not None and new is not None)
         return GitMoves(usable, None if head is None else _parsed(head))

@@ -36,7 +36,7 @@ from git_blackbird.storage.records import RunStore, noop
 
 if TYPE_CHECKING:
     from git_blackbird.model.base.redaction import Redactor
-    from git_blackbird.storage.plan_backup import MovesOfHead, PlanBackup
+    from git_blackbird.storage.plan_backup import PlanBackup, PlanInGit
 
 BROKEN_BY_AGENT = (
     "this happened while an agent was working: the plan is restored at the end of its run, "
@@ -60,10 +60,10 @@ class Store:
         paths: Paths,
         hold: Hold,
         redactor: "Callable[[], Redactor | None]",
-        moves: "Callable[[], MovesOfHead | None]" = noop,
+        in_git: "Callable[[], PlanInGit | None]" = noop,
     ) -> None:
         self.paths = paths
-        self._moves = moves
+        self._in_git = in_git
         self.hold = hold
         # Makes what masks the secrets in one record.
         self.redactor = redactor
@@ -103,7 +103,7 @@ class Store:
         """The backup of the plan while agents work."""
         from git_blackbird.storage.plan_backup import PlanBackup  # without an agent at work there is none
 
-        return PlanBackup(self.paths, self._moves())
+        return PlanBackup(self.paths, self._in_git())
 
     def plan(self) -> Plan:
         """Return the plan: what counts of its file. Raises UnusableError, InvalidPlanError."""
@@ -355,10 +355,16 @@ class Transaction:
         """
         if self.has_plan_backup and self.edited_plan is not None:
             self.restore_plan(self._store.renderer.render(self.plan()))
-        if self._store.at_work:
-            self.backup_plan()
-        else:
+        if not self._store.at_work:
             self.drop_plan_backup()
+        elif not self.is_stashed:
+            self.backup_plan()
+
+    @property
+    def is_stashed(self) -> bool:
+        """Whether git's stash has the plan, which could not come back over what is written meanwhile."""
+        data = self.plan_bytes()
+        return data is not None and self._store.backup.is_stashed(data)
 
     def drop_plan_backup(self) -> None:
         """Remove the backup of the plan."""

@@ -134,6 +134,20 @@ def test_while_one_runs(
     assert trial.statuses() == {"a": "done", "b": "done", "c": "todo", "d": "todo", "p": "done"}
 
 
+def test_a_stash_comes_back_over_what_ends_meanwhile(trial: Trial, running: Callable[[], None]) -> None:
+    trial.configure({"plan.statuses": "all"})
+    trial.expect(0, "add", "--id", "e", "--title", "e")
+    git(trial.repo, "stash", "-q")
+    stashed = bytes_of(trial)
+    running()
+    assert "b  WAITING_USER  b" in trial.expect(0, "list")
+    assert bytes_of(trial) == stashed
+    git(trial.repo, "stash", "pop", "-q")
+    assert "b  WAITING_USER  b\nc  READY" in trial.expect(0, "list")
+    trial.expect(0, "decide", "b", "--approve", "--no-commit")
+    assert trial.statuses() == {"a": "done", "b": "done", "c": "todo", "d": "todo", "e": "todo", "p": "done"}
+
+
 def checkout_old(trial: Trial) -> None:
     git(trial.repo, "checkout", "-q", "side", "--", PLAN)
 

@@ -60,12 +60,13 @@ def test_what_is_done_stays_done_and_is_reviewed_once(trial: Trial, taken_back: 
     git(trial.repo, *taken_back)
     assert trial.statuses() == {"a": "todo", "b": "todo", "p": "todo"}
     require_done(trial)
+    if taken_back == ("stash",):
+        # It could not come back over a plan that was written meanwhile.
+        stashed = (trial.repo / PLAN).read_bytes()
+        require_healed(trial, stashed)
+        git(trial.repo, "stash", "pop")
     require_healed(trial, plan)
     assert git(trial.repo, "status", "--porcelain") == changed
-    if taken_back == ("stash",):
-        git(trial.repo, "checkout", "--", PLAN)
-        git(trial.repo, "stash", "pop")
-        require_healed(trial, plan)
 
 
 @pytest.mark.exhaustive

@@ -65,14 +65,30 @@ def note_process(workspace: Workspace, run: Run, process: LocalProcess | RemoteP
 def _save(transaction: Transaction, state: PlanState) -> StatusUpdate:
     if state.plan is state.saved:
         return StatusUpdate(state, {})
-    written = save_plan(transaction, state, state.plan)
+    written = save_derived(transaction, state, state.plan)
+    if written is state.saved:
+        return StatusUpdate(replace(state, saved_feedback=transaction.saved_feedback()), {})
     after = replace(state, saved=written, saved_feedback=transaction.saved_feedback())
     moved = {key: statuses for key, statuses in state.drift.items() if state.plan.tasks[key].is_leaf}
     return StatusUpdate(after, moved)
 
 
+def save_derived(transaction: Transaction, state: PlanState, after: Plan) -> Plan:
+    """Save what follows from the records alone, and return what was written.
+
+    Nothing is while `git stash` has the plan: everyone derives it, and `git stash pop` brings the plan back
+    over an unchanged file only.
+    """
+    return save_plan(transaction, state, after, is_derived=True)
+
+
 def save_plan(
-    transaction: Transaction, state: PlanState, after: Plan, by_hand: Collection[TaskId] = ()
+    transaction: Transaction,
+    state: PlanState,
+    after: Plan,
+    by_hand: Collection[TaskId] = (),
+    *,
+    is_derived: bool = False,
 ) -> Plan:
     """Save the plan that ``state`` became, after the feedback, and return what was written.
 
@@ -90,6 +106,8 @@ def save_plan(
     }
     _save_feedback(transaction, state, settled)
     written = state.written(after, by_hand)
+    if is_derived and written is not state.saved and transaction.is_stashed:
+        written = state.saved
     transaction.save_plan(written)
     for task_id in sorted(settled):
         transaction.drop_feedback(task_id)

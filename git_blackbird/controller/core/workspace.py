@@ -36,7 +36,7 @@ from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store, Transaction
 
 if TYPE_CHECKING:
-    from git_blackbird.controller.core.moves_of_head import MovesOfHead
+    from git_blackbird.controller.core.plan_in_git import PlanInGit
     from git_blackbird.model.base.redaction import Redactor
 
 _MAX_NAMED = 5
@@ -259,7 +259,7 @@ def view_workspace(
     given, problems = read_layers(environment, repo, paths)
     settings = merge_layers(KEYS, [*given, *flags], problems)
     redactor = partial(_redactor, repo, settings.config)
-    store = Store(paths, partial(_hold, repo), redactor, partial(_moves_of_head, repo))
+    store = Store(paths, partial(_hold, repo), redactor, partial(_plan_in_git, repo))
     return Workspace(environment, repo, store, settings, no_input)
 
 
@@ -274,10 +274,10 @@ def _hold(repo: Repository, run: Run, trees: frozenset[str]) -> frozenset[str]:
     return hold_trees(repo, run.id, {"base": run.base_tree, "head": run.head_tree}, trees)
 
 
-def _moves_of_head(repo: Repository) -> "MovesOfHead":
-    from git_blackbird.controller.core.moves_of_head import MovesOfHead  # only while agents work
+def _plan_in_git(repo: Repository) -> "PlanInGit":
+    from git_blackbird.controller.core.plan_in_git import PlanInGit  # reading needs none
 
-    return MovesOfHead(repo)
+    return PlanInGit(repo)
 
 
 def _redactor(repo: Repository, config: Config) -> "Redactor | None":

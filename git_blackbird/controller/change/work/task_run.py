@@ -21,7 +21,7 @@ from git_blackbird.controller.change.work.instructions import Instruction
 from git_blackbird.controller.change.work.manual_commits import deferred_commit_of, record_deferred
 from git_blackbird.controller.core.guards import require_readable, require_usable
 from git_blackbird.controller.core.other_worktrees import require_not_elsewhere
-from git_blackbird.controller.core.status_sync import save_plan, supersede_runs
+from git_blackbird.controller.core.status_sync import save_derived, supersede_runs
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
@@ -228,7 +228,7 @@ def _record(context: RunContext, instruction: Instruction, run: Run) -> None:
         if is_new:
             supersede_runs(workspace, transaction, task.id, run.id)
         started = replace(state, histories={**state.histories, task.id: History((run,))})
-        save_plan(transaction, state, started.plan)
+        save_derived(transaction, state, started.plan)
         watch_agent(workspace, transaction, run)
     start_tracking(workspace, context.ui, run)
 

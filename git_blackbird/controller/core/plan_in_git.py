@@ -1,4 +1,4 @@
-"""What git does to the plan file while agents work."""
+"""What git does to the plan file: while agents work, and with its stash."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -9,12 +9,13 @@ from git_blackbird.git.commit.carried_file import content_in_tree
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.hooks.attribution import moves_of_people
 from git_blackbird.git.worktree.log import log_size, tree_of
+from git_blackbird.git.worktree.stash import find_stash, has_stash
 from git_blackbird.model.base.own_files import PLAN_NAME
 from git_blackbird.model.run.commits import HeadMove, LogSpan
 
 
-class MovesOfHead(NamedTuple):
-    """The moves of HEAD of one worktree, as its log has them."""
+class PlanInGit(NamedTuple):
+    """The plan file as the moves of HEAD of one worktree, and git's stash, have it."""
 
     repo: Repository
 
@@ -36,6 +37,22 @@ class MovesOfHead(NamedTuple):
         except (UnusableError, OSError):
             # Nothing is known of git then: what is in the file waits for a person.
             return [], None
+
+    def stashed(self, data: bytes) -> bytes | None:
+        """Return the plan that git took away with its stash, where the file is as HEAD has it since then.
+
+        None where there is no such stash of this very commit.
+        """
+        if not has_stash(self.repo):
+            return None
+        try:
+            stash = find_stash(self.repo)
+            if stash is None or stash.base != head(self.repo).commit or self._plan_at(stash.base) != data:
+                return None
+            kept = self._plan_at(stash.commit)
+        except (UnusableError, OSError):
+            return None
+        return None if kept == data else kept
 
     def _plan_at(self, commit: str | None) -> bytes | None:
         return None if commit is None else content_in_tree(self.repo, tree_of(self.repo, commit), PLAN_NAME)
