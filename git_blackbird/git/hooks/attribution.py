@@ -45,15 +45,17 @@ def moves_of_others(repo: Repository, run_id: str, span: LogSpan) -> list[tuple[
 def moves_of_people(repo: Repository, span: LogSpan) -> list[tuple[HeadMove, bool]]:
     """Return the moves of HEAD, each with whether a person made it, as far as can be told.
 
-    A commit that no hook noted may be any agent's. Raises OSError.
+    A commit that no hook noted may be that of an agent that works in this worktree. Raises OSError.
     """
     moves = moves_in(repo, span)
     owners = _owners(repo.git_dir) if moves else {}
-    return [(move, _is_of_person(move, owners.get(move.new, set()))) for move in moves]
+    may_be_agents = _marker(repo).exists()
 
+    def is_of_person(move: HeadMove) -> bool:
+        noted = owners.get(move.new)
+        return noted == {_PERSON} if noted else not (move.makes_commit and may_be_agents)
 
-def _is_of_person(move: HeadMove, owners: set[str]) -> bool:
-    return owners == {_PERSON} if owners or move.makes_commit else True
+    return [(move, is_of_person(move)) for move in moves]
 
 
 def mark_active(repo: Repository) -> None:
