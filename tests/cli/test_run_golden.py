@@ -85,6 +85,8 @@ def test_what_agents_do_to_the_plan_and_the_records(program: Program) -> None:
     esac"""
     git(program.cwd, "config", "blackbird.agent", "command")
     git(program.cwd, "config", "blackbird.command.run", script)
+    program.run("execute", "--no-input")
+    program.run("decide", "c", "--approve")
     program.run("execute")
     program.run("status")
     program.check("hostile_agents")

@@ -133,7 +133,7 @@ Also touched by another task in between:
   b.py by run 1111111111111111 of z
 The worktree no longer matches the change in:
   b.py
-The plan changed during the run:
+Edited in the plan during the run; this counts once you approve:
   task x was added
 Notes:
   1 process(es) the agent left behind were stopped"""
