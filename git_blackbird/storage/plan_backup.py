@@ -6,7 +6,6 @@ from typing import NamedTuple, Protocol
 
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.plan.plan import Plan
-from git_blackbird.model.rules.plan_at_work import GitMoves, counting_plan
 from git_blackbird.storage.files import load_beginning, write_private
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan
@@ -18,10 +17,10 @@ class PlanInGit(Protocol):
     def position(self) -> str:
         """Return the present end of git's log of HEAD."""
 
-    def since(self, position: str) -> tuple[list[tuple[bytes | None, bytes | None]], bytes | None]:
-        """Return the plan file before and after each later move, and as HEAD has it.
+    def since(self, position: str) -> tuple[list[tuple[bytes | None, bytes | None, bool]], bytes | None]:
+        """Return the plan file before and after each later move, and as HEAD has it now.
 
-        What an agent committed is no such move, and HEAD has None then.
+        With each move is whether an agent may have made the commit.
         """
 
     def stashed(self, data: bytes) -> bytes | None:
@@ -69,9 +68,8 @@ class PlanBackup:
 
     def _save(self, data: bytes, position: str) -> None:
         write_private(self._paths.known_plan, data)
-        write_private(
-            self._paths.known_place, os.fsencode(f"{os.path.realpath(self._paths.plan)}\0{position}")
-        )
+        where = os.path.realpath(self._paths.plan)
+        write_private(self._paths.known_place, os.fsencode(f"{where}\0{position}"))
 
     def drop(self) -> None:
         """Remove the backup."""
@@ -120,21 +118,20 @@ class PlanBackup:
         return last.plan
 
     def _without_edits(self, known: bytes, plan: Plan) -> Plan:
+        from git_blackbird.model.rules.plan_at_work import PlanMove, counting_plan  # rarely needed
+
         try:
             before = parse_plan(known, str(self._paths.known_plan))
         except InvalidPlanError:
             # Another program wrote there.
             return plan
-        return counting_plan(before, plan, self._by_git())
-
-    def _by_git(self) -> GitMoves:
         began = self._began()[1]
         if self._in_git is None or not began:
-            return GitMoves()
+            return counting_plan(before, plan, (), None)
         moves, head = self._in_git.since(began)
-        read = [(_parsed(old), _parsed(new)) for old, new in moves if old != new]
-        usable = tuple((old, new) for old, new in read if old is not None and new is not None)
-        return GitMoves(usable, None if head is None else _parsed(head))
+        read = ((_parsed(old), _parsed(new), by_agent) for old, new, by_agent in moves if old != new)
+        usable = [PlanMove(old, new, by_agent) for old, new, by_agent in read if old and new]
+        return counting_plan(before, plan, usable, None if head is None else _parsed(head))
 
 
 def _parsed(data: bytes | None) -> Plan | None:

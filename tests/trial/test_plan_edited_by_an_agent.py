@@ -162,6 +162,21 @@ def test_what_git_brings_while_an_agent_works_counts_at_once(trial: Trial) -> No
     assert (items(trial)["t4"]["title"], items(trial)["t2"]["status"]) == ("Of the side", "todo")
 
 
+@pytest.mark.parametrize("has_hook", [True, False])
+@pytest.mark.parametrize("then", ["", "git rebase -q --force-rebase HEAD~1\n"])
+def test_a_commit_of_the_agents_makes_no_difference(trial: Trial, has_hook: bool, then: str) -> None:
+    if has_hook:
+        trial.expect(0, "hooks", "install")
+    git(trial.repo, "add", PLAN)
+    git(trial.repo, "commit", "-qm", "plan")
+    judging(trial, f"{JUDGES}git commit -qam judged\n{then}")
+    said = trial.expect(3, "execute", "t1", "--no-input")
+    assert "t2 was set from todo to done" in said
+    assert trial.statuses()["t2"] == "todo"
+    trial.expect(0, "decide", "t1", "--approve")
+    assert trial.statuses()["t2"] == "done"
+
+
 def test_an_agent_in_a_worktree_of_its_own_does_not_judge_either(trial: Trial) -> None:
     trial.environ["HOME_OF_PLAN"] = str(trial.repo)
     judging(trial)

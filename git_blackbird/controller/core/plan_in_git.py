@@ -5,7 +5,6 @@ from itertools import groupby
 from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.commit.carried_file import content_in_tree
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.hooks.attribution import moves_of_people
 from git_blackbird.git.worktree.log import log_size, tree_of
@@ -23,17 +22,16 @@ class PlanInGit(NamedTuple):
         """Return the present end of the log."""
         return str(log_size(self.repo.git_dir))
 
-    def since(self, position: str) -> tuple[list[tuple[bytes | None, bytes | None]], bytes | None]:
-        """Return the plan file before and after what people did with HEAD since then, and as HEAD has it.
+    def since(self, position: str) -> tuple[list[tuple[bytes | None, bytes | None, bool]], bytes | None]:
+        """Return the plan file before and after what was done with HEAD since then, and as HEAD has it now.
 
-        HEAD has None after what an agent did, or may have done.
+        With each move is whether an agent may have made the commit.
         """
         span = LogSpan(int(position), log_size(self.repo.git_dir), None)
         try:
-            moves = moves_of_people(self.repo, span)
-            at = head(self.repo).commit if not moves or moves[-1][1] else None
-            pairs = [(self._plan_at(old), self._plan_at(new)) for old, new in _in_one_go(moves)]
-            return pairs, self._plan_at(at)
+            moves = _in_one_go(moves_of_people(self.repo, span))
+            plans = [(self._plan_at(old), self._plan_at(new), by_agent) for old, new, by_agent in moves]
+            return plans, self._plan_at(head(self.repo).commit)
         except (UnusableError, OSError):
             # Nothing is known of git then: what is in the file waits for a person.
             return [], None
@@ -55,12 +53,16 @@ class PlanInGit(NamedTuple):
         return None if kept == data else kept
 
     def _plan_at(self, commit: str | None) -> bytes | None:
+        from git_blackbird.git.commit.carried_file import content_in_tree  # rarely needed
+
         return None if commit is None else content_in_tree(self.repo, tree_of(self.repo, commit), PLAN_NAME)
 
 
-def _in_one_go(moves: list[tuple[HeadMove, bool]]) -> Iterator[tuple[str | None, str]]:
-    """Yield the moves of people, those with nothing in between as one."""
+def _in_one_go(moves: list[tuple[HeadMove, bool]]) -> Iterator[tuple[str | None, str, bool]]:
+    """Yield the moves of people with nothing in between as one, and those of agents one by one."""
     for is_of_person, together in groupby(moves, key=lambda move: move[1]):
+        made = [move for move, _ in together]
         if is_of_person:
-            first, *rest = (move for move, _ in together)
-            yield first.old, (rest[-1] if rest else first).new
+            yield made[0].old, made[-1].new, False
+        else:
+            yield from ((move.old, move.new, True) for move in made)
