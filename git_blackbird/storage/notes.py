@@ -4,6 +4,7 @@ A note that is missing or cannot be read counts as none. What saves one raises S
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from enum import StrEnum
 
 from git_blackbird.model.base.ids import CheckedRunId, TaskId
@@ -140,5 +141,7 @@ def save_held_edits(paths: Paths, held: HeldEdits) -> None:
 
 
 def drop_held_edits(paths: Paths, held: HeldEdits) -> None:
-    """Remove edits of the plan on whose run was decided."""
+    """Remove edits of the plan on whose run was decided, and with the last of them their folder."""
     (paths.plan_edits / f"{held.run_id}.json").unlink(missing_ok=True)
+    with suppress(OSError):
+        paths.plan_edits.rmdir()
