@@ -18,13 +18,13 @@ from git_blackbird.controller.change.work.finish import (
     tail_of,
 )
 from git_blackbird.controller.change.work.guard import (
-    drop_stale_plan_backup,
     remove_stored_config,
     stale_texts,
     stop_tracking,
 )
 from git_blackbird.controller.change.work.instructions import recorded_assignment
 from git_blackbird.controller.change.work.manual_commits import record_deferred
+from git_blackbird.controller.change.work.plan_check import drop_stale_plan_backup
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import HalfWrittenError, is_foreign_copy, processes_at_work
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses

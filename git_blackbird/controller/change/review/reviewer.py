@@ -174,8 +174,6 @@ def tell_edits(context: RunContext, closed: Run, role: Role = REVIEW) -> None:
     for note in closed.own.notes:
         if note != _worktree_changed(role):
             warn(context.ui, note, closed.task_id)
-    for change in closed.own.edits.plan:
-        inform(context.ui, f"the plan changed during the {role.work}: {change}", closed.task_id)
     for change in closed.own.edits.config:
         warn(context.ui, f"the configuration changed during the {role.work}: {change}", closed.task_id)
 

@@ -287,7 +287,7 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
     publish_logs(workspace, closed)
     texts = [*([] if check.plan_fault is None else [check.plan_fault]), *check.stale_texts]
     texts += [f"the plan was edited during the run: {change}" for change in check.plan_changes]
-    if check.plan_changes and check.plan_fault is None:
+    if check.plan_changes:
         texts.append(f"{_THE_PLAN_IS_AS_IT_WAS} {run.task_id}")
     texts += [f"the configuration changed during the run: {change}" for change in check.config_changes]
     for text in texts:
