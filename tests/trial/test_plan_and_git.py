@@ -174,6 +174,9 @@ def test_a_plan_that_git_took_back_becomes_the_one_that_was_committed(
     last = bytes_of(trial)
     take_back(trial)
     assert bytes_of(trial) != last
+    if take_back is stash_old:
+        trial.expect(0, "execute", "--no-input")
+        git(trial.repo, "stash", "pop", "-q")
     trial.expect(0, "execute", "--no-input")
     assert bytes_of(trial) == last
     assert len(trial.records("p")) == 1

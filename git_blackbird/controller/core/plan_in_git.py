@@ -45,17 +45,24 @@ class PlanInGit(NamedTuple):
             return None
         try:
             stash = find_stash(self.repo)
-            if stash is None or stash.base != head(self.repo).commit or self._plan_at(stash.base) != data:
+            if (
+                stash is None
+                or stash.base != head(self.repo).commit
+                or self._plan_in(stash.base_tree) != data
+            ):
                 return None
-            kept = self._plan_at(stash.commit)
+            kept = self._plan_in(stash.tree)
         except (UnusableError, OSError):
             return None
         return None if kept == data else kept
 
     def _plan_at(self, commit: str | None) -> bytes | None:
+        return None if commit is None else self._plan_in(tree_of(self.repo, commit))
+
+    def _plan_in(self, tree: str) -> bytes | None:
         from git_blackbird.git.commit.carried_file import content_in_tree  # rarely needed
 
-        return None if commit is None else content_in_tree(self.repo, tree_of(self.repo, commit), PLAN_NAME)
+        return content_in_tree(self.repo, tree, PLAN_NAME)
 
 
 def _in_one_go(moves: list[tuple[HeadMove, bool]]) -> Iterator[tuple[str | None, str, bool]]:

@@ -128,7 +128,9 @@ class Loop:
     ) -> None:
         self._workspace = workspace
         config = workspace.config.execution
-        rules, goes_past = config.questions == "rule", not config.stop_after_each_task
+        rules = config.questions == "rule"
+        # Where these are accepted, a decision on one has another reason.
+        goes_past = not config.stop_after_each_task and not config.accept_no_change
         self._call = Call(workspace, ui, replace(scope, rules=rules, goes_past_unchanged=goes_past))
         self._first = first
 

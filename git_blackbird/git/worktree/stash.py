@@ -6,10 +6,11 @@ from git_blackbird.git.core.repository import Repository, open_libgit2, using_ob
 
 
 class Stash(NamedTuple):
-    """The newest entry of the stash: its commit, which has the files, and the commit below it."""
+    """The newest entry of the stash: its tree, and the commit and the tree that it was made on."""
 
-    commit: str
+    tree: str
     base: str
+    base_tree: str
 
 
 def has_stash(repo: Repository) -> bool:
@@ -27,4 +28,7 @@ def find_stash(repo: Repository) -> Stash | None:
         if reference is None:
             return None
         commit = reference.peel(pygit2.Commit)
-        return Stash(str(commit.id), str(commit.parent_ids[0])) if commit.parent_ids else None
+        if not commit.parents:
+            return None
+        base = commit.parents[0]
+        return Stash(str(commit.tree_id), str(base.id), str(base.tree_id))

@@ -7,7 +7,7 @@ from itertools import islice
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.change.stages import Due, due_of
+from git_blackbird.model.change.stages import Due, Stage, due_of, stage_of
 from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.plan.named_paths import named_paths, overlaps
 from git_blackbird.model.plan.plan import Plan, Task
@@ -222,7 +222,8 @@ def is_passed(action: CallAction, call: CallScope) -> bool:
     if not (call.goes_past_unchanged and isinstance(action, PendingDecision)):
         return False
     own = action.run.own
-    return own.no_change and not own.edits.plan and not own.edits.config
+    is_as_it_was = own.no_change and not own.edits.plan and not own.edits.config
+    return is_as_it_was and not own.decision.escalated and stage_of(action.run) is Stage.DECIDING
 
 
 def _decisions(state: PlanState, call: CallScope) -> Iterator[PendingDecision]:
