@@ -11,7 +11,7 @@ from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import JsonObject, RunRequest
 from git_blackbird.controller.change.work.guard import WorkCheck
 from git_blackbird.controller.change.work.outcome import LIMIT_REASONS, RunOutcome
-from git_blackbird.controller.core.ui import inform, warn
+from git_blackbird.controller.core.ui import warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.launch.launch import AgentStart, RunContext, run_agent
 from git_blackbird.controller.launch.scratch import scratch_dir
