@@ -19,8 +19,8 @@ from pydantic import BaseModel
 
 from git_blackbird.cli.main import main
 from git_blackbird.controller.core.environment import system_environment
+from git_blackbird.model.base.record import Part
 from git_blackbird.model.run.fields import RunFields
-from git_blackbird.model.run.parts import Part
 from git_blackbird.model.run.states import PROGRAM
 from tests.controller.killing import SHARDS, sample
 from tests.records import record_of

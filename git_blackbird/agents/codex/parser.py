@@ -15,6 +15,7 @@ from git_blackbird.agents.codex.events import (
     TurnEvent,
 )
 from git_blackbird.agents.codex.progress import CodexProgress, step, unwrap, unwrap_command
+from git_blackbird.agents.edits import Edits
 from git_blackbird.agents.event_parser import EventParser, top_folders, unfinished_word, waiting_steps
 from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, exit_text, match_failure
 from git_blackbird.agents.protocol import RunRequest
@@ -62,6 +63,7 @@ class CodexParser(EventParser[Event]):
         super().__init__(request, args)
         self._requested = request.session if request.resume else None
         self._steps = CodexProgress(top_folders(request.folder))
+        self._edits = Edits()
         self._thread: str | None = None
         self._began = False
         # Of turns, the error with which they failed.
@@ -96,6 +98,7 @@ class CodexParser(EventParser[Event]):
             is_cut=self._lines.too_long > self._skipped_lines,
             worked=self._has_items,
             last_error=self._last_error or None,
+            edited=self._edits.paths,
         )
 
     def _take(self, event: Event) -> Iterator[Progress]:
@@ -180,6 +183,7 @@ class CodexParser(EventParser[Event]):
                 self._no_sandbox = clean_line(item.aggregated_output)
             case "command_execution" | "file_change" if item.status == "completed":
                 self._worked = True
+                self._edits.add(change.path for change in item.changes)
             case "error" if len(self._remarks) < _MAX_REMARKS:
                 self._remarks.append(clean_line(item.message))
             case "collab_tool_call":

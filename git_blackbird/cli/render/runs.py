@@ -28,6 +28,7 @@ from git_blackbird.messages.display.format import (
     submodule_lines,
     verdict_word,
 )
+from git_blackbird.messages.display.outside import own_lines, seen_lines
 from git_blackbird.messages.display.quantities import format_cost, format_moment, format_seconds
 from git_blackbird.messages.display.reviews import merged_lines, result_lines, verdict_lines
 from git_blackbird.model.base.next_steps import task_command
@@ -108,6 +109,8 @@ def run_lines(
     yield from render_section("answer", _bounded(run.own.agent.result or ("" if logs else run.stdout or "")))
     yield from render_section("changed", _change_lines(run.review_summary))
     yield from render_section("committed", commits)
+    yield from render_section("did outside its place", own_lines(run.own.outside))
+    yield from render_section("seen while agents worked", seen_lines(run.own.outside))
     yield from render_section("edited in the plan meanwhile", map(clean_line, run.own.edits.plan))
     yield from render_section("the configuration changed meanwhile", map(clean_line, run.own.edits.config))
     yield from render_section("notes", map(clean_line, run.own.notes))

@@ -18,6 +18,7 @@ from git_blackbird.model.rules.reviews import merged_or_none, result_of
 from git_blackbird.model.rules.spending import BudgetScope, BudgetUnit
 from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
+from git_blackbird.model.run.outside import Outside
 from git_blackbird.model.run.parent_verdict import ChildStatus, Dismissal
 from git_blackbird.model.run.parts import Ruling
 from git_blackbird.model.run.run import Run
@@ -335,6 +336,7 @@ class RunView(View):
         "has made so far.",
         "own.commits",
     )
+    outside: Outside = field("What happened outside its place.", "own.outside")
     parent_review: ParentReviewView | None = field(
         "The verdict, where the type is `review`.", using=parent_review_of
     )

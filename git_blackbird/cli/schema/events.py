@@ -23,6 +23,7 @@ from git_blackbird.model.run.agent_io import ProgressKind
 from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
+from git_blackbird.model.run.outside import Outside
 from git_blackbird.model.run.parts import Question, Ruling, Usage
 from git_blackbird.model.run.states import DecisionState, LandingState, RunStatus, RunType, TerminalReason
 from git_blackbird.model.run.summary import Summary, Totals
@@ -275,6 +276,7 @@ class CheckpointReached(EventOutput, event="checkpoint"):
     moved: tuple[str, ...] = field("Paths of the change that look different in the worktree by now.")
     plan_changes: tuple[str, ...] = field("What the run changed in the plan.", "run.own.edits.plan")
     config_changes: tuple[str, ...] = field("What it changed in the configuration.", "run.own.edits.config")
+    outside: Outside = field("What happened outside the place of its runs.")
     notes: tuple[str, ...] = field("What else is worth knowing.", "run.own.notes")
     runs: int = field("How many runs made the change.")
     cost_usd: float | None = field("What they cost together.")

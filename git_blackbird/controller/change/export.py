@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from git_blackbird.controller.change.work.guard import own_writes
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task, full_id
 from git_blackbird.errors import RequestError, UnusableError
@@ -23,6 +24,7 @@ from git_blackbird.model.base.sanitize import quoted, shell_word
 from git_blackbird.model.change.work import Work
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.commits import render_commit_message
+from git_blackbird.model.run.outside import Subject
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Summary, Trees
 
@@ -103,7 +105,8 @@ def create_task_branch(
         named = f", in commit {', '.join(oid[:12] for oid in own[-_MAX_NAMED:])}" if own else ""
         raise RequestError(f"{place} has the change of {task.id} already{named}", hint=other or None)
     commit = commit_tree(repo, merged.tree, parent, render_commit_message(task, runs[-1].id))
-    create_branch(repo, name, commit)
+    with own_writes(workspace, (Subject.BRANCH, name)):
+        create_branch(repo, name, commit)
     return BranchResult(task.id, name, commit, parent, summarize(repo, Trees(before, merged.tree)))
 
 
@@ -171,7 +174,7 @@ def restore_run(
         if before:
             raise RequestError(f"{kept[0]} has no files from before", hint="leave --before out")
         commit = _commit_kept_files(repo, kept[0])
-        _create_requested(repo, commit, folder, branch)
+        _create_requested(workspace, commit, folder, branch)
         return RestoreResult(None, None, commit, branch, folder, kept[0])
     run = _find_run(workspace, run_id)
     tree = run.base_tree if before else run.head_tree
@@ -185,7 +188,7 @@ def restore_run(
     when = "before" if before else "after"
     message = f"Files {when} run {run.id} of {run.task_id}\n"
     commit = commit_tree(repo, tree, parent, message)
-    _create_requested(repo, commit, folder, branch)
+    _create_requested(workspace, commit, folder, branch)
     return RestoreResult(run.task_id, run.id, commit, branch, folder)
 
 
@@ -213,11 +216,13 @@ def _commit_kept_files(repo: Repository, kept: str) -> str:
     return commit_tree(repo, pair.head, head(repo).commit, f"Files of {kept}\n")
 
 
-def _create_requested(repo: Repository, commit: str, folder: Path | None, branch: str | None) -> None:
+def _create_requested(workspace: Workspace, commit: str, folder: Path | None, branch: str | None) -> None:
     if branch is not None:
-        create_branch(repo, branch, commit)
+        with own_writes(workspace, (Subject.BRANCH, branch)):
+            create_branch(workspace.repo, branch, commit)
     if folder is not None:
-        add_worktree(repo, folder, commit)
+        with own_writes(workspace, (Subject.WORKTREE, os.path.realpath(folder))):
+            add_worktree(workspace.repo, folder, commit)
 
 
 def _record_files_of(workspace: Workspace, run_id: str) -> list[Path]:

@@ -1,6 +1,7 @@
 """Compose the trees and the summary of a change; nothing else computes them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
@@ -11,6 +12,7 @@ from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.change import contributions
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.outside import Outside
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import (
     MAX_OUTSIDE,
@@ -56,6 +58,11 @@ def combined_change(workspace: Workspace, state: PlanState, newest: Run, runs: S
     left_out = newest.review_summary.left_out if newest.review_summary is not None else ()
     here = Summary(between=between, left_out=left_out)
     return ChangeTrees(pair, summary.with_fields(_summary_of_moves(runs)).with_fields(here))
+
+
+def outside_of_runs(runs: Iterable[Run]) -> Outside:
+    """Return what happened outside the place of the runs that made a change."""
+    return reduce(Outside.adding, (run.own.outside for run in runs), Outside())
 
 
 def _interleaved_edits(

@@ -99,6 +99,15 @@ def _marked(paths: Paths) -> Iterator[Path]:
                 yield Path(tempfile.gettempdir(), mark.name)
 
 
+def is_in_scratch(path: str) -> bool:
+    """Whether a path is in the temporary folder of a run."""
+    folder = Path(os.path.realpath(tempfile.gettempdir()))
+    below = Path(path)
+    return below.is_relative_to(folder) and any(
+        part.startswith(RUN_FOLDER_PREFIX) for part in below.relative_to(folder).parts[:1]
+    )
+
+
 def remove_litter(top: Path, run: Run, names: Sequence[str]) -> None:
     """Remove the empty folders of these names that a killed agent left at the top of the worktree.
 

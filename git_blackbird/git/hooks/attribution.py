@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.repository import Repository, Worktree, other_worktrees
 from git_blackbird.git.worktree.log import moves_in
 from git_blackbird.model.base.system import make_own_folder
 from git_blackbird.model.run.commits import HeadMove, LogSpan, Mover, mover_of
@@ -32,6 +32,16 @@ def list_commits(repo: Repository, run_id: str) -> tuple[str, ...]:
         oid for git_dir in _git_dirs(repo) for oid, owners in _owners(git_dir).items() if owners == {run_id}
     )
     return tuple(dict.fromkeys(oids))
+
+
+def commits_elsewhere(repo: Repository) -> Iterator[tuple[str, Worktree, frozenset[str]]]:
+    """Yield the commits that the hook noted in other worktrees, and who is said to have made them.
+
+    Raises OSError.
+    """
+    for worktree in other_worktrees(repo):
+        for oid, owners in _owners(worktree.git_dir).items():
+            yield oid, worktree, frozenset(owners)
 
 
 def moves_of_others(repo: Repository, run_id: str, span: LogSpan) -> list[tuple[HeadMove, Mover]]:

@@ -62,9 +62,7 @@ def add_task_worktree(repo: Repository, task_id: str, folder: Path) -> Repositor
     """
     if is_taken(folder):
         raise RequestError(f"{folder} is in the place of the worktree of {task_id}", hint=_WAY_OUT)
-    linked = _add_empty(repo, folder, _empty_commit(repo))
-    _mark(repo, linked, task_id)
-    return linked
+    return _add_empty(repo, folder, _empty_commit(repo), task_id)
 
 
 def is_taken(folder: Path) -> bool:
@@ -110,14 +108,16 @@ def incomplete_tree(linked: Repository) -> str:
         return str(objects[begun].peel(pygit2.Tree).id) if begun else TreeStore(linked).save({})
 
 
-def _add_empty(repo: Repository, folder: Path, commit: str) -> Repository:
+def _add_empty(repo: Repository, folder: Path, commit: str, task_id: str | None = None) -> Repository:
     options = ("worktree", "add", "--detach", "--no-checkout", "--quiet")
     # One that is half added is in the way of other git commands, until it is pruned.
     with deferring_stop(), _changing_list:
         repo.git(*QUIET_OPTIONS, *options, *operands(str(folder), commit))
-    linked = open_linked(repo, folder)
-    if linked is None:
-        raise UnusableError(f"git has made no worktree at {folder}")
+        linked = open_linked(repo, folder)
+        if linked is None:
+            raise UnusableError(f"git has made no worktree at {folder}")
+        if task_id is not None:
+            _mark(repo, linked, task_id)
     _share_keys(repo, linked)
     return linked
 
@@ -283,6 +283,15 @@ def _registered(repo: Repository) -> Iterator[Repository]:
             top = Path(os.fsdecode((git_dir / "gitdir").read_bytes()).removesuffix("\n")).parent
             if top.is_absolute():
                 yield replace(repo, top=top, git_dir=git_dir)
+
+
+def unowned_worktrees(repo: Repository) -> list[Repository]:
+    """Return the linked worktrees that no task owns, whether their folders are there or not."""
+    found = [linked for linked in _registered(repo) if owner_of(linked) is None]
+    if not found:
+        return []
+    with _changing_list:  # one may be a task's that is just being added
+        return [linked for linked in found if owner_of(linked) is None]
 
 
 def find_task_worktree(repo: Repository, task_id: str) -> TaskWorktree | None:

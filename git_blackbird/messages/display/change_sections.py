@@ -12,6 +12,7 @@ from git_blackbird.messages.display.format import (
     render_path,
     submodule_lines,
 )
+from git_blackbird.messages.display.outside import OWN_HEADING, SEEN_HEADING, own_lines, seen_lines
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.display.styled import Section, Style, StyledLine, lines_of
 from git_blackbird.messages.display.summary import file_lines, snippet_lines
@@ -109,6 +110,8 @@ def warning_sections(checkpoint: Checkpoint) -> Iterator[Section]:
         *notes_on_head(summary),
         ("The worktree no longer matches the change in:", map(render_path, checkpoint.moved)),
         (edited, map(render_path, checkpoint.edited)),
+        (OWN_HEADING, own_lines(checkpoint.outside)),
+        (SEEN_HEADING, seen_lines(checkpoint.outside)),
         (in_plan, map(clean_line, run.own.edits.plan)),
         ("The configuration changed during the run:", map(clean_line, run.own.edits.config)),
         ("A hook refused the commit:", strip_controls(run.own.decision.hook_output or "").splitlines()),

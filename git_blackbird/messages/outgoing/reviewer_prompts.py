@@ -6,12 +6,14 @@ Everything from the plan or the repository is in fences: text in a diff cannot p
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from git_blackbird.messages.display.outside import SEEN_HEADING, own_lines, seen_lines
 from git_blackbird.messages.outgoing.prompts import join_parts, render_section
 from git_blackbird.messages.outgoing.review_context import diff_command
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, name_hidden
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.findings import Source
+from git_blackbird.model.run.outside import Outside
 from git_blackbird.model.run.summary import MAX_DIFFSTAT_BYTES, Trees
 
 MAX_DIFF_BYTES = 256 * 1024
@@ -33,6 +35,7 @@ class ReviewPackage:
 
     ``diff`` is None if it is too long to include; ``lines`` is its length in any case. ``stat`` is the output
     of ``git diff --stat``, ``trees`` are the two trees of the change, ``check`` what the user's check said.
+    ``outside`` has lines of what happened outside the place of its runs, and is in no diff.
     """
 
     task: Task
@@ -42,6 +45,7 @@ class ReviewPackage:
     trees: Trees
     diff_bytes: int = 0
     check: str = ""
+    outside: tuple[str, ...] = ()
 
 
 def build_package(task: Task, stat: str, diff: bytes, trees: Trees, threshold: int) -> ReviewPackage:
@@ -65,6 +69,7 @@ def render_package(package: ReviewPackage, top: str | None = None) -> str:
         "Acceptance criteria": ("criteria", _visible_task_text(criteria)),
         "Files of the change": ("stat", _visible(package.stat).strip("\n")),
         "The change": ("diff", (package.diff or "").strip("\n")),
+        "Outside the change": ("outside", _visible("\n".join(package.outside))),
     }
     marker = _marker([text for _, text in sections.values()])
     parts = [
@@ -87,6 +92,16 @@ def check_for_reviewers(check: CheckResult | None) -> str:
     if check is None or check.outcome not in _CHECK_OUTCOMES:
         return ""
     return f"The check of the user, `{clean_line(check.command or '')}`, {_CHECK_OUTCOMES[check.outcome]}."
+
+
+def outside_for_reviewers(outside: Outside) -> tuple[str, ...]:
+    """Say what happened outside the place of the runs of a change."""
+    seen = [*seen_lines(outside)]
+    return (
+        *(f"The agent {line}, outside of the worktree that it was given." for line in own_lines(outside)),
+        *([SEEN_HEADING] if seen else []),
+        *seen,
+    )
 
 
 def _visible_task_text(text: str) -> str:

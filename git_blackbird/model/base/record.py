@@ -54,6 +54,13 @@ class Record(BaseModel):
         return value is None
 
 
+class Part(Record):
+    """A part of our own: nothing is written of what is empty."""
+
+    def _is_left_out(self, _name: str, value: object, /) -> bool:
+        return value is None or value is False or (isinstance(value, list | tuple | dict) and not value)
+
+
 TOGETHER = "contradiction"
 """The type of an error about values that are right alone and not together."""
 

@@ -97,7 +97,8 @@ class AgentResult:
     something. ``is_budget_spent``: it stopped by itself at the cost it was allowed. ``last_error`` is what
     the program said last of an error that it has not got over, also while it tries again. ``is_unknown_end``:
     it ended by itself, in a way that is known neither to mean finished nor to be a failure; ``error`` has its
-    word for it. ``rulings`` are what it decided about questions, by their ids, and why.
+    word for it. ``rulings`` are what it decided about questions, by their ids, and why. ``edited`` are the
+    absolute paths of files that its edits wrote, where its output names them.
     """
 
     succeeded: bool = False
@@ -121,6 +122,7 @@ class AgentResult:
     last_error: str | None = None
     is_unknown_end: bool = False
     rulings: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
+    edited: tuple[str, ...] = ()
 
     @property
     def whole_text(self) -> str:

@@ -6,23 +6,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PlainSerializer, WithJsonSchema
 
 from git_blackbird.model.base.ids import CheckedRunId, ObjectId
-from git_blackbird.model.base.record import Record
+from git_blackbird.model.base.record import Part, Record
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.outside import Outside
 from git_blackbird.model.run.parent_verdict import Dismissal
 from git_blackbird.model.run.states import LandingState, Requester, ReviewState, TerminalReason
 from git_blackbird.model.run.summary import Trees
 
 _TREES_SCHEMA = {"type": "object", "additionalProperties": {"type": "string"}, "required": ["base", "head"]}
 RecordedTrees = Annotated[Trees, PlainSerializer(Trees._asdict), WithJsonSchema(_TREES_SCHEMA)]
-
-
-class Part(Record):
-    """A part of our own: nothing is written of what is empty."""
-
-    def _is_left_out(self, _name: str, value: object, /) -> bool:
-        return value is None or value is False or (isinstance(value, list | tuple | dict) and not value)
 
 
 class Question(Record):
@@ -360,6 +354,7 @@ class Own(Part):
     worktree: Worktree | None = None
     commits: tuple[ObjectId, ...] = ()
     edits: ForeignEdits = ForeignEdits()
+    outside: Outside = Outside()
     check: CheckResult | None = None
     review: ReviewState | None = None
     reviewed: Reviewed | None = None

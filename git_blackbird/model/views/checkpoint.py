@@ -1,6 +1,6 @@
 """What a person needs for a decision."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 from git_blackbird.model.base.next_steps import NO_OPTIONS, CallOptions, TaskCommand
@@ -11,6 +11,7 @@ from git_blackbird.model.change.decision import VIEWS, Choice, ChoiceSpec, Decis
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.findings import MergedReview
+from git_blackbird.model.run.outside import Outside
 from git_blackbird.model.run.parts import Ruling
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
@@ -110,7 +111,7 @@ class Checkpoint:
     lines, and what the change then adds to the user's worktree. ``worktree``: where the task's own worktree
     is now. ``is_in_worktree``: whether the user's worktree has something of what the task did. ``is_cut``:
     whether the terminal has no room for all that is known of the change. ``max_rounds``: up to so many rounds
-    of reviews, the agent fixes what they find.
+    of reviews, the agent fixes what they find. ``outside``: what happened outside the place of its runs.
     """
 
     task: Task
@@ -141,6 +142,7 @@ class Checkpoint:
     rulings: tuple[Ruling, ...] = ()
     is_cut: bool = False
     max_rounds: int = 1
+    outside: Outside = field(default_factory=Outside)
 
     def with_shown(self, reply: T) -> T:
         """Return a reply; a decision carries the trees that were shown."""
@@ -148,8 +150,10 @@ class Checkpoint:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the run or its check failed, it changed nothing, or the reviews did not approve it."""
+        """Whether something speaks against it: its end, its check, its reviews, or where else it wrote."""
         if self.run.error is not None or self.run.red_check is not None or self.conflict is not None:
+            return True
+        if self.outside.is_own:
             return True
         return bool(self.reasons) if self.merged is None else not self.merged.is_approval
 

@@ -25,6 +25,7 @@ from git_blackbird.controller.change.commit.refusal import (
     obstructed_error,
     require_branch,
 )
+from git_blackbird.controller.change.work.guard import moved_branch, own_writes
 from git_blackbird.controller.core.guards import require_undecided
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
@@ -191,7 +192,8 @@ def _commit(
         )
     try:
         message = render_commit_message(task, run.id)
-        created = commit_in_subprocess(workspace.repo, plan, message, run.id, right)
+        with own_writes(workspace, *moved_branch(plan.head)):
+            created = commit_in_subprocess(workspace.repo, plan, message, run.id, right)
     except CommitWorkerKilled as error:
         why = f"the process committing its change was killed, and git may still be at work\n{error.message}"
         raise ApprovalRefusedError(task, why, "wait for git") from error

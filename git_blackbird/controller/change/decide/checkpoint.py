@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from git_blackbird.controller.change.commit.approval import preview_commit
-from git_blackbird.controller.change.trees import change_of, combined_change
+from git_blackbird.controller.change.trees import change_of, combined_change, outside_of_runs
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
@@ -97,6 +97,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         behind=sum(due.run.id != run.id for due in pending_decisions(state)),
         unblocks=state.unblocked.get(task.id, 0),
         max_rounds=workspace.config.reviews.max_iterations,
+        outside=outside_of_runs(runs),
     )
 
 

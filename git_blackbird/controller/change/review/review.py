@@ -16,7 +16,7 @@ from git_blackbird.controller.change.review.reviewer import (
     reviewed_worktree,
     run_reviewer,
 )
-from git_blackbird.controller.change.trees import change_of
+from git_blackbird.controller.change.trees import change_of, outside_of_runs
 from git_blackbird.controller.change.work.finish import ending_of
 from git_blackbird.controller.change.work.guard import closing_run, store_config, watch_agent
 from git_blackbird.controller.core.agents import SOURCES
@@ -35,6 +35,7 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
     REVIEWER_SYSTEM,
     build_package,
     check_for_reviewers,
+    outside_for_reviewers,
     render_package,
     render_reviewer_prompt,
 )
@@ -108,7 +109,9 @@ def change_review_request(
     threshold = workspace.config.reviews.diff_threshold_lines if can_ask_git else sys.maxsize
     diff = diff_text(workspace.repo, pair)
     package = replace(
-        build_package(task, summary.diffstat, diff, pair, threshold), check=check_for_reviewers(run.own.check)
+        build_package(task, summary.diffstat, diff, pair, threshold),
+        check=check_for_reviewers(run.own.check),
+        outside=outside_for_reviewers(outside_of_runs(workspace.runs_to_decide(state.history(task.id)))),
     )
     text = render_package(package, str(workspace.repo.top) if names_worktree else None)
     finished = _finished_sides(workspace, run, text)

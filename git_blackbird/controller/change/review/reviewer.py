@@ -11,6 +11,7 @@ from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.agents.protocol import JsonObject, RunRequest
 from git_blackbird.controller.change.work.guard import WorkCheck
 from git_blackbird.controller.change.work.outcome import LIMIT_REASONS, RunOutcome
+from git_blackbird.controller.change.work.outside import warn_outside
 from git_blackbird.controller.core.ui import warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.launch.launch import AgentStart, RunContext, run_agent
@@ -176,6 +177,7 @@ def tell_edits(context: RunContext, closed: Run, role: Role = REVIEW) -> None:
             warn(context.ui, note, closed.task_id)
     for change in closed.own.edits.config:
         warn(context.ui, f"the configuration changed during the {role.work}: {change}", closed.task_id)
+    warn_outside(context.ui, closed)
 
 
 def reviewed_worktree(context: RunContext, task_id: TaskId, since: str | None) -> str | None:

@@ -12,6 +12,7 @@ from git_blackbird.controller.change.commit.carried import (
     with_status,
 )
 from git_blackbird.controller.change.undo.selection import runs_to_redo, runs_to_undo
+from git_blackbird.controller.change.work.guard import moved_branch, own_writes
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
@@ -277,7 +278,8 @@ class _Undo:
         plan = with_status(workspace, plan, self._marked, partial(self._after, self._trees(written), left))
         message = render_undo_message(self.task, run_id, is_redo=self.is_redo)
         try:
-            with approval_lock(workspace.paths, run_id) as right:
+            moved = moved_branch(plan.head)
+            with approval_lock(workspace.paths, run_id) as right, own_writes(workspace, *moved):
                 created = commit_in_subprocess(workspace.repo, plan, message, mark, right)
         except CommitRefusedError as error:
             return _Commit(why_not=f"{error.message}\n`{again}` tries again", is_refused=True)

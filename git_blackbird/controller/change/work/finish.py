@@ -8,6 +8,7 @@ from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.agents.resets import find_reset
 from git_blackbird.controller.change.work.guard import closing_run, list_tracked
 from git_blackbird.controller.change.work.outcome import RunOutcome, classify
+from git_blackbird.controller.change.work.outside import paths_outside, warn_outside
 from git_blackbird.controller.core.plan_edits import carried_edits
 from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
@@ -80,6 +81,8 @@ def close_run(
     no_change = is_success and _changed_nothing(workspace, summarized)
     closed = summarized.ended(ending_of(ended, outcome, at or now))
     closed = closed.continuable(session_to_resume(run, ended.reading)).with_own(Own(no_change=no_change))
+    outside = paths_outside(run, workspace.home.top, ended.reading.edited)
+    closed = closed.with_own(Own(outside=outside))
     silence = silence_texts(workspace, ended) if no_change else ()
     closed = closed.noting(*_unresolved_conflicts(workspace, summarized), *silence)
     decided = ended.reading.rulings
@@ -292,6 +295,7 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
     texts += [f"the configuration changed during the run: {change}" for change in check.config_changes]
     for text in texts:
         warn(ui, text, run.task_id)
+    warn_outside(ui, closed)
     _warn_elsewhere(ui, closed)
     return closed
 

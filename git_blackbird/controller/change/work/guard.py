@@ -3,19 +3,23 @@
 import contextlib
 import json
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.agents.configuration import KEYS
+from git_blackbird.controller.change.work.outside import Baseline, Thing, outside_of
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, read_layers, shorten_path
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.repository import Head
 from git_blackbird.git.hooks.attribution import list_commits, mark_active, unmark_active
+from git_blackbird.git.worktree.surroundings import take_surroundings
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.config.settings import merge_layers
+from git_blackbird.model.run.outside import Outside, Subject, Surroundings
 from git_blackbird.model.run.parts import ForeignEdits, Own
 from git_blackbird.model.run.provenance import StaleCopy
 from git_blackbird.model.run.run import Run
@@ -32,10 +36,11 @@ _ABSENT, _FILE = "absent", "a file"
 
 
 class _Observed(NamedTuple):
-    """The configuration at one moment: all values, and the kinds of its files."""
+    """The configuration at one moment: all values, and the kinds of its files; and what is to be compared."""
 
     given: tuple[RawSetting, ...]
     files: Mapping[str, str]
+    outside: Baseline
 
 
 @dataclass(frozen=True)
@@ -50,21 +55,24 @@ class WorkCheck:
     plan_fault: str | None
     config_changes: tuple[str, ...]
     is_loosened: bool
+    outside: Outside
     stale: tuple[StaleCopy, ...]
 
     def add_notes_to(self, run: Run, earlier: tuple[str, ...] = ()) -> Run:
         """Return the record with these notes for a person; ``earlier`` edits of the plan wait as well."""
         fault = () if self.plan_fault is None else (self.plan_fault,)
         edits = ForeignEdits(plan=(*earlier, *self.plan_changes), config=self.config_changes)
-        return run.noting(*fault, *self.stale_texts).with_own(Own(edits=edits))
+        outside = run.own.outside.adding(self.outside)
+        return run.noting(*fault, *self.stale_texts).with_own(Own(edits=edits, outside=outside))
 
     def added_to(self, run: Run) -> Run:
-        """Return the record of an earlier run with the changes of plan and configuration added."""
+        """Return the record of an earlier run with what changed outside, in plan and configuration added."""
         before = run.own.edits
         edits = ForeignEdits(
             plan=(*before.plan, *self.plan_changes), config=(*before.config, *self.config_changes)
         )
-        return run.with_own(Own(edits=run.own.edits.updated(edits)))
+        outside = run.own.outside.adding(self.outside)
+        return run.with_own(Own(edits=run.own.edits.updated(edits), outside=outside))
 
     @property
     def needs_decision(self) -> bool:
@@ -93,14 +101,45 @@ def closing_run(workspace: Workspace, run: Run) -> Iterator[tuple[Transaction, W
     """
     from git_blackbird.controller.change.work.plan_check import check_plan  # at the end of runs alone
 
-    config = _check_config(workspace)
     with workspace.transaction() as transaction:
+        before, now = _load(workspace), _observe(workspace)
+        config = _check_config(workspace, before, now)
+        changes = () if before is None else before.outside.changes(now.outside.at)
+        outside = outside_of(workspace, run, {run.id, *workspace.store.at_work}, changes)
         workspace.store.at_work.discard(run.id)
         plan = check_plan(workspace, transaction, run)
-        yield transaction, WorkCheck(*plan, *config, transaction.restore_copies())
-    remove_stored_config(workspace)
-    if workspace.store.at_work:
-        store_config(workspace)
+        yield transaction, WorkCheck(*plan, *config, outside, transaction.restore_copies())
+        if workspace.store.at_work:
+            # The next to end tells what changes from here on.
+            writes = frozenset() if before is None else before.outside.writes
+            _save(workspace, now._replace(outside=now.outside._replace(writes=writes)))
+        else:
+            remove_stored_config(workspace)
+
+
+@contextlib.contextmanager
+def own_writes(workspace: Workspace, *things: Thing) -> Iterator[None]:
+    """Keep what a command of ours writes in the block from being told as seen while agents worked."""
+
+    def update(change: Callable[[Baseline, Surroundings], Baseline]) -> None:
+        with workspace.transaction():
+            if (known := _load(workspace)) is not None:
+                outside = change(known.outside, take_surroundings(workspace.home))
+                _save(workspace, known._replace(outside=outside))
+
+    if not workspace.paths.known_config.exists():
+        yield
+        return
+    update(lambda baseline, now: baseline.before_writing(now, frozenset(things)))
+    try:
+        yield
+    finally:
+        update(lambda baseline, now: baseline.after_writing(now, frozenset(things)))
+
+
+def moved_branch(at: Head) -> tuple[Thing, ...]:
+    """Return the branch that a commit at HEAD moves, for ``own_writes``; none where HEAD is detached."""
+    return () if at.branch is None else ((Subject.BRANCH, at.branch),)
 
 
 def store_config(workspace: Workspace) -> None:
@@ -109,13 +148,11 @@ def store_config(workspace: Workspace) -> None:
         _save(workspace, _observe(workspace))
 
 
-def _check_config(workspace: Workspace) -> tuple[tuple[str, ...], bool]:
+def _check_config(
+    workspace: Workspace, before: _Observed | None, after: _Observed
+) -> tuple[tuple[str, ...], bool]:
     """Name the differences from the stored configuration, and whether it protects less now."""
-    before = _load(workspace)
-    if before is None:
-        return (), False
-    after = _observe(workspace)
-    if after == before:
+    if before is None or (after.given, after.files) == (before.given, before.files):
         return (), False
     changes = [*_file_changes(workspace, before, after), *_value_changes(workspace, before, after)]
     if len(changes) > MAX_CHANGES:
@@ -144,7 +181,7 @@ def follow_own_change(workspace: Workspace, place: str, key: str) -> None:
         setting for setting in now.given if is_changed(setting)
     ]
     files = {**before.files, **{name: kind for name, kind in now.files.items() if name == place}}
-    _save(workspace, _Observed(tuple(given), files))
+    _save(workspace, before._replace(given=tuple(given), files=files))
 
 
 def _observe(workspace: Workspace) -> _Observed:
@@ -158,7 +195,8 @@ def _observe(workspace: Workspace) -> _Observed:
         for problem in problems
         if files.get(problem.origin) == _FILE
     }
-    return _Observed(tuple(setting for setting in given if setting.layer not in _OF_A_PROCESS), files)
+    lasting = tuple(setting for setting in given if setting.layer not in _OF_A_PROCESS)
+    return _Observed(lasting, files, Baseline(take_surroundings(workspace.home)))
 
 
 def _kind(path: Path) -> str:
@@ -206,7 +244,7 @@ def _place(workspace: Workspace, origin: str) -> str:
 
 def _save(workspace: Workspace, observed: _Observed) -> None:
     given = [[setting.name, setting.raw, int(setting.layer), setting.origin] for setting in observed.given]
-    text = json.dumps({"given": given, "files": observed.files})
+    text = json.dumps({"given": given, "files": observed.files, "outside": observed.outside.to_json()})
     write_private(workspace.paths.known_config, text.encode())
 
 
@@ -217,7 +255,7 @@ def _load(workspace: Workspace) -> _Observed | None:
         given = tuple(
             RawSetting(name, raw, Layer(layer), origin) for name, raw, layer, origin in content["given"]
         )
-        return _Observed(given, dict(content["files"]))
+        return _Observed(given, dict(content["files"]), Baseline.from_json(content["outside"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -1,0 +1,163 @@
+"""Find what happened outside a run's place while its agent worked, and by whom as far as that is certain."""
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from git_blackbird.controller.core.ui import UserInterface, warn
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.launch.scratch import is_in_scratch
+from git_blackbird.controller.place.worktrees import workspace_of
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.hooks.attribution import commits_elsewhere
+from git_blackbird.git.worktree.linked import owner_of
+from git_blackbird.git.worktree.log import commits_between
+from git_blackbird.messages.display.format import MAX_LISTED
+from git_blackbird.messages.display.outside import own_lines, seen_text, way_back
+from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.run.outside import (
+    Outside,
+    OutsideChange,
+    OutsideCommit,
+    Subject,
+    Surroundings,
+    differences,
+)
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunType
+
+Thing = tuple[Subject, str]
+"""A subject, and a name in it, of which a command of ours writes."""
+
+
+class Baseline(NamedTuple):
+    """The surroundings that those at the end of a run are compared with.
+
+    What a command of ours ``writes`` at present is not compared; ``pending`` is what had changed before it
+    began.
+    """
+
+    at: Surroundings
+    writes: frozenset[Thing] = frozenset()
+    pending: tuple[OutsideChange, ...] = ()
+
+    def changes(self, now: Surroundings) -> Iterator[OutsideChange]:
+        """Yield what is another now, and what has yet to be told."""
+        yield from self.pending
+        yield from (change for change in differences(self.at, now) if _thing(change) not in self.writes)
+
+    def before_writing(self, now: Surroundings, things: frozenset[Thing]) -> "Baseline":
+        """Return a copy that has noted what others changed of these things, which are now written."""
+        found = (change for change in self.changes(now) if _thing(change) in things)
+        pending = tuple(dict.fromkeys((*self.pending, *found)))
+        return self._replace(writes=self.writes | things, pending=pending)
+
+    def after_writing(self, now: Surroundings, things: frozenset[Thing]) -> "Baseline":
+        """Return a copy to which these things are as they are now."""
+        at = {subject: dict(names) for subject, names in self.at.items()}
+        for subject, name in things:
+            value = now.get(subject, {}).get(name)
+            if value is None:
+                at.get(subject, {}).pop(name, None)
+            else:
+                at.setdefault(subject, {})[name] = value
+        return self._replace(at=at, writes=self.writes - things)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return its form in a file."""
+        pending = [change.to_json() for change in self.pending]
+        return {"at": self.at, "writes": sorted(self.writes), "pending": pending}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Baseline":
+        """Return what has that form. Raises KeyError, TypeError, ValueError for any other."""
+        at = {str(subject): dict(names) for subject, names in content["at"].items()}
+        writes = frozenset((Subject(subject), str(name)) for subject, name in content["writes"])
+        return cls(at, writes, tuple(map(OutsideChange.from_value, content["pending"])))
+
+
+def _thing(change: OutsideChange) -> Thing:
+    return change.subject, change.name
+
+
+def outside_of(
+    workspace: Workspace, run: Run, at_work: Collection[str], changes: Iterable[OutsideChange]
+) -> Outside:
+    """Return a run's own commits outside its place, and of the changes there what it is not known to be.
+
+    ``at_work`` are the runs that worked meanwhile, this one among them.
+    """
+    place = workspace_of(workspace.in_worktree(workspace.home), run)
+    repo = workspace.home if place is None else place.repo
+    own, noted = _commits(repo, run, at_work)
+    told = [change for change in changes if not _is_known(repo, run, change, noted)]
+    if place is None and not run.is_remote and not os.path.lexists(run.worktree_path or ""):
+        told.insert(0, OutsideChange(subject=Subject.PLACE, name=run.worktree_path or "", before=run.task_id))
+    seen = tuple(change for change in told if change.is_named)
+    other = tuple(change for change in told if not change.is_named)
+    return Outside().adding(Outside(commits=own, seen=seen, other=other))
+
+
+def _commits(
+    repo: Repository, run: Run, at_work: Collection[str]
+) -> tuple[tuple[OutsideCommit, ...], frozenset[str]]:
+    """Return a run's own commits in other worktrees, and those of all that may have moved a branch there."""
+    own: list[OutsideCommit] = []
+    noted: set[str] = set()
+    try:
+        for oid, (top, git_dir), owners in commits_elsewhere(repo):
+            if owners == {run.id}:
+                own.append(OutsideCommit(commit=oid, worktree=str(top)))
+            # The HEAD of a task's worktree is on no branch.
+            if owners <= {*at_work} and owner_of(replace(repo, top=top, git_dir=git_dir)) is None:
+                noted.add(oid)
+    except OSError:
+        # Where the commits of a run are listed, this is said.
+        return (), frozenset()
+    return tuple(own), frozenset(noted)
+
+
+def _is_known(repo: Repository, run: Run, change: OutsideChange, noted: frozenset[str]) -> bool:
+    """Whether a branch moved in the run's own place, or by commits alone that runs are told to have made."""
+    if change.subject is not Subject.BRANCH:
+        return False
+    heads = run.own.heads
+    if (
+        run.is_in_place
+        and run.run_type is RunType.EXECUTE
+        and change.name in {heads.branch, heads.end_branch}
+    ):
+        return True
+    if change.before is None or change.after not in noted:
+        return False
+    return commits_between(repo, change.before, change.after) <= noted
+
+
+def paths_outside(run: Run, home: Path, edited: Iterable[str]) -> Outside:
+    """Return the edited files that are not in a run's place, nor in its temporary folder.
+
+    Links on the way are followed, as they were when the files were written.
+    """
+    place = os.path.realpath(run.worktree_path or home)
+    real = {path: os.path.realpath(path) for path in edited}
+    outside = (
+        path
+        for path, there in real.items()
+        if not Path(there).is_relative_to(place) and not is_in_scratch(there)
+    )
+    return Outside().adding(Outside(paths=tuple(outside)))
+
+
+def warn_outside(ui: UserInterface, run: Run) -> None:
+    """Say what happened outside the place of a run that has ended."""
+    outside = run.own.outside
+    own = [*own_lines(outside)]
+    for line in own[:MAX_LISTED]:
+        warn(ui, f"outside its place, run {run.id} {line}", run.task_id)
+    for change in outside.seen[:MAX_LISTED]:
+        warn(ui, f"seen while agents worked: {seen_text(change)}", run.task_id, way_back(change))
+    if more := len(own[MAX_LISTED:]) + len(outside.seen[MAX_LISTED:]):
+        text = f"{more} more things happened outside the place of run {run.id}"
+        warn(ui, text, run.task_id, task_command("runs", run.task_id, f" {run.id}"))

@@ -1,0 +1,127 @@
+"""What of a repository lies outside the places of runs, read from its files without a git process."""
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+from git_blackbird.git.core.config import read_config
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.worktree.linked import unowned_worktrees
+from git_blackbird.model.run.outside import Subject, Surroundings, is_named_setting
+
+_BY_PREFIX = {
+    "refs/heads/": Subject.BRANCH,
+    "refs/tags/": Subject.TAG,
+    "refs/remotes/": Subject.REMOTE_BRANCH,
+}
+# Ours, those of one worktree alone, and what maintenance fetches.
+_PASSED_OVER = frozenset({"blackbird", "bisect", "worktree", "rewritten", "prefetch"})
+# Nobody is told of these by name; comparing very many is not worth its time.
+_MOST_REFERENCES = 5000
+_LONGEST_REFERENCE = 4096
+_LARGEST_FILE = 1024 * 1024
+_SETTINGS_OF_OURS = "blackbird."
+# What only one process was given is no change for others.
+_OF_A_CALL = "command"
+
+
+def take_surroundings(repo: Repository) -> Surroundings:
+    """Return what lies outside the places of runs at this moment.
+
+    Git is asked only where its configuration may have changed since it was read last. Raises GitError if that
+    cannot be read.
+    """
+    files = dict(_git_files(repo.common_dir))
+    worktrees = {str(linked.top): linked.git_dir.name for linked in unowned_worktrees(repo)}
+    return {
+        **_references(repo.common_dir),
+        Subject.SETTING: _settings(repo),
+        Subject.GIT_FILE: files,
+        Subject.WORKTREE: worktrees,
+    }
+
+
+def _settings(repo: Repository) -> dict[str, str]:
+    values: dict[str, list[str]] = {}
+    for scope, _, key, value in read_config(repo):
+        if scope != _OF_A_CALL and not key.startswith(_SETTINGS_OF_OURS):
+            # A key without a value means true, as in git.
+            values.setdefault(key, []).append("true" if value is None else value)
+    # What is not named to people may be a secret.
+    return {
+        key: ", ".join(listed) if is_named_setting(key) else _digest("\0".join(listed).encode())
+        for key, listed in values.items()
+    }
+
+
+def _references(common_dir: Path) -> dict[str, dict[str, str]]:
+    """Return branches, tags and all other references by subject; of very many, the branches alone."""
+    found: dict[str, dict[str, str]] = {subject: {} for subject in (*_BY_PREFIX.values(), Subject.REFERENCE)}
+    # As git does, the files first: packing removes them last.
+    loose = dict(_loose(common_dir / "refs", "refs"))
+    for name, oid in {**_packed(common_dir), **loose}.items():
+        prefix = next((prefix for prefix in _BY_PREFIX if name.startswith(prefix)), "")
+        found[_BY_PREFIX.get(prefix, Subject.REFERENCE)][name.removeprefix(prefix)] = oid
+    return {
+        subject: names
+        for subject, names in found.items()
+        if subject == Subject.BRANCH or len(names) <= _MOST_REFERENCES
+    }
+
+
+def _packed(common_dir: Path) -> dict[str, str]:
+    packed: dict[str, str] = {}
+    with contextlib.suppress(OSError):
+        for line in (common_dir / "packed-refs").read_bytes().splitlines():
+            oid, _, name = line.partition(b" ")
+            folder = name.split(b"/", 2)[1:2]
+            if name.startswith(b"refs/") and os.fsdecode(folder[0]) not in _PASSED_OVER:
+                packed[os.fsdecode(name)] = oid.decode(errors="replace")
+    return packed
+
+
+def _loose(folder: Path, name: str) -> Iterator[tuple[str, str]]:
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            below = f"{name}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                if name != "refs" or entry.name not in _PASSED_OVER:
+                    yield from _loose(folder / entry.name, below)
+            elif entry.is_file(follow_symlinks=False) and not entry.name.endswith(".lock"):
+                with contextlib.suppress(OSError), Path(entry.path).open("rb") as file:
+                    if text := file.read(_LONGEST_REFERENCE).strip():
+                        yield below, text.decode(errors="replace")
+
+
+def _git_files(common_dir: Path) -> Iterator[tuple[str, str]]:
+    """Yield hooks, and what says how git takes files, by their path in the git directory."""
+    for folder in ("hooks", "info"):
+        with contextlib.suppress(OSError), os.scandir(common_dir / folder) as entries:
+            for entry in entries:
+                name = f"{folder}/{entry.name}"
+                # Git runs no samples, and writes the list of references itself.
+                if not entry.name.endswith(".sample") and name != "info/refs":
+                    yield name, _file_digest(entry.path)
+
+
+def _file_digest(path: str) -> str:
+    try:
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
+            return f"-> {os.readlink(path)}"  # noqa: PTH115
+        if not stat.S_ISREG(status.st_mode):
+            return "not a file"
+        # Git runs a hook that is executable.
+        kind = "x" if status.st_mode & stat.S_IXUSR else ""
+        if status.st_size > _LARGEST_FILE:
+            return f"{status.st_size} {status.st_mtime_ns}{kind}"
+        return _digest(Path(path).read_bytes()) + kind
+    except OSError:
+        return "unreadable"
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()[:16]
