@@ -16,6 +16,7 @@ from git_blackbird.controller.place.worktrees import worktrees_folder
 from git_blackbird.controller.queries.agents import AgentView, view_agents
 from git_blackbird.controller.setup.install import HookState, merge_driver_fault, view_hook
 from git_blackbird.errors import BlackbirdError, UnusableError
+from git_blackbird.git.core.config import misleading_settings
 from git_blackbird.git.core.object_faults import ObjectFaults
 from git_blackbird.git.worktree.index_lock import is_lock_leftover, lock_files
 from git_blackbird.git.worktree.linked import (
@@ -29,8 +30,8 @@ from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.git.worktree.saved_trees import broken_refs, list_our_refs
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import PLANNING, TaskId
-from git_blackbird.model.base.next_steps import ShellLine, task_command
-from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.base.next_steps import SETTING_BACK, ShellLine, task_command
+from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.plan.status import IN_HAND
 from git_blackbird.model.rules.attention import stuck_tasks
 from git_blackbird.model.rules.next_action import CallScope
@@ -83,6 +84,10 @@ def _check_git(workspace: Workspace) -> Iterator[Finding]:
             remove = ShellLine(f"rm {shell_word(str(lock))}", "where no git is running")
             why = "by a program that is at work or was killed: which of the two, only you can know"
             yield Finding(f"{what} {why}", str(lock), ways_out=(remove,))
+    common = repo.common_dir
+    for key, value in misleading_settings(repo):
+        what = f"{key} is {clean_line(value)}: git does not work in {common.parent}"
+        yield Finding(what, str(common / "config"), ways_out=(SETTING_BACK[key],))
     if workspace.uses_worktrees:
         require_merge_tree(workspace.repo)
 

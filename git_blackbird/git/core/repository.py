@@ -3,7 +3,7 @@
 import contextlib
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.output import Completed, texts
 from git_blackbird.git.core.process import GitError, operands, run_git
+from git_blackbird.model.base.next_steps import SETTING_BACK
 from git_blackbird.model.base.system import describe, hint_in
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ _QUESTIONS = (
 )
 
 
+# Variables by which a person says where the worktree is.
+_CHOOSING = ("GIT_DIR", "GIT_WORK_TREE")
 LOCAL_VARIABLES = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -160,10 +163,7 @@ def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
     completed = run_git(_QUESTIONS, cwd=cwd, environ=environ, check=False)
     answers = completed.lines(list)
     if answers[:1] == [b"true"]:
-        raise UnusableError(
-            "this is a bare repository: there is no worktree for agents to work in",
-            hint="run this in a clone of it, or in a worktree made with `git worktree add`",
-        )
+        raise _bare_error(answers[2:3])
     if answers[1:2] == [b"true"]:
         raise UnusableError(
             "this is inside a git directory, not in a worktree", hint="go to the top of the worktree"
@@ -171,6 +171,11 @@ def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
     if completed.code != 0:
         raise _unusable(completed)
     git_dir, common_dir, top = completed.lines(_places)
+    if not any(environ.get(name) for name in _CHOOSING) and not _is_below(cwd, top):
+        raise UnusableError(
+            f"git takes {top} for the worktree of {git_dir}: core.worktree says so",
+            hint=SETTING_BACK["core.worktree"],
+        )
     return Repository(
         top=top,
         git_dir=git_dir,
@@ -178,6 +183,25 @@ def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
         environ=without_git_env(environ),
         call_configuration={name: environ[name] for name in _CALL_CONFIGURATION if name in environ},
     )
+
+
+def _bare_error(git_dir: Sequence[bytes]) -> UnusableError:
+    # Only a repository that has had a worktree has an index.
+    if any(Path(os.fsdecode(each), "index").exists() for each in git_dir):
+        return UnusableError(
+            "git takes this repository for a bare one: core.bare is true", hint=SETTING_BACK["core.bare"]
+        )
+    return UnusableError(
+        "this is a bare repository: there is no worktree for agents to work in",
+        hint="run this in a clone of it, or in a worktree made with `git worktree add`",
+    )
+
+
+def _is_below(cwd: Path, top: Path) -> bool:
+    if os.path.realpath(cwd).startswith(f"{os.path.realpath(top).rstrip('/')}/"):
+        return True
+    # File systems may take other spellings of a name as well.
+    return top.is_dir() and any(above.samefile(top) for above in (cwd, *cwd.parents))
 
 
 def _places(answers: list[bytes]) -> tuple[Path, Path, Path]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from git_blackbird.messages.display.format import render_path
+from git_blackbird.model.base.next_steps import SETTING_BACK
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.outside import Outside, OutsideChange, Subject
 
@@ -11,8 +12,6 @@ SEEN_HEADING = "Seen while agents worked, by them or by others:"
 _LONGEST_VALUE = 200
 _LONGEST_NAME = 1000
 _ID_LETTERS = 10
-# What is broken until it is set back, for git and for us.
-_WAYS_BACK = {"core.bare": "git config core.bare false", "core.worktree": "git config --unset core.worktree"}
 
 
 def own_lines(outside: Outside) -> Iterator[str]:
@@ -56,7 +55,7 @@ def _branch_text(name: str, change: OutsideChange) -> str:
 def way_back(change: OutsideChange) -> str | None:
     """Return the command that sets back what keeps git from working here; None for all else."""
     is_set = change.subject is Subject.SETTING and change.after not in {None, "false"}
-    return _WAYS_BACK.get(change.name) if is_set else None
+    return SETTING_BACK.get(change.name) if is_set else None
 
 
 def _value(value: str | None, absent: str) -> str:

@@ -208,6 +208,13 @@ def runnable_steps(steps: Iterable[str]) -> list[str]:
     return [command for step in steps if (command := runnable(step)) is not None]
 
 
+SETTING_BACK = {
+    "core.bare": ShellLine("git config core.bare false"),
+    "core.worktree": ShellLine("git config --unset core.worktree"),
+}
+"""What sets a setting back with which git finds no worktree, or another one."""
+
+
 def restart_command(task_id: str) -> TaskCommand:
     """Format the command that starts a task in a new session if the old one is lost."""
     return task_command("restart", task_id, remark="a new session, with everything pending")
