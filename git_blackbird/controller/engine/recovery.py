@@ -24,7 +24,7 @@ from git_blackbird.controller.change.work.guard import (
 )
 from git_blackbird.controller.change.work.instructions import recorded_assignment
 from git_blackbird.controller.change.work.manual_commits import record_deferred
-from git_blackbird.controller.change.work.outside import paths_outside
+from git_blackbird.controller.change.work.outside import edited_outside
 from git_blackbird.controller.change.work.plan_check import drop_stale_plan_backup
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import HalfWrittenError, is_foreign_copy, processes_at_work
@@ -162,7 +162,7 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
     if place is not None:
         change = snapshot_and_summarize(place, ui, run)
     closed = run.ended(ending).continuable(session).changed(change).taken_late()
-    outside = paths_outside(run, workspace.home.top, reading.edited)
+    outside = edited_outside(run, workspace.home.top, reading.edited)
     closed = closed.with_own(Own(outside=outside))
     save_finished_run(workspace, ui, closed)
     if place is not None:

@@ -1,5 +1,6 @@
 """What depends on where a run's files are: in the user's worktree, or in one of its task's own."""
 
+import os
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,7 +14,7 @@ from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
-from git_blackbird.model.run.parts import LandingDue
+from git_blackbird.model.run.parts import LandingBlocked, LandingDue
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DETACHED, RunStatus
 from git_blackbird.model.run.summary import Trees
@@ -24,7 +25,7 @@ class Place(Protocol):
     """Answers for one run what depends on its place; a new kind of place answers the same."""
 
     @property
-    def landing(self) -> LandingDue | None:
+    def landing(self) -> LandingDue | LandingBlocked | None:
         """What is due of its change once it is approved, before the task is done; None for nothing."""
 
     @property
@@ -112,8 +113,11 @@ class OwnWorktree:
     run: Run
 
     @property
-    def landing(self) -> LandingDue | None:
-        return LandingDue()
+    def landing(self) -> LandingDue | LandingBlocked | None:
+        path = self.run.worktree_path or ""
+        if self.run.head_tree is not None or self.run.is_remote or os.path.lexists(path):
+            return LandingDue()
+        return LandingBlocked(reason=f"its worktree {path} is gone, with what it changed", gone=True)
 
     @property
     def commit_branch(self) -> str | None:

@@ -24,10 +24,13 @@ def choices_for(
     something of what the task did. ``max_rounds``: up to so many rounds of reviews, the agent fixes what
     they find.
     """
+    has_reviews = run.own.reviewed is not None and run.status is not RunStatus.FAILED
     is_offered = {
+        **dict.fromkeys((*APPROVES, Choice.VIEW_DIFF), not run.is_change_gone),
         Choice.REQUEST_CHANGES: not run.landing_begun,
         Choice.REJECT: not run.landing_begun,
-        Choice.REVIEW_AGAIN: run.own.reviewed is not None and run.status is not RunStatus.FAILED,
+        Choice.RETRY: stage_of(run) is not Stage.BLOCKED or run.is_change_gone,
+        Choice.REVIEW_AGAIN: has_reviews and not run.is_change_gone,
         Choice.VIEW_SINCE_REQUEST: was_requested,
         Choice.REJECT_AND_UNDO: is_in_worktree or bool(run.landing_begun),
     }

@@ -100,6 +100,7 @@ _ON_ANY = (
 )
 _ON_SUCCESS = (*_ON_ANY, Choice.REVIEW_AGAIN)
 _ON_FAILURE = (*_ON_ANY, Choice.RETRY)
+_ON_BLOCKED = (*_ON_SUCCESS, Choice.RETRY)
 _ON_REFUSED_COMMIT = (
     Choice.APPROVE_CONTINUE,
     Choice.VIEW_DIFF,
@@ -127,7 +128,7 @@ TABLE: Mapping[Stage, Consequences] = {
     Stage.REVIEWING: Consequences(Status.IN_PROGRESS, Due.REVIEW, OtherKind.CHANGE_REVIEW, "reviews due"),
     Stage.SENT_BACK: _sent_back(Status.WAITING_USER, "changes requested"),
     Stage.SENT_BACK_AFTER_FAILURE: _sent_back(Status.FAILED, "failed: changes requested"),
-    Stage.BLOCKED: _deciding(Status.WAITING_USER, "cannot land"),
+    Stage.BLOCKED: _deciding(Status.WAITING_USER, "cannot land", _ON_BLOCKED),
     Stage.NOT_COMMITTED: _deciding(Status.WAITING_USER, "landed, not committed", _ON_REFUSED_COMMIT),
     Stage.DECIDING: _deciding(Status.WAITING_USER, "decision due"),
     Stage.DECIDING_FAILURE: _deciding(Status.FAILED, "failed: decision due", _ON_FAILURE),

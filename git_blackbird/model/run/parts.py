@@ -287,10 +287,11 @@ class LandingDue(_Unlanded):
 
 
 class LandingBlocked(_Unlanded):
-    """A change that could not land, and why."""
+    """A change that could not land, and why; ``gone``: it never can, for nothing has it any more."""
 
     state: Literal[LandingState.BLOCKED] = LandingState.BLOCKED
     reason: str
+    gone: bool = False
 
 
 class Landed(Part):

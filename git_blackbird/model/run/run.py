@@ -282,6 +282,11 @@ class Run(WrittenRun):
         return landing.reason if isinstance(landing, LandingBlocked) else self.uncommitted_landing
 
     @property
+    def is_change_gone(self) -> bool:
+        """Whether nothing has the change any more, so that it can only be made again."""
+        return isinstance(self.own.landing, LandingBlocked) and self.own.landing.gone
+
+    @property
     def uncommitted_landing(self) -> str | None:
         """Why the change was not committed though it has landed, where its approval was to commit it."""
         return self.own.landing.uncommitted if isinstance(self.own.landing, Landed) else None

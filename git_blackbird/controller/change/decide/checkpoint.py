@@ -22,6 +22,7 @@ from git_blackbird.messages.outgoing.rulings import render_overruled
 from git_blackbird.messages.patch.comments import is_taken_up, moved_along
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.change.change import (
     Change,
@@ -164,11 +165,13 @@ def find_approvable(state: PlanState, task_id: TaskId, run_id: RunId | None, *, 
     """Return the run that an approval is about: one on which a decision is due, or one that failed.
 
     Where an approval ``commits``, also one that is done without it. Raises RequestError as
-    ``find_pending`` does, and UnreadableRecordError.
+    ``find_pending`` does, or where nothing has the change any more, and UnreadableRecordError.
     """
     run = state.history(task_id).latest
     if run is None or run_id not in {None, run.id}:
         return find_pending(state, task_id, run_id)
+    if run.is_change_gone:
+        raise RequestError(f"it {run.landing_words}: {run.landing_reason}", hint=restart_command(task_id))
     require_usable(task_id, state.history(task_id))
     is_undecided_failure = run.status is RunStatus.FAILED and run.decision_state is None
     is_done = commits and state.plan.tasks[task_id].status is Status.DONE and stage_of(run) is Stage.DONE

@@ -40,10 +40,14 @@ class Reason(NamedTuple):
 
 
 class Obstacle(NamedTuple):
-    """What a person sees of a landing that is blocked: a check of the merged files, and what both added."""
+    """What a person sees of a landing that is blocked: a check of the merged files, and what both added.
+
+    ``gone``: it is blocked for good.
+    """
 
     check: CheckResult | None = None
     offered: Merge | None = None
+    gone: bool = False
 
 
 NO_OBSTACLE = Obstacle()
@@ -63,6 +67,7 @@ def block_landing(
             begun=stored.landing_begun,
             offered=obstacle.offered,
             check=obstacle.check or stored.landing_check,
+            gone=obstacle.gone,
         )
         asked = stored.with_own(Own(landing=blocked, turn=None)).awaiting_decision(now)
         return asked.deciding(DecisionFacts(escalated=True))

@@ -82,7 +82,7 @@ async def land_change(call: Call, action: LandChange, state: PlanState) -> Stop 
             return await _merge_and_write(call, action, state)
         call.ui.notify(send_back(workspace, run, unresolved))
     except ChangeGoneError as error:
-        call.ui.notify(block_landing(workspace, run, error.message))
+        call.ui.notify(block_landing(workspace, run, error.message, Obstacle(gone=True)))
     except MergeRefusedError as error:
         call.ui.notify(block_landing(workspace, run, f"git cannot merge it: {error.message}"))
     except StaleLandingError as error:

@@ -8,7 +8,7 @@ from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.agents.resets import find_reset
 from git_blackbird.controller.change.work.guard import closing_run, list_tracked
 from git_blackbird.controller.change.work.outcome import RunOutcome, classify
-from git_blackbird.controller.change.work.outside import paths_outside, warn_outside
+from git_blackbird.controller.change.work.outside import edited_outside, warn_outside
 from git_blackbird.controller.core.plan_edits import carried_edits
 from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
@@ -38,7 +38,7 @@ from git_blackbird.model.rules.limits import believed_end, limit_reached
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.fields import Ending, RunChange
-from git_blackbird.model.run.parts import AgentFacts, Logs, Own, TruncatedBytes, UsageLimit
+from git_blackbird.model.run.parts import AgentFacts, LandingBlocked, Logs, Own, TruncatedBytes, UsageLimit
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     ReviewState,
@@ -81,7 +81,7 @@ def close_run(
     no_change = is_success and _changed_nothing(workspace, summarized)
     closed = summarized.ended(ending_of(ended, outcome, at or now))
     closed = closed.continuable(session_to_resume(run, ended.reading)).with_own(Own(no_change=no_change))
-    outside = paths_outside(run, workspace.home.top, ended.reading.edited)
+    outside = edited_outside(run, workspace.home.top, ended.reading.edited)
     closed = closed.with_own(Own(outside=outside))
     silence = silence_texts(workspace, ended) if no_change else ()
     closed = closed.noting(*_unresolved_conflicts(workspace, summarized), *silence)
@@ -90,16 +90,18 @@ def close_run(
     if outcome.status is RunStatus.WAITING_USER:
         closed = closed.asking(ended.reading.questions)
     closed = _naming_masks(ui, closed, ended.marks)
+    counts = outcome.status in _GATED and outcome.overtaken_by is None
+    landing = place_of(workspace, summarized).landing if counts else None
+    is_gone = isinstance(landing, LandingBlocked)
     # Where nothing was changed there is nothing to review, and only a person can say whether it is done.
-    is_doubtful = no_change and not workspace.config.execution.accept_no_change
-    is_checked = is_success and workspace.check_command and not no_change
+    is_doubtful = is_gone or (no_change and not workspace.config.execution.accept_no_change)
+    is_checked = is_success and workspace.check_command and not no_change and not is_gone
     verdicts = Own(
         review=ReviewState.DUE if is_success and workspace.reviews_changes and not is_doubtful else None,
         check=CheckResult(outcome=CheckOutcome.DUE) if is_checked else None,
     )
-    counts = outcome.status in _GATED and outcome.overtaken_by is None
     if counts:
-        closed = closed.with_own(Own(landing=place_of(workspace, run).landing))
+        closed = closed.with_own(Own(landing=landing))
     if verdicts.review or verdicts.check:
         # Whoever ends the reviews, or the check without them, says what is to be decided.
         closed = closed.with_own(verdicts)
@@ -228,6 +230,8 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
     GitStoppedError where a person did not wait for it.
     """
     change = RunChange(Summary())
+    if not workspace.repo.top.is_dir():
+        return RunChange(Summary(minimal=f"{workspace.repo.top} is gone"))
     try:
         at = head(workspace.repo)
         change = change._replace(end_commit=at.commit, end_branch=at.branch)

@@ -135,7 +135,7 @@ def _is_known(repo: Repository, run: Run, change: OutsideChange, noted: frozense
     return commits_between(repo, change.before, change.after) <= noted
 
 
-def paths_outside(run: Run, home: Path, edited: Iterable[str]) -> Outside:
+def edited_outside(run: Run, home: Path, edited: Iterable[str]) -> Outside:
     """Return the edited files that are not in a run's place, nor in its temporary folder.
 
     Links on the way are followed, as they were when the files were written.
