@@ -234,6 +234,12 @@ class OtherBranchView(View):
     now: str | None = field("The branch that HEAD is on; null where it is detached.")
 
 
+class WorkElsewhereView(StepView):
+    """Where the work of a run seems to be that changed nothing in its place, and how to take it."""
+
+    where: str = field("The path of a worktree, or a branch.")
+
+
 class _ChoiceFields(View):
     choice: Choice = field("Its name.")
     digit: int = field("Its digit, the same wherever it is offered.")
@@ -277,6 +283,9 @@ class CheckpointReached(EventOutput, event="checkpoint"):
     plan_changes: tuple[str, ...] = field("What the run changed in the plan.", "run.own.edits.plan")
     config_changes: tuple[str, ...] = field("What it changed in the configuration.", "run.own.edits.config")
     outside: Outside = field("What happened outside the place of its runs.")
+    work_elsewhere: WorkElsewhereView | None = field(
+        "Work that begins where the run began, if that changed nothing."
+    )
     notes: tuple[str, ...] = field("What else is worth knowing.", "run.own.notes")
     runs: int = field("How many runs made the change.")
     cost_usd: float | None = field("What they cost together.")

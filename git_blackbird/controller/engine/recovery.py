@@ -162,7 +162,7 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
     if place is not None:
         change = snapshot_and_summarize(place, ui, run)
     closed = run.ended(ending).continuable(session).changed(change).taken_late()
-    outside = edited_outside(run, workspace.home.top, reading.edited)
+    outside = edited_outside(workspace, run, reading.edited)
     closed = closed.with_own(Own(outside=outside))
     save_finished_run(workspace, ui, closed)
     if place is not None:

@@ -42,6 +42,12 @@ def find_fork_point(linked: Repository, base: str, began: int) -> str | None:
     return _parent(linked, made[-1]) if made else at
 
 
+def begins_at(repo: Repository, commit: str, base: str) -> bool:
+    """Whether a commit is ``base`` or made on it. Raises UnusableError."""
+    with using_objects(repo):
+        return commit == base or bool(open_libgit2(repo).descendant_of(commit, base))
+
+
 def _made_on(linked: Repository, at: str, known: Sequence[str]) -> list[str]:
     """Return a commit and its first parents, as far as they are not ``known`` and on no remote."""
     excluded = (f"^{commit}" for commit in known)

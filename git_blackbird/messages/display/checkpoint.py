@@ -232,6 +232,8 @@ def _reasons(checkpoint: Checkpoint) -> Iterator[Section]:
     """Return why a person decides, also where no checkpoint asks."""
     tone = Style.WARNING if checkpoint.is_doubtful else Style.PLAIN
     yield from (one_line(render_reason(reason), tone) for reason in checkpoint.reasons)
+    if checkpoint.work_elsewhere is not None:
+        yield one_line(f"Careful: {checkpoint.work_elsewhere.text}", Style.WARNING)
 
 
 def _account(checkpoint: Checkpoint) -> Iterator[Section]:

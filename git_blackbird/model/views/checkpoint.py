@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
-from git_blackbird.model.base.next_steps import NO_OPTIONS, CallOptions, TaskCommand
+from git_blackbird.model.base.next_steps import NO_OPTIONS, CallOptions, ShellLine, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.change import Asked, Told
 from git_blackbird.model.change.choices import choices_for
@@ -71,6 +71,18 @@ class OtherBranch(NamedTuple):
         return f"the run worked on the branch {clean_line(self.worked_on)}; now {where}"
 
 
+class WorkElsewhere(NamedTuple):
+    """Where the work of a run seems to be that changed nothing in its place, and how to take it."""
+
+    where: str
+    command: ShellLine
+
+    @property
+    def text(self) -> str:
+        """Both on one harmless line."""
+        return f"its work seems to be in {clean_line(self.where, 1000)}: {self.command}"
+
+
 class CommentOutcome(NamedTuple):
     """A comment of a change request; ``is_taken_up`` tells whether its lines were changed since."""
 
@@ -112,6 +124,7 @@ class Checkpoint:
     is now. ``is_in_worktree``: whether the user's worktree has something of what the task did. ``is_cut``:
     whether the terminal has no room for all that is known of the change. ``max_rounds``: up to so many rounds
     of reviews, the agent fixes what they find. ``outside``: what happened outside the place of its runs.
+    ``work_elsewhere``: set where the change is empty, and work begins elsewhere where the run began.
     """
 
     task: Task
@@ -142,6 +155,7 @@ class Checkpoint:
     rulings: tuple[Ruling, ...] = ()
     is_cut: bool = False
     max_rounds: int = 1
+    work_elsewhere: WorkElsewhere | None = None
     outside: Outside = field(default_factory=Outside)
 
     def with_shown(self, reply: T) -> T:

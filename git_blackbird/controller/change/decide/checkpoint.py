@@ -10,6 +10,7 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.place.place import Place, place_of
 from git_blackbird.controller.place.task_edits import TaskEdits
 from git_blackbird.controller.place.unresolved import unresolved_text
+from git_blackbird.controller.place.work_elsewhere import find_work_elsewhere
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.worktree.changes import Carrier, changed_paths, diff_text, path_differs
@@ -70,6 +71,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
     rulings = Change.of(state.history(task.id)).standing_rulings
     if edits is not None:
         pair, summary = edits.pair, summarize(workspace.repo, edits.pair)
+    outside = outside_of_runs(runs)
     return Checkpoint(
         task=task,
         run=run,
@@ -88,7 +90,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         commit=None if run.worktree_path else preview_commit(workspace, state, pair, worktree, runs),
         merged=merged,
         suggested_request=render_suggestion(run, merged) or "\n".join(map(render_overruled, rulings)) or None,
-        reasons=escalation_reasons(workspace, state.history(task.id), run),
+        reasons=_reasons(workspace, state.history(task.id), run, edits),
         options=workspace.call_options,
         since_request=_since_request(workspace, state, run),
         asked=Change.of(state.history(task.id)).last_asked(state.feedback.get(task.id)),
@@ -98,8 +100,15 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         behind=sum(due.run.id != run.id for due in pending_decisions(state)),
         unblocks=state.unblocked.get(task.id, 0),
         max_rounds=workspace.config.reviews.max_iterations,
-        outside=outside_of_runs(runs),
+        outside=outside,
+        work_elsewhere=find_work_elsewhere(workspace, task, run, outside) if edits is None else None,
     )
+
+
+def _reasons(workspace: Workspace, history: History, run: Run, edits: TaskEdits | None) -> tuple[str, ...]:
+    """Return why a person decides; what was edited since is decided on, though the agent changed nothing."""
+    reasons = escalation_reasons(workspace, history, run)
+    return reasons if edits is None else tuple(reason for reason in reasons if reason != NO_CHANGE)
 
 
 def _edits(place: Place) -> TaskEdits | None:

@@ -10,6 +10,7 @@ from git_blackbird.controller.change.decide.record import UnresolvedError, recor
 from git_blackbird.controller.change.review.review import reopen_reviews
 from git_blackbird.controller.change.status_changes import reset_task
 from git_blackbird.controller.change.stops import open_items_stop, rejected_stop
+from git_blackbird.controller.change.trees import outside_of_runs
 from git_blackbird.controller.change.undo.undo import begin_undo
 from git_blackbird.controller.change.work.instructions import Restart
 from git_blackbird.controller.change.work.step import restart_task
@@ -17,6 +18,7 @@ from git_blackbird.controller.core.guards import HalfWrittenError
 from git_blackbird.controller.core.ui import Unanswered, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, race_external_change, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.work_elsewhere import find_work_elsewhere
 from git_blackbird.errors import LockedError, error_notes
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.messages.display.format import undo_lines
@@ -168,10 +170,14 @@ def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
     ordered = sorted(choices, key=lambda spec: spec.choice is not Choice.RETRY)
     restart = task_command("restart", run.task_id, blank=MESSAGE, remark="a new session, with TEXT")
     is_lost = why_not_resumable(workspace, history, run) is not None
-    steps = tuple(
+    steps: tuple[str, ...] = tuple(
         restart if is_lost and spec.choice is Choice.REQUEST_CHANGES else spec.command_for(run.task_id)
         for spec in ordered
     )
+    elsewhere = find_work_elsewhere(
+        workspace, state.plan.tasks[run.task_id], run, outside_of_runs(workspace.runs_to_decide(history))
+    )
+    steps = steps if elsewhere is None else (elsewhere.command, *steps)
     why = f": {run.no_change_reason}" if run.no_change_reason else ""
     text = f"a decision is due on {run.task_id}{why}"
     return Stop(StopReason.DECISION_REQUIRED, text, steps, run.task_id, is_choice=True)

@@ -81,7 +81,7 @@ def close_run(
     no_change = is_success and _changed_nothing(workspace, summarized)
     closed = summarized.ended(ending_of(ended, outcome, at or now))
     closed = closed.continuable(session_to_resume(run, ended.reading)).with_own(Own(no_change=no_change))
-    outside = edited_outside(run, workspace.home.top, ended.reading.edited)
+    outside = edited_outside(workspace, run, ended.reading.edited)
     closed = closed.with_own(Own(outside=outside))
     silence = silence_texts(workspace, ended) if no_change else ()
     closed = closed.noting(*_unresolved_conflicts(workspace, summarized), *silence)

@@ -10,11 +10,10 @@ from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.scratch import is_in_scratch
 from git_blackbird.controller.place.worktrees import workspace_of
-from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.repository import Repository, other_worktrees
 from git_blackbird.git.hooks.attribution import commits_elsewhere
 from git_blackbird.git.worktree.linked import owner_of
 from git_blackbird.git.worktree.log import commits_between
-from git_blackbird.messages.display.format import MAX_LISTED
 from git_blackbird.messages.display.outside import own_lines, seen_text, way_back
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.run.outside import (
@@ -28,6 +27,7 @@ from git_blackbird.model.run.outside import (
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunType
 
+_MOST_NAMED = 20
 Thing = tuple[Subject, str]
 """A subject, and a name in it, of which a command of ours writes."""
 
@@ -135,29 +135,36 @@ def _is_known(repo: Repository, run: Run, change: OutsideChange, noted: frozense
     return commits_between(repo, change.before, change.after) <= noted
 
 
-def edited_outside(run: Run, home: Path, edited: Iterable[str]) -> Outside:
+def edited_outside(workspace: Workspace, run: Run, edited: Collection[str]) -> Outside:
     """Return the edited files that are not in a run's place, nor in its temporary folder.
 
-    Links on the way are followed, as they were when the files were written.
+    A file is in the innermost worktree around it. Links on the way are followed, as writing it did.
     """
-    place = os.path.realpath(run.worktree_path or home)
-    real = {path: os.path.realpath(path) for path in edited}
-    outside = (
-        path
-        for path, there in real.items()
-        if not Path(there).is_relative_to(place) and not is_in_scratch(there)
-    )
-    return Outside().adding(Outside(paths=tuple(outside)))
+    if not edited:
+        return Outside()
+    home = workspace.home
+    place = os.path.realpath(run.worktree_path or home.top)
+    tops = {
+        place,
+        *(os.path.realpath(top) for top in (home.top, *(each.top for each in other_worktrees(home)))),
+    }
+
+    def is_inside(path: str) -> bool:
+        there = Path(os.path.realpath(path))
+        around = [top for top in tops if there.is_relative_to(top)]
+        return max(around, key=len, default="") == place or is_in_scratch(str(there))
+
+    return Outside().adding(Outside(paths=tuple(path for path in edited if not is_inside(path))))
 
 
 def warn_outside(ui: UserInterface, run: Run) -> None:
     """Say what happened outside the place of a run that has ended."""
     outside = run.own.outside
     own = [*own_lines(outside)]
-    for line in own[:MAX_LISTED]:
+    for line in own[:_MOST_NAMED]:
         warn(ui, f"outside its place, run {run.id} {line}", run.task_id)
-    for change in outside.seen[:MAX_LISTED]:
+    for change in outside.seen[:_MOST_NAMED]:
         warn(ui, f"seen while agents worked: {seen_text(change)}", run.task_id, way_back(change))
-    if more := len(own[MAX_LISTED:]) + len(outside.seen[MAX_LISTED:]):
+    if more := len(own[_MOST_NAMED:]) + len(outside.seen[_MOST_NAMED:]):
         text = f"{more} more things happened outside the place of run {run.id}"
         warn(ui, text, run.task_id, task_command("runs", run.task_id, f" {run.id}"))
