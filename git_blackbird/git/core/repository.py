@@ -13,6 +13,7 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.output import Completed, texts
 from git_blackbird.git.core.process import GitError, operands, run_git
 from git_blackbird.model.base.next_steps import SETTING_BACK
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.system import describe, hint_in
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
             "this is inside a git directory, not in a worktree", hint="go to the top of the worktree"
         )
     if completed.code != 0:
-        raise _unusable(completed)
+        raise _unusable(completed, cwd, environ)
     git_dir, common_dir, top = completed.lines(_places)
     if not any(environ.get(name) for name in _CHOOSING) and not _is_below(cwd, top):
         raise UnusableError(
@@ -211,8 +212,15 @@ def _places(answers: list[bytes]) -> tuple[Path, Path, Path]:
     return git_dir, common_dir, top
 
 
-def _unusable(completed: Completed) -> UnusableError:
+def _unusable(completed: Completed, cwd: Path, environ: Mapping[str, str]) -> UnusableError:
     error = GitError(_QUESTIONS, completed.code, completed.err)
+    config = next((above / ".git/config" for above in (cwd, *cwd.parents) if (above / ".git").is_dir()), None)
+    if config is not None:
+        # Git does nothing at all in here where it cannot get to the worktree that is set.
+        asked = ("config", "--file", os.fspath(config), "core.worktree")
+        if run_git(asked, cwd=Path("/"), environ=environ, check=False).code == 0:
+            error.hint = f"git -C / config --file {shell_word(os.fspath(config))} --unset core.worktree"
+            return error
     if error.message.startswith("not a git repository"):
         error.hint = "run `git init` here first, or go to a repository"
         return error

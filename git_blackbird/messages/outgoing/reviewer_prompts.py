@@ -69,8 +69,9 @@ def render_package(package: ReviewPackage, top: str | None = None) -> str:
         "Acceptance criteria": ("criteria", _visible_task_text(criteria)),
         "Files of the change": ("stat", _visible(package.stat).strip("\n")),
         "The change": ("diff", (package.diff or "").strip("\n")),
-        "Outside the change": ("outside", _visible("\n".join(package.outside))),
     }
+    if package.outside:
+        sections["Outside the change"] = ("outside", _visible("\n".join(package.outside)))
     marker = _marker([text for _, text in sections.values()])
     parts = [
         f"## {title}\n\n=== BEGIN DATA {name} {marker} ===\n{text}\n=== END DATA {name} {marker} ==="

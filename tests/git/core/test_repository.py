@@ -1,4 +1,5 @@
 import os
+import shlex
 import shutil
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from git_blackbird.errors import ExitCode, UnusableError
 from git_blackbird.git.core.repository import Head, discover, head, open_libgit2
 from git_blackbird.git.core.trees import TreeStore
 from tests.support import commit, git
+
+WAY_BACK = "git config --unset core.worktree"
 
 
 def refusal(path: Path) -> tuple[str, str | None]:
@@ -99,6 +102,26 @@ def test_a_bare_repository_has_no_worktree(tmp_path: Path) -> None:
         "this is a bare repository: there is no worktree for agents to work in",
         "run this in a clone of it, or in a worktree made with `git worktree add`",
     )
+
+
+def test_settings_that_hide_the_worktree_are_named_with_what_sets_them_back(repo: Path) -> None:
+    commit(repo, {"a": "1\n"})
+    git(repo, "config", "core.bare", "true")
+    said = ("git takes this repository for a bare one: core.bare is true", "git config core.bare false")
+    assert refusal(repo) == said
+    git(repo, *said[1].split()[1:])
+    git(repo, "config", "core.worktree", str(repo.parent / "x"))
+    said = (f"git takes {repo.parent}/x for the worktree of {repo}/.git: core.worktree says so", WAY_BACK)
+    assert refusal(repo) == said
+    (repo.parent / "x").mkdir()
+    assert refusal(repo) == said
+    git(repo, *WAY_BACK.split()[1:])
+    git(repo, "config", "core.worktree", str(repo.parent / "deep/er"))
+    _, way = refusal(repo)
+    assert way is not None
+    git(repo, *shlex.split(way)[1:])
+    git(repo, "config", "core.worktree", "..")
+    assert discover(repo, os.environ).top == repo
 
 
 def test_inside_the_git_directory(repo: Path) -> None:

@@ -92,7 +92,7 @@ EXAMPLES = {
     "Undoing.trees": Own(undoing=Undoing(verb="undo", trees=BOTH)),
     "Merge.trees": Own(landing=LandingDue(begun=Merge(trees=BOTH))),
 }
-COMMITS = {"Heads.commit", "Heads.end_commit", "Own.commits", "Undone.commit"}
+COMMITS = {"Heads.commit", "Heads.end_commit", "Own.commits", "Undone.commit", "OutsideCommit.commit"}
 
 
 def test_every_tree_of_a_record_is_one_that_it_names() -> None:
