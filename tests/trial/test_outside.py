@@ -274,3 +274,11 @@ def test_agents_and_a_person_side_by_side_are_each_told_apart(trial: Trial, seed
     own = sum(map(len, story.paths.values())) + sum(map(len, story.commits.values()))
     assert said.count("warning: outside its place, run ") == own, seed
     assert said.count("warning: seen while agents worked: ") == len(found), seed
+
+
+def test_what_is_seen_while_reviewers_work_is_on_the_change(trial: Trial) -> None:
+    tell(trial, "a", f"[ -e {place_of(trial, 'a')}/a.py ] && git -C {trial.repo} branch new || echo x >a.py")
+    trial.configure({"reviews.mode": "parallel", "reviews.maxIterations": "1"})
+    said = trial.expect(3, "execute", "--no-input")
+    assert seen(trial) == [("branch", "new")], said + git(trial.repo, "branch")
+    assert said.count(f"{QUIET}: new branch new at ") == 1

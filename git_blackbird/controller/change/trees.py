@@ -12,7 +12,7 @@ from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.change import contributions
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.outside import Outside
+from git_blackbird.model.run.outside import NOTHING, Outside
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import (
     MAX_OUTSIDE,
@@ -62,7 +62,7 @@ def combined_change(workspace: Workspace, state: PlanState, newest: Run, runs: S
 
 def outside_of_runs(runs: Iterable[Run]) -> Outside:
     """Return what happened outside the place of the runs that made a change."""
-    return reduce(Outside.adding, (run.own.outside for run in runs), Outside())
+    return reduce(Outside.adding, (run.own.outside for run in runs), NOTHING)
 
 
 def _interleaved_edits(

@@ -97,8 +97,19 @@ class Outside(Part):
             more=self.more + more.more + left_out,
         )
 
+    def beyond(self, known: "Outside") -> "Outside":
+        """Return what is not in another, of what people are told."""
+        return Outside(
+            paths=tuple(path for path in self.paths if path not in known.paths),
+            commits=tuple(commit for commit in self.commits if commit not in known.commits),
+            seen=tuple(change for change in self.seen if change not in known.seen),
+        )
+
     def _is_left_out(self, _name: str, value: object, /) -> bool:
         return not value
+
+
+NOTHING = Outside()
 
 
 def _union(values: tuple[T, ...], more: tuple[T, ...]) -> tuple[T, ...]:

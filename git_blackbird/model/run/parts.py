@@ -10,7 +10,7 @@ from git_blackbird.model.base.record import Part, Record
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.comment import ReviewComment
-from git_blackbird.model.run.outside import Outside
+from git_blackbird.model.run.outside import NOTHING, Outside
 from git_blackbird.model.run.parent_verdict import Dismissal
 from git_blackbird.model.run.states import LandingState, Requester, ReviewState, TerminalReason
 from git_blackbird.model.run.summary import Trees
@@ -355,7 +355,7 @@ class Own(Part):
     worktree: Worktree | None = None
     commits: tuple[ObjectId, ...] = ()
     edits: ForeignEdits = ForeignEdits()
-    outside: Outside = Outside()
+    outside: Outside = NOTHING
     check: CheckResult | None = None
     review: ReviewState | None = None
     reviewed: Reviewed | None = None

@@ -14,6 +14,7 @@ from git_blackbird.controller.change.review.review import (
     task_changed,
 )
 from git_blackbird.controller.change.stops import interrupted_stop
+from git_blackbird.controller.change.work.outside import warn_outside
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.place.worktrees import open_place
@@ -87,7 +88,10 @@ def _save(
     task, run = action.task, action.run
     if task.id == call.scope.review:
         call.scope = replace(call.scope, is_reviewed=True)
-    call.ui.notify(save_reviews(call.workspace, run, request, merged))
+    ended = save_reviews(call.workspace, run, request, merged)
+    # What was seen while the reviewers worked is on the record of the change.
+    warn_outside(call.ui, ended.run, run.own.outside)
+    call.ui.notify(ended)
     return None if run.own.review is ReviewState.DUE else _by_hand_stop(task, merged)
 
 

@@ -143,8 +143,11 @@ def moved_branch(at: Head) -> tuple[Thing, ...]:
 
 
 def store_config(workspace: Workspace) -> None:
-    """Store the configuration before an agent works, unless another one is at work."""
-    if not workspace.store.at_work or not workspace.paths.known_config.exists():
+    """Store the configuration before an agent works, unless what is stored has yet to be compared.
+
+    What a killed command left is removed before anything starts.
+    """
+    if not workspace.paths.known_config.exists():
         _save(workspace, _observe(workspace))
 
 

@@ -17,6 +17,7 @@ from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.messages.display.outside import own_lines, seen_text, way_back
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.run.outside import (
+    NOTHING,
     Outside,
     OutsideChange,
     OutsideCommit,
@@ -97,7 +98,7 @@ def outside_of(
         told.insert(0, OutsideChange(subject=Subject.PLACE, name=run.worktree_path or "", before=run.task_id))
     seen = tuple(change for change in told if change.is_named)
     other = tuple(change for change in told if not change.is_named)
-    return Outside().adding(Outside(commits=own, seen=seen, other=other))
+    return NOTHING.adding(Outside(commits=own, seen=seen, other=other))
 
 
 def _commits(
@@ -141,7 +142,7 @@ def edited_outside(workspace: Workspace, run: Run, edited: Collection[str]) -> O
     A file is in the innermost worktree around it. Links on the way are followed, as writing it did.
     """
     if not edited:
-        return Outside()
+        return NOTHING
     home = workspace.home
     place = os.path.realpath(run.worktree_path or home.top)
     tops = {
@@ -154,17 +155,17 @@ def edited_outside(workspace: Workspace, run: Run, edited: Collection[str]) -> O
         around = [top for top in tops if there.is_relative_to(top)]
         return max(around, key=len, default="") == place or is_in_scratch(str(there))
 
-    return Outside().adding(Outside(paths=tuple(path for path in edited if not is_inside(path))))
+    return NOTHING.adding(Outside(paths=tuple(path for path in edited if not is_inside(path))))
 
 
-def warn_outside(ui: UserInterface, run: Run) -> None:
-    """Say what happened outside the place of a run that has ended."""
-    outside = run.own.outside
-    own = [*own_lines(outside)]
+def warn_outside(ui: UserInterface, run: Run, known: Outside = NOTHING) -> None:
+    """Say what happened outside the place of a run that has ended, and was not ``known`` before."""
+    new = run.own.outside.beyond(known)
+    own = [*own_lines(new)]
     for line in own[:_MOST_NAMED]:
         warn(ui, f"outside its place, run {run.id} {line}", run.task_id)
-    for change in outside.seen[:_MOST_NAMED]:
+    for change in new.seen[:_MOST_NAMED]:
         warn(ui, f"seen while agents worked: {seen_text(change)}", run.task_id, way_back(change))
-    if more := len(own[_MOST_NAMED:]) + len(outside.seen[_MOST_NAMED:]):
+    if more := len(own[_MOST_NAMED:]) + len(new.seen[_MOST_NAMED:]):
         text = f"{more} more things happened outside the place of run {run.id}"
         warn(ui, text, run.task_id, task_command("runs", run.task_id, f" {run.id}"))
