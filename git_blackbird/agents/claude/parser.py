@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
+from git_blackbird.agents.claude.edits import EDIT_TOOLS, ClaudeEdits
 from git_blackbird.agents.claude.ends import (
     REASON_REFUSALS,
     end_word,
@@ -32,7 +33,6 @@ from git_blackbird.agents.claude.events import (
 )
 from git_blackbird.agents.claude.limits import LimitEvent, LimitInfo
 from git_blackbird.agents.claude.remarks import Denials, Remarks
-from git_blackbird.agents.edits import Edits
 from git_blackbird.agents.event_parser import (
     EventParser,
     bounded,
@@ -59,7 +59,7 @@ _KINDS = {
     **dict.fromkeys(
         ("Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", "WebSearch"), ProgressKind.READS
     ),
-    **dict.fromkeys(("Edit", "Write", "MultiEdit", "NotebookEdit"), ProgressKind.EDITS),
+    **dict.fromkeys(EDIT_TOOLS, ProgressKind.EDITS),
     **dict.fromkeys(("Bash", "BashOutput"), ProgressKind.RUNS),
 }
 _PATHS = frozenset({"file_path", "notebook_path", "path"})
@@ -165,7 +165,7 @@ class ClaudeParser(EventParser[Event]):
         self._is_capped = request.usd_left is not None
         self._resumes = request.resume
         self._steps = ClaudeProgress(request.folder)
-        self._edits = Edits()
+        self._edits = ClaudeEdits()
         self._live_usage = LiveUsage()
         self._named = ""
         self._totals = UsageTotals(self._previous)
@@ -232,7 +232,7 @@ class ClaudeParser(EventParser[Event]):
                 yield from self._take_message(event)
             case MessageEvent():
                 self._conversed = True
-                self._note_edits(event)
+                self._edits.take(event)
                 yield from self._steps.of_answers(event)
             case StreamEvent():
                 self._conversed = self._worked = True
@@ -264,20 +264,13 @@ class ClaudeParser(EventParser[Event]):
             if event.message.id != self._last_message.id:
                 self._hear(self._last_message.text)
             self._last_message.take(event.message)
-        self._note_edits(event)
+        self._edits.take(event)
         changed = self._live_usage.take_message(event.message)
         steps = self._steps.of_message(event)
         if changed:
             first = next(steps, Progress(ProgressKind.SPENDS, ""))
             yield replace(first, usage=self._live_usage.usage)
         yield from steps
-
-    def _note_edits(self, event: MessageEvent) -> None:
-        for block in event.message.content:
-            if block.type == "tool_result":
-                self._edits.end(block.tool_use_id, is_done=not block.is_error)
-            elif block.type == "tool_use" and _KINDS.get(block.name) is ProgressKind.EDITS:
-                self._edits.begin(block.id, block.input.file_path or block.input.notebook_path)
 
     def _note_author(self, event: MessageEvent) -> None:
         """Store the error text of the program itself; a message of a model clears it."""

@@ -108,7 +108,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
 def _reasons(workspace: Workspace, history: History, run: Run, edits: TaskEdits | None) -> tuple[str, ...]:
     """Return why a person decides; what was edited since is decided on, though the agent changed nothing."""
     reasons = escalation_reasons(workspace, history, run)
-    return reasons if edits is None else tuple(reason for reason in reasons if reason != NO_CHANGE)
+    return reasons if edits is None else tuple(reason for reason in reasons if reason != run.no_change_reason)
 
 
 def _edits(place: Place) -> TaskEdits | None:

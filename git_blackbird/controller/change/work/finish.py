@@ -8,7 +8,7 @@ from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.agents.resets import find_reset
 from git_blackbird.controller.change.work.guard import closing_run, list_tracked
 from git_blackbird.controller.change.work.outcome import RunOutcome, classify
-from git_blackbird.controller.change.work.outside import edited_outside, warn_outside
+from git_blackbird.controller.change.work.outside import edited_outside, warn_branch_left, warn_outside
 from git_blackbird.controller.core.plan_edits import carried_edits
 from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
@@ -30,7 +30,6 @@ from git_blackbird.messages.display.format import masked_text
 from git_blackbird.messages.incoming.questions import stray_rulings
 from git_blackbird.model.base.ids import session_fault
 from git_blackbird.model.base.redaction import masked_kinds
-from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.change import Change, contributions
 from git_blackbird.model.plan.status import Status
@@ -300,24 +299,8 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
     for text in texts:
         warn(ui, text, run.task_id)
     warn_outside(ui, closed)
-    _warn_elsewhere(ui, closed)
+    warn_branch_left(ui, closed)
     return closed
-
-
-def _warn_elsewhere(ui: UserInterface, run: Run) -> None:
-    """Warn of a run in the user's worktree that ended on another branch, also without a checkpoint."""
-    if (
-        not run.is_in_place
-        or run.own.heads.branch is None
-        or run.own.heads.end_branch == run.own.heads.branch
-        or not run.own.heads.end_commit
-    ):
-        return
-    there = (
-        "is detached" if run.own.heads.end_branch is None else f"is on {clean_line(run.own.heads.end_branch)}"
-    )
-    text = f"HEAD was on {clean_line(run.own.heads.branch)} when run {run.id} began, and {there} now"
-    warn(ui, text, run.task_id, f"git switch {shell_word(run.own.heads.branch)}")
 
 
 def _is_doubtful(run: Run) -> bool:

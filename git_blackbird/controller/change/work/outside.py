@@ -16,6 +16,7 @@ from git_blackbird.git.worktree.linked import owner_of
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.messages.display.outside import own_lines, seen_text, way_back
 from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.run.outside import (
     NOTHING,
     Outside,
@@ -169,3 +170,19 @@ def warn_outside(ui: UserInterface, run: Run, known: Outside = NOTHING) -> None:
     if more := len(own[_MOST_NAMED:]) + len(new.seen[_MOST_NAMED:]):
         text = f"{more} more things happened outside the place of run {run.id}"
         warn(ui, text, run.task_id, task_command("runs", run.task_id, f" {run.id}"))
+
+
+def warn_branch_left(ui: UserInterface, run: Run) -> None:
+    """Warn of a run in the user's worktree that ended on another branch, also without a checkpoint."""
+    if (
+        not run.is_in_place
+        or run.own.heads.branch is None
+        or run.own.heads.end_branch == run.own.heads.branch
+        or not run.own.heads.end_commit
+    ):
+        return
+    there = (
+        "is detached" if run.own.heads.end_branch is None else f"is on {clean_line(run.own.heads.end_branch)}"
+    )
+    text = f"HEAD was on {clean_line(run.own.heads.branch)} when run {run.id} began, and {there} now"
+    warn(ui, text, run.task_id, f"git switch {shell_word(run.own.heads.branch)}")
