@@ -75,6 +75,16 @@ def test_its_commits_elsewhere_are_its_own_and_a_persons_are_not(trial: Trial) -
     assert f"{QUIET}: branch main {made['commit'][:10]} -> {head_of(repo)[:10]}\n" in said
 
 
+def test_a_commit_of_a_persons_that_it_takes_from_a_branch_is_told(trial: Trial) -> None:
+    before = commit(trial.repo, {"theirs.txt": "x\n"})
+    work = f"cd {trial.repo}; echo 1 >1; git add 1; git commit -q --amend -m mine; cd -; echo x >a.py"
+    tell(trial, "a", work)
+    trial.expect(0, "execute", "--no-input")
+    assert seen(trial) == [("branch", "main")]
+    (moved,), (made,) = outside(trial)["seen"], outside(trial)["commits"]
+    assert (moved["before"], moved["after"]) == (before, made["commit"])
+
+
 SEEN = {
     "git branch new": ("branch", "new"),
     "git worktree add -q --detach /@/other": ("worktree", "/@/other"),

@@ -61,7 +61,7 @@ def _references(common_dir: Path) -> dict[str, dict[str, str]]:
     """Return branches, tags and all other references by subject; of very many, the branches alone."""
     found: dict[str, dict[str, str]] = {subject: {} for subject in (*_BY_PREFIX.values(), Subject.REFERENCE)}
     # As git does, the files first: packing removes them last.
-    loose = dict(_loose(common_dir / "refs", "refs"))
+    loose = dict(_loose(common_dir))
     for name, oid in {**_packed(common_dir), **loose}.items():
         prefix = next((prefix for prefix in _BY_PREFIX if name.startswith(prefix)), "")
         found[_BY_PREFIX.get(prefix, Subject.REFERENCE)][name.removeprefix(prefix)] = oid
@@ -83,17 +83,19 @@ def _packed(common_dir: Path) -> dict[str, str]:
     return packed
 
 
-def _loose(folder: Path, name: str) -> Iterator[tuple[str, str]]:
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            below = f"{name}/{entry.name}"
-            if entry.is_dir(follow_symlinks=False):
-                if name != "refs" or entry.name not in _PASSED_OVER:
-                    yield from _loose(folder / entry.name, below)
-            elif entry.is_file(follow_symlinks=False) and not entry.name.endswith(".lock"):
-                with contextlib.suppress(OSError), Path(entry.path).open("rb") as file:
-                    if text := file.read(_LONGEST_REFERENCE).strip():
-                        yield below, text.decode(errors="replace")
+def _loose(common_dir: Path) -> Iterator[tuple[str, str]]:
+    folders = ["refs"]
+    while folders:
+        name = folders.pop()
+        with contextlib.suppress(OSError), os.scandir(common_dir / name) as entries:
+            for entry in entries:
+                below = f"{name}/{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    folders += [below] if name != "refs" or entry.name not in _PASSED_OVER else []
+                elif entry.is_file(follow_symlinks=False) and not entry.name.endswith(".lock"):
+                    with contextlib.suppress(OSError), Path(entry.path).open("rb") as file:
+                        if text := file.read(_LONGEST_REFERENCE).strip():
+                            yield below, text.decode(errors="replace")
 
 
 def _git_files(common_dir: Path) -> Iterator[tuple[str, str]]:

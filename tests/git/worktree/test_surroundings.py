@@ -1,6 +1,7 @@
 """What lies outside the places of runs, as it is read from the files of a repository."""
 
 import os
+import subprocess
 from pathlib import Path
 
 from git_blackbird.git.worktree.linked import add_task_worktree
@@ -34,13 +35,14 @@ def test_nothing_that_lies_there_is_waited_for_or_followed(repo: Path) -> None:
     os.mkfifo(heads / "pipe")
     (heads / "link").symlink_to("/")
     (heads / "empty").touch()
+    # Python's own way would recurse.
+    subprocess.run(["mkdir", "-p", heads / "/".join("d" * 1500)], check=True)
     (heads / "main.lock").write_text("0" * 40)
     os.mkfifo(repo / ".git/hooks/pre-push")
     (repo / ".git/info/attributes").symlink_to("/etc/passwd")
-    found = [
-        (change.subject, change.name, change.after)
-        for change in differences(before, take_surroundings(there))
-    ]
+    after = take_surroundings(there)
+    subprocess.run(["rm", "-r", heads / "d"], check=True)
+    found = [(change.subject, change.name, change.after) for change in differences(before, after)]
     assert sorted(found) == [
         (Subject.GIT_FILE, "hooks/pre-push", "not a file"),
         (Subject.GIT_FILE, "info/attributes", "-> /etc/passwd"),

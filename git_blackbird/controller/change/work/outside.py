@@ -10,8 +10,10 @@ from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.scratch import is_in_scratch
 from git_blackbird.controller.place.worktrees import workspace_of
+from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository, other_worktrees
 from git_blackbird.git.hooks.attribution import commits_elsewhere
+from git_blackbird.git.worktree.fork_point import begins_at
 from git_blackbird.git.worktree.linked import owner_of
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.messages.display.outside import own_lines, seen_text, way_back
@@ -132,9 +134,14 @@ def _is_known(repo: Repository, run: Run, change: OutsideChange, noted: frozense
         and change.name in {heads.branch, heads.end_branch}
     ):
         return True
-    if change.before is None or change.after not in noted:
+    if change.before is None or change.after is None or change.after not in noted:
         return False
-    return commits_between(repo, change.before, change.after) <= noted
+    try:
+        # What it has lost is nobody's commit.
+        has_all = begins_at(repo, change.after, change.before)
+    except UnusableError:  # the commit before is gone
+        return False
+    return has_all and commits_between(repo, change.before, change.after) <= noted
 
 
 def edited_outside(workspace: Workspace, run: Run, edited: Collection[str]) -> Outside:
