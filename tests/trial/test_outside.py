@@ -175,7 +175,10 @@ def test_work_in_a_worktree_that_it_made_itself_is_taken_by_the_named_command(
     (checkpoint,) = [event for event in map(json.loads, events) if event["event"] == "checkpoint"]
     typed = checkpoint["workElsewhere"]["command"]
     assert f"  {typed}    # takes the work in {inner} as the change\n" in said
-    assert f"Careful: its work seems to be in {inner}: {typed}" in trial.run("execute", stdin="x\n")[1]
+    assert (
+        f"Careful: its work seems to be in {inner}; `{typed}` takes it"
+        in trial.run("execute", stdin="x\n")[1]
+    )
     as_typed(trial, typed)
     if where == "--worktrees":
         panel = trial.run("execute", stdin="1\n")[1]

@@ -80,7 +80,7 @@ class WorkElsewhere(NamedTuple):
     @property
     def text(self) -> str:
         """Both on one harmless line."""
-        return f"its work seems to be in {clean_line(self.where, 1000)}: {self.command}"
+        return f"its work seems to be in {clean_line(self.where, 1000)}; `{self.command.command}` takes it"
 
 
 class CommentOutcome(NamedTuple):
