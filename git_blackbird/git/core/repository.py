@@ -217,8 +217,10 @@ def _unusable(completed: Completed, cwd: Path, environ: Mapping[str, str]) -> Un
     config = next((above / ".git/config" for above in (cwd, *cwd.parents) if (above / ".git").is_dir()), None)
     if config is not None:
         # Git does nothing at all in here where it cannot get to the worktree that is set.
-        asked = ("config", "--file", os.fspath(config), "core.worktree")
-        if run_git(asked, cwd=Path("/"), environ=environ, check=False).code == 0:
+        asked = run_git(
+            ["config", f"--file={config}", "core.worktree"], cwd=Path("/"), environ=environ, check=False
+        )
+        if asked.code == 0:
             error.hint = f"git -C / config --file {shell_word(os.fspath(config))} --unset core.worktree"
             return error
     if error.message.startswith("not a git repository"):
