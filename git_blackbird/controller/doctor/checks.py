@@ -16,7 +16,6 @@ from git_blackbird.controller.place.worktrees import worktrees_folder
 from git_blackbird.controller.queries.agents import AgentView, view_agents
 from git_blackbird.controller.setup.install import HookState, merge_driver_fault, view_hook
 from git_blackbird.errors import BlackbirdError, UnusableError
-from git_blackbird.git.core.config import misleading_settings
 from git_blackbird.git.core.object_faults import ObjectFaults
 from git_blackbird.git.worktree.index_lock import is_lock_leftover, lock_files
 from git_blackbird.git.worktree.linked import (
@@ -28,6 +27,7 @@ from git_blackbird.git.worktree.linked import (
 )
 from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.git.worktree.saved_trees import broken_refs, list_our_refs
+from git_blackbird.git.worktree.surroundings import misleading_settings
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.next_steps import SETTING_BACK, ShellLine, task_command

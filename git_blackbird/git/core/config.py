@@ -205,23 +205,6 @@ def _configured_file(repo: Repository, values: Mapping[str, str | None], key: st
     return _expand_path(repo, values.get(key) or f"{_user_folder(repo)}/{name}")
 
 
-def misleading_settings(repo: Repository) -> Iterator[tuple[str, str]]:
-    """Yield the repository's own settings with which git finds no main worktree, or another one, with values.
-
-    Raises GitError if a configuration file cannot be read.
-    """
-    common = repo.common_dir
-    own = {value.key: value.value for value in read_config(repo) if value.file == common / "config"}
-    bare, worktree = own.get("core.bare", "false"), own.get("core.worktree")
-    # Only a repository that has had a worktree has an index.
-    if bare in {None, "true"} and (common / "index").exists():
-        yield "core.bare", "true"
-    if worktree is not None and common.name == ".git":
-        there = os.path.realpath(common / worktree)
-        if there != os.path.realpath(common.parent):
-            yield "core.worktree", worktree
-
-
 def is_sparse(repo: Repository) -> bool:
     """Whether the worktree is a sparse checkout. Raises GitError if a configuration file cannot be read."""
     values = [value.value for value in read_config(repo) if value.key == "core.sparsecheckout"]

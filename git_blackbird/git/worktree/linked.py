@@ -288,9 +288,7 @@ def _registered(repo: Repository) -> Iterator[Repository]:
 def unowned_worktrees(repo: Repository) -> list[Repository]:
     """Return the linked worktrees that no task owns, whether their folders are there or not."""
     found = [linked for linked in _registered(repo) if owner_of(linked) is None]
-    if not found:
-        return []
-    with _changing_list:  # one may be a task's that is just being added
+    with _changing_list if found else contextlib.nullcontext():  # one may be just being added for a task
         return [linked for linked in found if owner_of(linked) is None]
 
 

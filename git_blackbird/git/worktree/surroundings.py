@@ -127,3 +127,20 @@ def _file_digest(path: str) -> str:
 
 def _digest(data: bytes) -> str:
     return sha256(data).hexdigest()[:16]
+
+
+def misleading_settings(repo: Repository) -> Iterator[tuple[str, str]]:
+    """Yield the repository's own settings with which git finds no main worktree, or another one, with values.
+
+    Raises GitError if a configuration file cannot be read.
+    """
+    common = repo.common_dir
+    own = {value.key: value.value for value in read_config(repo) if value.file == common / "config"}
+    bare, worktree = own.get("core.bare", "false"), own.get("core.worktree")
+    # Only a repository that has had a worktree has an index.
+    if bare in {None, "true"} and (common / "index").exists():
+        yield "core.bare", "true"
+    if worktree is not None and common.name == ".git":
+        there = os.path.realpath(common / worktree)
+        if there != os.path.realpath(common.parent):
+            yield "core.worktree", worktree
