@@ -23,7 +23,7 @@ from git_blackbird.storage.notes import PendingApproval, save_pending_approval
 from tests.cli.commands.history import bring_history
 from tests.controller.support import open_at, store_at
 from tests.records import place_of
-from tests.support import Prepared, git, wait_until, write
+from tests.support import Prepared, commit, git, wait_until, write
 from tests.trial.program import Trial
 
 STALE_RUN = "0195000000000000"
@@ -69,6 +69,16 @@ def break_a_setting(trial: Trial) -> None:
 def break_git_settings(trial: Trial) -> None:
     with (trial.repo / ".git/config").open("a") as config:
         config.write("[broken\n")
+
+
+def call_it_bare(trial: Trial) -> None:
+    trial.repo.joinpath("added").touch()
+    git(trial.repo, "add", "added")
+    git(trial.repo, "config", "core.bare", "true")
+
+
+def send_git_elsewhere(trial: Trial) -> None:
+    git(trial.repo, "config", "core.worktree", str(trial.repo.parent / "elsewhere"))
 
 
 def break_plan(trial: Trial) -> None:
@@ -326,6 +336,8 @@ CASES = (
     Case(misspell_a_key, "configuration", "jbos"),
     Case(break_a_setting, "configuration", "execution.jobs"),
     Case(break_git_settings, "repository", "bad config line"),
+    Case(call_it_bare, "repository", "core.bare", command="git config core.bare false", is_cured=True),
+    Case(send_git_elsewhere, "repository", "core.worktree", command="git config --unset", is_cured=True),
     Case(break_plan, "plan", "conflict"),
     Case(make_a_cycle, "plan", "cycle"),
     Case(remove_plan, "plan", "plan file not found"),
@@ -471,6 +483,17 @@ def test_nothing_is_wrong_where_nothing_is(trial: Trial) -> None:
     assert said.splitlines()[:3] == ["nothing is wrong", "", "agents"]
     assert "3 records and 3 references" in said
     assert trial.expect(0, "doctor", "--fix").startswith("nothing is wrong\n")
+
+
+def test_settings_that_mislead_git_are_found_from_another_worktree(repo: Path) -> None:
+    commit(repo, {"a": "1\n"})
+    git(repo, "worktree", "add", "-q", "../other")
+    for setting, value in (("core.bare", "true"), ("core.worktree", str(repo.parent))):
+        git(repo, "config", setting, value)
+        said = Trial(repo).expect(1, "doctor", cwd=repo.parent / "other")
+        assert f"git: {setting} is {value}: git does not work in {repo}\n" in said
+        (command,) = [line.strip() for line in said.splitlines() if line.startswith("  git config ")]
+        subprocess.run(shlex.split(command), cwd=repo, check=True)
 
 
 def test_a_repository_without_a_plan_is_sound_and_stays_as_it_is(repo: Path) -> None:
