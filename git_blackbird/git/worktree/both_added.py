@@ -61,11 +61,10 @@ def resolve_additions(repo: Repository, merge: TreeMerge) -> dict[bytes, TreeEnt
     """Resolve conflicts of a merge that takes a change back, or brings it back.
 
     Lines that one side removes are removed where the other side has them exactly once and whole; the lines
-    that it added above and below them stay. Raises UnusableError.
+    that it added above and below them stay. Where both only remove lines, all of these go. Raises
+    UnusableError.
     """
-    return _resolve_all(
-        repo, merge, lambda hunk: _additions_around_removal(hunk) if hunk.base else _ours_then_theirs(hunk)
-    )
+    return _resolve_all(repo, merge, _removals_too)
 
 
 def _ours_then_theirs(hunk: _Hunk) -> str | None:
@@ -111,6 +110,24 @@ def _name(line: str) -> str:
     start = _START_OF_NAME.match(text)
     named = _END_OF_NAME.split(text[start.end() if start else 0 :], maxsplit=1)[0]
     return " ".join(re.findall(r"\w+", named))
+
+
+def _removals_too(hunk: _Hunk) -> str | None:
+    if not hunk.base:
+        return _ours_then_theirs(hunk)
+    around = _additions_around_removal(hunk)
+    return _left_by_both(hunk) if around is None else around
+
+
+def _left_by_both(hunk: _Hunk) -> str | None:
+    """Return the lines that neither side removed, if both only removed some; none of them may stand twice."""
+    base, *sides = (text.splitlines(keepends=True) for text in (hunk.base, hunk.ours, hunk.theirs))
+    kept = [set(lines) for lines in sides]
+    if len(set(base)) < len(base):
+        return None
+    if any(lines != [line for line in base if line in has] for lines, has in zip(sides, kept, strict=True)):
+        return None
+    return "".join(line for line in base if all(line in has for has in kept))
 
 
 def _additions_around_removal(hunk: _Hunk) -> str | None:

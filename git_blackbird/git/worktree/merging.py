@@ -14,7 +14,7 @@ from git_blackbird.git.worktree.attributes import merge_drivers
 from git_blackbird.git.worktree.linked import write_commit
 from git_blackbird.model.run.summary import Trees
 
-_OVERLAPS = "later edits overlap with it"
+OVERLAPS = "later edits overlap with it"
 _REPOSITORY = "it is or was a repository of its own"
 _NOTHING: Mapping[bytes, str] = MappingProxyType({})
 _IN_THE_WAY = "another file or folder is in its place"
@@ -58,17 +58,30 @@ class Merged:
     left: Mapping[bytes, str]
 
 
+Sides = Mapping[bytes, tuple[TreeEntry | None, TreeEntry | None]]
+"""What changes, by path: what is there before it and after it."""
 # What paths in conflict are to be all the same, where that is known.
 Resolver = Callable[[Repository, TreeMerge], Mapping[bytes, TreeEntry]]
+
+
+def _nothing_resolved(_repo: Repository, _merge: TreeMerge) -> Mapping[bytes, TreeEntry]:
+    return {}
+
+
+def sides_of(trees: TreeStore, change: Trees) -> Sides:
+    """Return the sides of every path at which two trees differ."""
+    before, after = change
+    return {
+        path: (trees.entry(before, path), trees.entry(after, path)) for path in trees.changed_paths(*change)
+    }
 
 
 def merge_changes(
     repo: Repository,
     tree: str,
     changes: Iterable[Trees],
-    unknown: Mapping[bytes, str] = MappingProxyType({}),
+    unknown: Mapping[bytes, str] = _NOTHING,
     written: Collection[bytes] = frozenset(),
-    resolve: Resolver = lambda _repo, _merge: {},
 ) -> Merged:
     """Apply changes to a tree in order; a path to which one does not apply stays as it was.
 
@@ -76,10 +89,54 @@ def merge_changes(
     have had the changes before, so that a difference there is a later edit. Raises UnusableError if an object
     is missing or cannot be written.
     """
+    trees = TreeStore(repo)
+    return merge_sides(repo, tree, (sides_of(trees, change) for change in changes), unknown, written)
+
+
+def merge_sides(
+    repo: Repository,
+    tree: str,
+    changes: Iterable[Sides],
+    unknown: Mapping[bytes, str] = _NOTHING,
+    written: Collection[bytes] = frozenset(),
+    resolve: Resolver = _nothing_resolved,
+) -> Merged:
+    """Apply changes of single paths, as ``merge_changes`` does; ``resolve`` may resolve their conflicts."""
     merge = _Merge(repo, TreeStore(repo), tree, resolve)
     for change in changes:
         merge.apply(change, unknown, written)
     return merge.result()
+
+
+def apply_sides(
+    repo: Repository,
+    trees: TreeStore,
+    now: Callable[[bytes], TreeEntry | None],
+    change: Sides,
+    resolve: Resolver = _nothing_resolved,
+) -> tuple[dict[bytes, TreeEntry | None], dict[bytes, str]]:
+    """Return what a change makes of each path, and the paths to which it does not apply, with the reason."""
+    edits: dict[bytes, TreeEntry | None] = {}
+    left: dict[bytes, str] = {}
+    both: dict[bytes, tuple[TreeEntry | None, ...]] = {}
+    for path, (before, after) in sorted(change.items()):
+        present = now(path)
+        modes = {None if entry is None else entry.mode for entry in (before, present, after)}
+        if after in {present, before}:
+            continue
+        if SUBMODULE in modes and modes != {SUBMODULE}:
+            left[path] = _REPOSITORY
+        elif present == before:
+            edits[path] = after
+        else:
+            both[path] = before, present, after
+    if not both:
+        return edits, left
+    merge = _merge_versions(repo, trees, both)
+    merged = {**_clean_entries(trees, both, merge), **resolve(repo, merge)}
+    left |= dict.fromkeys(both.keys() - merged.keys(), OVERLAPS)
+    left |= {path: why for path, why in failed_drivers(repo, merge).items() if path in left}
+    return {**edits, **merged}, left
 
 
 def with_earlier_attempt(repo: Repository, pair: Trees, attempt: Trees) -> Trees:
@@ -105,30 +162,16 @@ class _Merge:
     def entry(self, path: bytes) -> TreeEntry | None:
         return self.edits[path] if path in self.edits else self.trees.entry(self.tree, path)
 
-    def apply(self, change: Trees, unknown: Mapping[bytes, str], written: Collection[bytes]) -> None:
-        both: dict[bytes, tuple[TreeEntry | None, ...]] = {}
-        for path in sorted(self.trees.changed_paths(*change)):
-            before, after = (self.trees.entry(side, path) for side in change)
-            now = self.entry(path)
-            if path in unknown:
-                self.left[path] = unknown[path]
-                continue
-            if now == after or (path in written and now != before):
-                continue
-            modes = {None if entry is None else entry.mode for entry in (before, now, after)}
-            if SUBMODULE in modes and modes != {SUBMODULE}:
-                self.left[path] = _REPOSITORY
-            elif now == before:
-                self.edits[path] = after
-            else:
-                both[path] = before, now, after
-        merge = _merge_versions(self.repo, self.trees, both)
-        merged = {**_clean_entries(self.trees, both, merge), **self.resolve(self.repo, merge)}
-        self.edits |= merged
-        self.left |= dict.fromkeys(both.keys() - merged.keys(), _OVERLAPS)
-        self.left |= {
-            path: why for path, why in failed_drivers(self.repo, merge).items() if path in self.left
+    def apply(self, change: Sides, unknown: Mapping[bytes, str], written: Collection[bytes]) -> None:
+        self.left |= {path: why for path, why in unknown.items() if path in change}
+        due = {
+            path: sides
+            for path, sides in change.items()
+            if path not in unknown and not (path in written and self.entry(path) != sides[0])
         }
+        edits, left = apply_sides(self.repo, self.trees, self.entry, due, self.resolve)
+        self.edits |= edits
+        self.left |= left
 
     def result(self) -> Merged:
         edits = {path: entry for path, entry in self.edits.items() if path not in self.left}

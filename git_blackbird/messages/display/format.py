@@ -305,7 +305,7 @@ def switched_lines(switched: SwitchedBranch) -> Iterator[str]:
     else:
         yield f"it went to {where}; the change is what is new there since commit {switched.since[:10]}"
     if switched.unmerged:
-        yield f"that does not merge with what the task began with in {_some(switched.unmerged)}"
+        yield f"that does not merge with what the task began with in {some_paths(switched.unmerged)}"
 
 
 def _outside_lines(summary: Summary, *, in_change: bool) -> list[str]:
@@ -313,11 +313,12 @@ def _outside_lines(summary: Summary, *, in_change: bool) -> list[str]:
     lines = []
     for move in summary.outside:
         if move.in_change is in_change:
-            changed = f"; also changed by it: {_some(move.paths)}" if move.paths else ""
+            changed = f"; also changed by it: {some_paths(move.paths)}" if move.paths else ""
             lines.append(f"{move.new[:10]} {clean_line(move.text)}{changed}")
     return lines
 
 
-def _some(paths: Sequence[str]) -> str:
+def some_paths(paths: Sequence[str]) -> str:
+    """List the first of these paths, or other names, and count the rest."""
     more = f" and {len(paths) - MAX_LISTED} more" if len(paths) > MAX_LISTED else ""
     return ", ".join(map(render_path, paths[:MAX_LISTED])) + more

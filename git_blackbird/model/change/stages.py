@@ -225,7 +225,11 @@ def label_of(run: Run) -> str:
             # A killed one has nothing recorded yet of what it left.
             return f"{way}: {left} left as it is" if left else way
         case Stage.UNDONE:
-            return f"{label}, but for {left}" if left else label
+            label = "brought back" if undone is not None and undone.redone else label
+            not_committed = undone is not None and undone.redone and undone.uncommitted
+            return (
+                f"{label}, but for {left}" if left else f"{label}, not committed" if not_committed else label
+            )
         case Stage.LANDING if run.landing_begun:
             return "half landed"
         case Stage.PAUSED if run.own.terminal_reason is TerminalReason.WORKER_LOST:

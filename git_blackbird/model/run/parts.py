@@ -1,6 +1,6 @@
 """Our parts of a run's record, beside the fields of the Go program; none can be in an impossible state."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainSerializer, WithJsonSchema
@@ -311,7 +311,8 @@ class Undone(Part):
     """The change was taken back out of the worktree.
 
     ``trees`` are the worktree before that and after it, ``left`` are the paths that stayed as they are,
-    ``commit`` is the commit that was made for it; ``uncommitted``: git refused to make one.
+    ``commit`` is the commit that was made for it; ``uncommitted``: git refused to make one. ``redone``: it
+    was brought back, but not in full, and these are of that.
     """
 
     at: str
@@ -319,6 +320,24 @@ class Undone(Part):
     left: tuple[str, ...] = ()
     commit: ObjectId | None = None
     uncommitted: bool = False
+    redone: bool = False
+
+    def has(self, path: bytes) -> bool:
+        """Whether the change is in the worktree at a path of its own."""
+        return self.redone is not (path.decode(errors="replace") in self.left)
+
+    def settled(self, paths: Collection[str]) -> "Undone | None":
+        """Return it with these paths as they should be; None if all is brought back."""
+        left = tuple(path for path in self.left if path not in paths)
+        is_back = self.redone and not left and not self.uncommitted
+        return None if is_back else self.model_copy(update={"left": left})
+
+
+class PastUndo(Part):
+    """An undo or a redo that is over: the worktree before it and after it."""
+
+    at: str
+    trees: RecordedTrees
 
 
 class Undoing(Part):
@@ -335,7 +354,8 @@ class Own(Part):
     last done changed a file. ``commits`` were made in the run or by its approval, oldest first. ``turn``:
     when its task was first sent back by a landing: those sent back later land after it. ``task_since``: when
     the task had last changed before this resume; so it is again if no agent is reached. ``status_since``:
-    when the status began that its task has by this run, where no other time says so.
+    when the status began that its task has by this run, where no other time says so. ``undos``: every undo
+    and redo that noted its end here, oldest first.
     """
 
     program: str | None = None
@@ -364,6 +384,7 @@ class Own(Part):
     landing: Landing | None = None
     undone: Undone | None = None
     undoing: Undoing | None = None
+    undos: tuple[PastUndo, ...] = ()
     turn: str | None = None
     task_since: str | None = None
     status_since: str | None = None

@@ -207,7 +207,7 @@ class Run(WrittenRun):
     def named_trees(self) -> frozenset[str]:
         """Every tree that the record names: the reference of its run holds them."""
         own, landing = self.own, self.own.landing
-        pairs = [self.tree_pair, own.decision.shown, self.undo_trees]
+        pairs = [self.tree_pair, own.decision.shown, self.undo_trees, *(undo.trees for undo in own.undos)]
         checks = [own.check, None if landing is None else landing.check]
         if isinstance(landing, LandingDue | LandingBlocked):
             pairs += [merge.trees for merge in (landing.begun, landing.offered) if merge is not None]
@@ -338,10 +338,22 @@ class Run(WrittenRun):
         return Trees(self.worktree_base, self.head_tree)
 
     @property
+    def made(self) -> Trees | None:
+        """What its agent made of a change that is in the user's worktree, or was begun to be written there.
+
+        Of one that has landed that may be more than was left to write.
+        """
+        if self.is_in_place or self.landing_pair is None:
+            return self.change_in_place
+        shown, base, head = self.own.decision.shown, self.worktree_base, self.head_tree
+        whole = None if base is None or head is None else Trees(base, head)
+        return shown or whole or self.landing_pair
+
+    @property
     def has_changed_worktree(self) -> bool:
-        """Whether the run is known to have changed files of the user's worktree, or some of them."""
-        change = self.change_in_place or self.landing_pair
-        return change is not None and not change.is_empty
+        """Whether the user's worktree is known to have had something of what the run made."""
+        pairs = self.change_in_place or self.landing_pair, self.made
+        return any(pair is not None and not pair.is_empty for pair in pairs)
 
     @property
     def sort_key(self) -> tuple[int, str]:

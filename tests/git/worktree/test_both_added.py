@@ -14,7 +14,7 @@ import pytest
 
 from git_blackbird.git.core.trees import REGULAR, TreeEntry, TreeStore
 from git_blackbird.git.worktree.both_added import resolve_additions, with_additions
-from git_blackbird.git.worktree.merging import merge_changes, merge_trees
+from git_blackbird.git.worktree.merging import merge_sides, merge_trees, sides_of
 from git_blackbird.model.run.summary import Trees
 from tests.git.support import found
 from tests.support import write
@@ -220,7 +220,8 @@ def test_a_file_that_is_merged_in_another_way_is_left_to_that(repo: Path, attrib
 def test_an_addition_is_taken_back_from_between_others(repo: Path, now: str, left: str | None) -> None:
     added = now.partition("two")[0].removeprefix("top\n").removeprefix("zero\n").replace("my own", "it")
     change = Trees(tree(repo, "file", f"top\n{added}"), tree(repo, "file", "top\n"))
-    result = merge_changes(found(repo), tree(repo, "file", now), [change], resolve=resolve_additions)
+    sides = sides_of(TreeStore(found(repo)), change)
+    result = merge_sides(found(repo), tree(repo, "file", now), [sides], resolve=resolve_additions)
     if left is None:
         assert result.left == {b"file": "later edits overlap with it"}
     assert content(repo, result.tree, "file") == (now if left is None else left)

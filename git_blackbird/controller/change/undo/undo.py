@@ -1,8 +1,9 @@
 """Take the change of one task back out of the worktree, or bring it back, and leave all later edits."""
 
-from collections.abc import Collection, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal, NamedTuple
 
 from git_blackbird.controller.change.commit.carried import (
@@ -11,6 +12,7 @@ from git_blackbird.controller.change.commit.carried import (
     follow_in_staged_plan,
     with_status,
 )
+from git_blackbird.controller.change.undo.expected import Expectation, Expected
 from git_blackbird.controller.change.undo.selection import runs_to_redo, runs_to_undo
 from git_blackbird.controller.change.work.guard import moved_branch, own_writes
 from git_blackbird.controller.core.guards import require_usable
@@ -24,6 +26,7 @@ from git_blackbird.git.commit.create import (
     commit_in_subprocess,
 )
 from git_blackbird.git.commit.plan import plan_commit
+from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.both_added import resolve_additions
 from git_blackbird.git.worktree.changes import Carrier, changed_paths
 from git_blackbird.git.worktree.log import (
@@ -33,7 +36,7 @@ from git_blackbird.git.worktree.log import (
     find_commit,
     tree_of,
 )
-from git_blackbird.git.worktree.merging import Merged, merge_changes, with_earlier_attempt
+from git_blackbird.git.worktree.merging import Merged, merge_sides, sides_of, with_earlier_attempt
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.git.writing.journal import Journal
 from git_blackbird.git.writing.obstacles import find_obstacles
@@ -43,12 +46,14 @@ from git_blackbird.messages.display.format import bulleted_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.own_files import HIDDEN
+from git_blackbird.model.change.moves import moves_since
 from git_blackbird.model.plan.graph import dependents
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.commits import render_undo_message, undo_mark
-from git_blackbird.model.run.parts import Own, Undoing, Undone
+from git_blackbird.model.run.parts import Own, PastUndo, Undoing, Undone
 from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunType
 from git_blackbird.model.run.summary import KeptPath, Trees
 from git_blackbird.model.views.undo import UndoResult
 from git_blackbird.storage.locks import approval_lock
@@ -127,7 +132,7 @@ class _Prepared(NamedTuple):
 
     now: str
     merged: Merged
-    expected: Mapping[bytes, Signature]
+    found: Mapping[bytes, Signature]
 
 
 @dataclass(frozen=True)
@@ -138,6 +143,15 @@ class _Undo:
     runs: Sequence[Run]
     is_redo: bool
 
+    @cached_property
+    def _expectation(self) -> Expectation:
+        work, moves = moves_since(self.state.histories, self._marked)
+        return Expectation(self.workspace.repo, moves, work, self._saved_trees, self.is_redo)
+
+    @cached_property
+    def _expected(self) -> Expected:
+        return self._expectation.find()
+
     def begin(self) -> None:
         """Record what is to be taken back, without writing a file."""
         now, merged, _ = self._prepare()
@@ -145,7 +159,7 @@ class _Undo:
         self._mark_begun(self._whole_pair(Trees(now, merged.tree), merged.left))
 
     def perform(self, *, dry_run: bool) -> UndoResult:
-        repo, (now, merged, expected) = self.workspace.repo, self._prepare()
+        repo, (now, merged, found) = self.workspace.repo, self._prepare()
         if dry_run:
             return self._result(Trees(now, merged.tree), merged.left)
         self._require_some(merged, now)
@@ -153,36 +167,44 @@ class _Undo:
         self._mark_begun(pair)
         seconds = float(self.workspace.config.snapshot.timeout_seconds)
         change = Trees(now, merged.tree)
-        refused = write_paths(repo, change, expected, self._journal, timeout_seconds=seconds)
+        refused = write_paths(repo, change, found, self._journal, timeout_seconds=seconds)
         left, after = {**merged.left, **refused}, merged.tree
         if refused:
             after = Carrier(repo, HIDDEN).without(Trees(merged.tree, now), refused).base
         commit = self._commit(pair, left, is_whole=not refused)
         is_whole = not refused and not commit.is_locked
-        self._record(self._trees(pair), left, commit, is_whole=is_whole)
+        self._record(pair, left, commit, is_whole=is_whole)
         result = self._result(Trees(now, after), left, commit, is_dry_run=False)
-        return replace(result, is_whole=is_whole)
+        return replace(result, is_whole=is_whole and not (self.is_redo and left))
 
     def _prepare(self) -> _Prepared:
-        repo, changes = self.workspace.repo, self._changes()
-        paths = frozenset[bytes]().union(*(changed_paths(repo, each) for each in changes))
-        expected = take_signatures(repo, paths)
-        now, unknown = snapshot_with_ignored(self.workspace, changes, expected, changes[0].base)
-        return _Prepared(now, self._merge(now, changes, unknown, expected), expected)
+        repo, begun = self.workspace.repo, self._begun_trees
+        pairs = (
+            [Trees(pair.head, pair.base) for pair in self._expectation.pairs] if begun is None else [begun]
+        )
+        paths = frozenset[bytes]().union(*(changed_paths(repo, each) for each in pairs))
+        found = take_signatures(repo, paths)
+        now, unknown = snapshot_with_ignored(self.workspace, pairs, found, pairs[0].base)
+        return _Prepared(now, self._merge(now, unknown, found), found)
 
-    def _merge(
-        self,
-        now: str,
-        changes: Sequence[Trees],
-        unknown: Mapping[bytes, str],
-        expected: Mapping[bytes, Signature],
-    ) -> Merged:
-        repo, written = self.workspace.repo, self._journal.written()
-        merged = merge_changes(repo, now, changes, unknown, written, resolve_additions)
-        while obstacles := find_obstacles(repo, Trees(now, merged.tree), expected):
+    def _merge(self, now: str, unknown: Mapping[bytes, str], found: Mapping[bytes, Signature]) -> Merged:
+        repo, trees, written = self.workspace.repo, TreeStore(self.workspace.repo), self._journal.written()
+        begun, changes, left = self._begun_trees, self._expected.changes, self._expected.left
+        if begun is not None:
+            changes, left = [sides_of(trees, begun)], {}
+        merged = merge_sides(repo, now, changes, unknown, written, resolve_additions)
+        while obstacles := find_obstacles(repo, Trees(now, merged.tree), found):
             unknown = {**unknown, **obstacles}
-            merged = merge_changes(repo, now, changes, unknown, written, resolve_additions)
-        return merged
+            merged = merge_sides(repo, now, changes, unknown, written, resolve_additions)
+        left = {**left, **merged.left}
+        if not self.is_redo:
+            # Of what was removed since nothing is there.
+            left = {
+                path: why
+                for path, why in left.items()
+                if path in unknown or trees.entry(now, path) is not None
+            }
+        return Merged(merged.tree, left)
 
     @property
     def _verb(self) -> Literal["undo", "redo"]:
@@ -224,32 +246,34 @@ class _Undo:
             hint = "change these files by hand, or take back what was done to them since first"
             raise RequestError(f"nothing of {self.task.id} can be {verb}\n{why}", hint=hint)
 
+    @property
+    def _earlier_trees(self) -> Trees | None:
+        """What an earlier attempt at the same did."""
+        undone, landing = self._marked.own.undone, self._marked.landing_pair
+        if landing is not None and self._marked.landing_begun:
+            return Trees(landing.head, landing.base)
+        if undone is None or undone.redone is not self.is_redo:
+            return None
+        if not self.is_redo:
+            return undone.trees
+        left = map(os.fsencode, undone.left)
+        return Carrier(self.workspace.repo, HIDDEN).without(Trees(undone.trees.head, undone.trees.base), left)
+
     def _whole_pair(self, pair: Trees, left: Collection[bytes]) -> Trees:
         """Return the whole pair of this undo or redo, including what an earlier attempt did."""
-        repo, earlier, landing = self.workspace.repo, self._saved_trees, self._marked.landing_pair
+        repo, earlier = self.workspace.repo, self._earlier_trees
         if self._begun_trees is not None:
             return Carrier(repo, HIDDEN).without(self._begun_trees, left)
-        if landing is not None and self._marked.landing_begun:
-            earlier = Trees(landing.head, landing.base)
-        undone = self._marked.own.undone
-        if self.is_redo and earlier is not None:
-            is_refused = undone is not None and undone.uncommitted and undone.commit is not None
-            earlier = Trees(earlier.head, earlier.base) if is_refused else None
         return pair if earlier is None else with_earlier_attempt(repo, pair, earlier)
 
-    def _changes(self) -> list[Trees]:
-        """Return the changes to apply to the worktree, in order."""
-        if self._begun_trees is not None:
-            return [self._begun_trees]
-        if self.is_redo:
-            if self._saved_trees is None:
-                raise UnusableError(
-                    f"what was taken back of {self.task.id} is not in this repository any more"
-                )
-            return [Trees(self._saved_trees.head, self._saved_trees.base)]
-        places = (run.change_in_place or run.landing_pair for run in self.runs)
-        pairs = [pair for pair in places if pair is not None]
-        return [Trees(pair.head, pair.base) for pair in pairs]
+    def _attempt(self, whole: Trees) -> Trees:
+        """Return what this attempt did of a whole pair."""
+        earlier = None if self._marked.own.undone is None else self._earlier_trees
+        if earlier is None:
+            return whole
+        return Carrier(self.workspace.repo, HIDDEN).without(
+            whole, changed_paths(self.workspace.repo, earlier)
+        )
 
     @property
     def _marked(self) -> Run:
@@ -288,41 +312,72 @@ class _Undo:
         return _Commit(created.oid, behind=created.left_behind, is_locked=is_locked)
 
     def _to_commit(self, written: Trees) -> Trees:
-        """Return the part to commit: a redo commits only what a commit took back."""
-        nothing = Trees(written.head, written.head)
+        """Return the part to commit: not what a person did; a redo commits only what a commit took back."""
+        nothing, carrier = Trees(written.head, written.head), Carrier(self.workspace.repo, HIDDEN)
         if not self.is_redo:
-            return written if self._commits_in_head() else nothing
+            return carrier.without(written, self._only_persons()) if self._commits_in_head() else nothing
         made = self._marked.undo_commit
         if made is None and self._marked.own.undoing is not None:
             mark = undo_mark(self._marked.id, is_redo=False)
             made = commit_of_run(self.workspace.repo, mark, self._marked.own.heads.commit)
         if made is None or find_commit(self.workspace.repo, made) is None:
             return nothing
-        carrier = Carrier(self.workspace.repo, HIDDEN)
         committed = carrier.changed_by(find_commit(self.workspace.repo, f"{made}^"), made)
         return carrier.without(written, carrier.changed_paths(*written) - committed)
 
+    def _only_persons(self) -> frozenset[bytes]:
+        """Return the paths that only commits of a person's changed."""
+        persons, others = (
+            frozenset[bytes]().union(
+                *(
+                    changed_paths(self.workspace.repo, pair)
+                    for run in self.runs
+                    if (run.run_type is RunType.MANUAL) is is_persons
+                    for pair in (run.change_in_place, run.landing_pair)
+                    if pair is not None
+                )
+            )
+            for is_persons in (True, False)
+        )
+        return persons - others
+
     def _commits_in_head(self) -> bool:
+        """Whether HEAD has a commit that an approval, a check or an agent made of it."""
         repo, began = self.workspace.repo, min(self.runs, key=lambda run: run.sort_key).own.heads.commit
-        own = frozenset[str]().union(*(own_commits(self.workspace, run) for run in self.runs))
+        made = (run for run in self.runs if run.run_type is not RunType.MANUAL)
+        own = frozenset[str]().union(*(own_commits(self.workspace, run) for run in made))
         if commits_in_head(repo, own, began):
             return True
         # That of a killed approval is in no record.
         return any(commit_of_run(repo, run.id, began) for run in self.runs)
 
-    def _record(self, trees: Trees, left: Mapping[bytes, str], commit: _Commit, *, is_whole: bool) -> None:
+    def _record(self, pair: Trees, left: Mapping[bytes, str], commit: _Commit, *, is_whole: bool) -> None:
         """Record the result. A change that was not brought back in full still counts as taken back.
 
         If a file could not be written, the undo stays begun, as after a crash.
         """
         workspace = at_commit(self.workspace, commit.oid, self.task.id)
-        now = workspace.environment.timestamp()
+        now, trees, attempt = workspace.environment.timestamp(), self._trees(pair), self._attempt(pair)
         with workspace.transaction() as transaction:
             stored = workspace.store.records.history(self.task.id).find(self._marked.id) or self._marked
-            transaction.save_run(self._after(trees, left, stored, now, commit, is_whole=is_whole))
+            after = self._after(trees, left, stored, now, commit, is_whole=is_whole)
+            if is_whole:
+                after = after.with_own(Own(undos=(*stored.own.undos, PastUndo(at=now, trees=attempt))))
+                for other in self._settled_elsewhere(left):
+                    transaction.save_run(other)
+            transaction.save_run(after)
             save_statuses(transaction)
         if is_whole:
             self._journal.clear()
+
+    def _settled_elsewhere(self, left: Mapping[bytes, str]) -> Iterator[Run]:
+        """Yield the records of other works that are now where they could not be brought, or taken, before."""
+        settled = {path.decode(errors="replace") for path in self._expected.settled - left.keys()}
+        for run in self._expectation.moves.last_runs.values():
+            undone = run.own.undone
+            if undone is not None and run.id != self._marked.id and not settled.isdisjoint(undone.left):
+                stored = self.workspace.store.records.history(run.task_id).find(run.id) or run
+                yield stored.with_own(Own(undone=undone.settled(settled)))
 
     def _after(
         self,
@@ -336,12 +391,15 @@ class _Undo:
     ) -> Run:
         """Return the record of a run after its undo or redo."""
         is_back = self.is_redo and is_whole and not left and not commit.is_refused
+        before = self._marked.own.undone
+        is_again = before is not None and (self.is_redo or not before.redone)
         undone = Undone(
-            at=self._marked.undone_at or at,
+            at=(self._marked.undone_at if is_again else None) or at,
             trees=trees,
             left=tuple(sorted(path.decode(errors="replace") for path in left)),
             commit=(None if self.is_redo else commit.oid) or self._marked.undo_commit,
             uncommitted=commit.is_refused,
+            redone=self.is_redo,
         )
         parts = Own(
             undone=None if is_back else undone,
@@ -358,7 +416,8 @@ class _Undo:
         is_dry_run: bool = True,
     ) -> UndoResult:
         kept = (
-            KeptPath(path=path.decode(errors="replace"), reason=why) for path, why in sorted(left.items())
+            KeptPath(path=path.decode(errors="replace"), reason=why)
+            for path, why in sorted({**self._expected.shared, **left}.items())
         )
         return UndoResult(
             task=self.task,

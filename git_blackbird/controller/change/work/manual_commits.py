@@ -10,6 +10,7 @@ from git_blackbird.controller.core.guards import UnreadableRecordError, require_
 from git_blackbird.controller.core.status_sync import new_run, save_statuses, supersede_runs
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, LockedError, RequestError, UnusableError
+from git_blackbird.git.commit.own_part import OwnPart, own_part
 from git_blackbird.git.commit.plan import CommitDiff, commit_diff
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.hooks.task_commits import (
@@ -23,9 +24,11 @@ from git_blackbird.git.hooks.task_commits import (
 )
 from git_blackbird.git.worktree.log import read_commits
 from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.messages.display.format import some_paths
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.own_files import HIDDEN
+from git_blackbird.model.change.moves import recorded_by_others
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.commits import Commit
@@ -33,7 +36,7 @@ from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parts import Heads, Own, Snapshots
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS, RunStatus, RunType
-from git_blackbird.model.run.summary import Summary
+from git_blackbird.model.run.summary import Summary, Trees
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS
 from git_blackbird.storage.store import Transaction
 
@@ -47,16 +50,16 @@ class ManualCommit:
     commit: Commit
     replaced: str | None
     committed: CommitDiff
-    summary: Summary
     branch: str | None
 
 
 class RecordedCommit(NamedTuple):
-    """The run that a commit came to be of a task."""
+    """The run that a commit came to be of a task, with the part of it that is work on that."""
 
     task: Task
     run: Run
     is_new: bool
+    part: OwnPart
 
 
 def record_commit(
@@ -73,11 +76,7 @@ def record_commit(
         return ()
     workspace.require_settings()
     committed = commit_diff(workspace.repo, commit.oid, HIDDEN)
-    try:
-        summary = summarize(workspace.repo, committed.pair)
-    except BlackbirdError as error:
-        summary = Summary(minimal=error.message)
-    work = ManualCommit(commit, replaced, committed, summary, head(workspace.repo).branch)
+    work = ManualCommit(commit, replaced, committed, head(workspace.repo).branch)
     noted: list[RecordedCommit] = []
     lines: list[str] = []
     with workspace.transaction(patience) as transaction:
@@ -96,11 +95,11 @@ def record_commit(
                 lines.append(_recorded_line(one, work))
         lines += _dropped_task_texts(workspace, transaction, commit, replaced)
     # The person who decides may be another than the one who committed.
-    for task, run, is_new in noted:
-        if is_new and run.is_pending:
+    for each in noted:
+        if each.is_new and each.run.is_pending:
             from git_blackbird.controller.core.notify import calling_for_decision, send_notification
 
-            send_notification(workspace, calling_for_decision(task, run.id))
+            send_notification(workspace, calling_for_decision(each.task, each.run.id))
     return tuple(lines)
 
 
@@ -154,13 +153,21 @@ def _record(
         run = new_run(workspace, task.id, RunStatus.SUCCESS).of_type(RunType.MANUAL, {})
     else:
         run, is_pending = amended, amended.is_pending
-    run = _committed(workspace, run, work)
+    part = _own_part(workspace, task.id, work)
+    run = _committed(workspace, run, work, part.trees)
     run = run.awaiting_decision(run.completed_at) if is_pending else run
     transaction.save_run(run)
     if amended is None:
         supersede_runs(workspace, transaction, task.id, run.id)
     save_statuses(transaction)
-    return RecordedCommit(task, run, is_new=amended is None)
+    return RecordedCommit(task, run, amended is None, part)
+
+
+def _own_part(workspace: Workspace, task_id: TaskId, work: ManualCommit) -> OwnPart:
+    """Return the part of a commit that no record of another task explains."""
+    histories = workspace.store.records.histories()
+    others = recorded_by_others(histories, task_id, {work.commit.oid, *filter(None, [work.replaced])})
+    return own_part(workspace.repo, work.committed.pair, others)
 
 
 def _amended_run(history: History, work: ManualCommit) -> Run | None:
@@ -171,16 +178,20 @@ def _amended_run(history: History, work: ManualCommit) -> Run | None:
     return run if run.is_pending or run.decision_state is None else None
 
 
-def _committed(workspace: Workspace, run: Run, work: ManualCommit) -> Run:
-    """Return the record of a run that is this commit."""
-    pair, oid = work.committed.pair, work.commit.oid
+def _committed(workspace: Workspace, run: Run, work: ManualCommit, pair: Trees) -> Run:
+    """Return the record of a run that is this part of a commit."""
+    oid = work.commit.oid
+    try:
+        summary = summarize(workspace.repo, pair)
+    except BlackbirdError as error:
+        summary = Summary(minimal=error.message)
     parts = Own(
         heads=Heads(branch=work.branch, commit=work.committed.parent),
         snapshots=Snapshots(base=pair.base, head=pair.head),
         commits=(oid,),
         notes=(f"commit {oid[:_SHORT]}: {work.commit.subject}",),
     )
-    return run.made_at(workspace.environment.timestamp(), work.summary).with_own(parts)
+    return run.made_at(workspace.environment.timestamp(), summary).with_own(parts)
 
 
 def _recorded_line(recorded: RecordedCommit, work: ManualCommit) -> str:
@@ -192,10 +203,18 @@ def _recorded_line(recorded: RecordedCommit, work: ManualCommit) -> str:
     )
     if run.base_tree == run.head_tree:
         text = f"{text} and changes nothing"
+    text += _part_text(recorded.part)
     if not run.is_pending:
         return f"{text}; the task is done"
     command = task_command("decide", run.task_id, " --approve", remark="or --reject")
     return f"{text}; to decide: {command}"
+
+
+def _part_text(part: OwnPart) -> str:
+    """Say what of others a commit has that is not counted as work on the task, and what could not be told."""
+    text = f", without what {some_paths(sorted(part.others))} made" if part.others else ""
+    mixed = sorted(path.decode(errors="replace") for path in part.mixed)
+    return f"{text}, but with what others made of {some_paths(mixed)}, in the same lines" if mixed else text
 
 
 # The committing person should not notice it.

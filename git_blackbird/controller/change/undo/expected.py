@@ -1,0 +1,152 @@
+"""What an undo or a redo is to make of each path: the files as if the work had never been, or always.
+
+*E(S)* are the files that the recorded moves give if they are replayed with the works in S and with all that
+people did. Taking work t back is the change from E(S) to E(S without t), bringing it back the other way.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.trees import TreeEntry, TreeStore
+from git_blackbird.git.worktree.merging import OVERLAPS, Sides, sides_of
+from git_blackbird.git.worktree.replaying import Replay, Replayed
+from git_blackbird.model.change.moves import Moves, WorkId
+from git_blackbird.model.run.summary import Trees
+
+
+class Expected(NamedTuple):
+    """The changes of single paths, and why others are left; ``shared`` are those that others made the same.
+
+    At ``settled`` paths every work is then where it was to be, also where that was refused before.
+    """
+
+    changes: Sequence[Sides]
+    left: Mapping[bytes, str]
+    shared: Mapping[bytes, str]
+    settled: frozenset[bytes]
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One work that is to be taken back, or brought back, among the moves of its worktree.
+
+    ``taken`` is what taking it back did last.
+    """
+
+    repo: Repository
+    moves: Moves
+    work: WorkId
+    taken: Trees | None
+    is_redo: bool
+
+    @cached_property
+    def pairs(self) -> tuple[Trees, ...]:
+        """What the work did to the worktree, newest first, and what its agents made of that elsewhere."""
+        newest_first = reversed(self.moves.of(self.work))
+        return tuple(dict.fromkeys(pair for move in newest_first for pair in (move.trees, move.made)))
+
+    @cached_property
+    def _trees(self) -> TreeStore:
+        return TreeStore(self.repo)
+
+    @cached_property
+    def _paths(self) -> tuple[bytes, ...]:
+        """The paths of the work at which it is not yet what it is to be, as far as that is recorded."""
+        changed = {path for pair in self.pairs for path in self._trees.changed_paths(*pair)}
+        return tuple(
+            sorted(path for path in changed if self.moves.is_there(self.work, path) is not self.is_redo)
+        )
+
+    @cached_property
+    def _replay(self) -> Replay:
+        return Replay(self.repo, self.moves.moves, self._paths)
+
+    @cached_property
+    def _before(self) -> Replayed:
+        return self._replay.run(self.moves.is_there)
+
+    @cached_property
+    def _wanted(self) -> Replayed:
+        """The files with all works where they were to be, also where that was refused before."""
+        return self._replay.run(lambda each, _: self._is_in(each, is_in=self.moves.is_wanted(each)))
+
+    @cached_property
+    def _nearest(self) -> Replayed:
+        """The files with all other works where they are."""
+        return self._replay.run(lambda each, path: self._is_in(each, is_in=self.moves.is_there(each, path)))
+
+    def _is_in(self, each: WorkId, *, is_in: bool) -> bool:
+        return self.is_redo if each == self.work else is_in
+
+    def find(self) -> Expected:
+        """Return what is to be made of the worktree. Raises UnusableError."""
+        sides: dict[bytes, tuple[TreeEntry | None, TreeEntry | None]] = {}
+        left, shared, unexplained = dict[bytes, str](), dict[bytes, str](), set[bytes]()
+        for path in self._paths:
+            before, after = self._before, self._wanted
+            if path in after.stuck:
+                after = self._nearest
+            if path not in before.entries or path in before.stuck:
+                unexplained.add(path)
+            elif path in after.stuck:
+                left[path] = self._obstacle(path, after.stuck[path])
+            elif before.entries[path] != after.entries[path]:
+                sides[path] = before.entries[path], after.entries[path]
+            elif others := self._others_with(path):
+                shared[path] = f"{_changes(others)} made the same of it"
+            else:
+                unexplained.add(path)
+        settled = frozenset(self._paths) - self._wanted.stuck.keys() - unexplained
+        return Expected([sides, *self._by_itself(unexplained)], left, shared, settled)
+
+    def _others_with(self, path: bytes) -> frozenset[WorkId]:
+        """Return the other works that made of a path all that this one made of it."""
+        own = self._replay.made_of(path, self.work)
+
+        def has(entry: TreeEntry | None, sides: tuple[TreeEntry | None, TreeEntry | None]) -> bool:
+            edits, left = self._replay.applied({path: entry}, {path: sides})
+            return not left and edits.get(path, entry) == entry
+
+        return frozenset(
+            each
+            for each in self._replay.makers(path) - {self.work}
+            if self.moves.is_wanted(each)
+            if all(
+                any(
+                    has(after, one) and not has(before, one)
+                    for before, after in self._replay.made_of(path, each)
+                )
+                for one in own
+            )
+        )
+
+    def _obstacle(self, path: bytes, stuck: Iterable[WorkId | None]) -> str:
+        """Say who stands on a path."""
+        others = {each for each in stuck if each is not None} - {self.work}
+        reasons = []
+        if self.work in stuck:
+            gone = {each for each in self._replay.makers(path) if not self.moves.is_there(each, path)}
+            if gone := gone - {self.work}:
+                reasons.append(f"it builds on {_changes(gone)}, taken back before")
+        if others:
+            verbs = ("overlaps with", "overlap with") if self.is_redo else ("builds on", "build on")
+            reasons.append(f"{_changes(others)} {verbs[len(others) > 1]} it")
+        if None in stuck or not reasons:
+            reasons.append(OVERLAPS)
+        return "; ".join(reasons)
+
+    def _by_itself(self, paths: Collection[bytes]) -> Iterator[Sides]:
+        """Yield the work alone, turned round, at paths that the recorded moves do not explain."""
+        done = [self.taken] if self.is_redo else [move.trees for move in self.moves.of(self.work)]
+        for base, head in filter(None, reversed(done) if paths else ()):
+            change = sides_of(self._trees, Trees(head, base))
+            yield {path: sides for path, sides in change.items() if path in paths}
+
+
+def _changes(works: Iterable[WorkId]) -> str:
+    """Name the changes of these works."""
+    *others, last = sorted({task_id for task_id, _ in works})
+    return f"the changes of {', '.join(others)} and {last}" if others else f"the change of {last}"

@@ -1,0 +1,182 @@
+"""The recorded moves of the user's worktree: work of tasks, and its being taken back or brought back."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.timestamps import moment_of
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.parts import PastUndo, Undone
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunType
+from git_blackbird.model.run.summary import Trees
+
+WorkId = tuple[TaskId, RunId]
+"""The work of a task between two undos, named by its first run."""
+_UNFINISHED = 2**63
+
+
+class Move(NamedTuple):
+    """The worktree before and after something was done to it.
+
+    ``made`` is what the agents of these works made, of which some may have been there before. A move without
+    works took one back, or brought it back. Of a person's commit ``trees`` are not of the worktree.
+    """
+
+    trees: Trees
+    made: Trees
+    works: frozenset[WorkId] = frozenset()
+    is_commit: bool = False
+
+
+class Moves(NamedTuple):
+    """Moves, oldest first, and the last run of each work in them, which says if that was taken back.
+
+    A work without a move is all the time as it was before the first of these.
+    """
+
+    moves: tuple[Move, ...]
+    last_runs: Mapping[WorkId, Run]
+
+    def is_there(self, work: WorkId, path: bytes) -> bool:
+        """Whether the worktree has a work at a path of its own."""
+        undone = self.last_runs[work].own.undone
+        return undone is None or undone.has(path)
+
+    def is_wanted(self, work: WorkId) -> bool:
+        """Whether a work was not to be taken back, or to be brought back, even where that was refused."""
+        undone = self.last_runs[work].own.undone
+        return undone is None or undone.redone
+
+    def of(self, work: WorkId) -> tuple[Move, ...]:
+        """Return the moves of one work."""
+        return tuple(move for move in self.moves if work in move.works)
+
+
+class _Dated(NamedTuple):
+    """A move, when it was over, and the run and the work that it was recorded with."""
+
+    at: int
+    run: Run
+    work: WorkId
+    move: Move
+
+
+class Recorded(NamedTuple):
+    """What a task is recorded to have done to the user's worktree, and how that was taken back since.
+
+    Of a person's commit ``trees`` are not of the worktree.
+    """
+
+    task_id: TaskId
+    trees: Trees
+    is_commit: bool
+    undone: Undone | None
+
+    def is_there(self, path: bytes) -> bool:
+        """Whether it is still in the worktree at a path of its own."""
+        return self.undone is None or self.undone.has(path)
+
+
+def recorded_by_others(
+    histories: Mapping[TaskId, History], task_id: TaskId, commits: Collection[str]
+) -> tuple[Recorded, ...]:
+    """Return what tasks beside this one did to the worktree, oldest first, these commits aside."""
+    dated = [
+        (each, runs[-1].own.undone)
+        for other in histories.keys() - {task_id}
+        for work, runs in _works(histories[other].own)
+        for run in runs
+        if set(commits).isdisjoint(run.own.commits) or run.run_type is not RunType.MANUAL
+        for each in _moves_of(run, work)
+        if each.move.works
+    ]
+    dated.sort(key=lambda pair: (pair[0].at, pair[0].run.sort_key))
+    return tuple(
+        Recorded(each.work[0], each.move.trees, each.move.is_commit, undone) for each, undone in dated
+    )
+
+
+def moves_since(histories: Mapping[TaskId, History], run: Run) -> tuple[WorkId, Moves]:
+    """Return the work that a run is of, and the moves since that began.
+
+    They begin earlier if something older was taken back, or brought back, since then.
+    """
+    work = next(
+        each for each, runs in _works(histories[run.task_id].own) if run.id in {one.id for one in runs}
+    )
+    works, before = {work}, set[WorkId]()
+    start, since = _UNFINISHED, list[_Dated]()
+    while works != before:
+        before = set(works)
+        start = min((each.at for each in _all_of(histories, works) if each.move.works), default=start)
+        since = [each for each in _dated(histories, start) if each.at >= start]
+        works |= {each.work for each in since if not each.move.works}
+    since.sort(key=lambda each: (each.at, each.run.sort_key))
+    found = {work, *(each.work for each in since)}
+    last_runs = {
+        each: runs[-1]
+        for task_id in {task_id for task_id, _ in found}
+        for each, runs in _works(histories[task_id].own)
+        if each in found
+    }
+    return work, Moves(tuple(_with_shared_commits(since)), last_runs)
+
+
+def _works(own: Iterable[Run]) -> Iterator[tuple[WorkId, tuple[Run, ...]]]:
+    """Yield the works of one task, each with its runs; what was taken back ends one."""
+    runs: list[Run] = []
+    for run in own:
+        runs.append(run)
+        if run.own.undone is not None:
+            yield (run.task_id, runs[0].id), tuple(runs)
+            runs = []
+    if runs:
+        yield (runs[0].task_id, runs[0].id), tuple(runs)
+
+
+def _all_of(histories: Mapping[TaskId, History], works: set[WorkId]) -> Iterator[_Dated]:
+    for task_id in {task_id for task_id, _ in works}:
+        for work, runs in _works(histories[task_id].own):
+            if work in works:
+                yield from (each for run in runs for each in _moves_of(run, work))
+
+
+def _dated(histories: Mapping[TaskId, History], start: int) -> Iterator[_Dated]:
+    """Yield the moves of all works of which some are later than that; older records are read where needed."""
+    for history in histories.values():
+        recent = [run for run in history.recent if not run.is_review]
+        is_later = any(each.at >= start for run in recent for each in _moves_of(run, (run.task_id, run.id)))
+        if is_later or (recent and recent[0].sort_key[0] >= start):
+            for work, runs in _works(history.own):
+                yield from (each for run in runs for each in _moves_of(run, work))
+
+
+def _moves_of(run: Run, work: WorkId) -> Iterator[_Dated]:
+    """Yield what a run did to the user's worktree, and each undo and redo that its record notes."""
+    trees, made = run.change_in_place or run.landing_pair, run.made
+    if trees is not None and made is not None:
+        at = _UNFINISHED if run.landing_begun else _time(run.landed_at or run.completed_at or run.started_at)
+        yield _Dated(
+            at, run, work, Move(trees, made, frozenset({work}), is_commit=run.run_type is RunType.MANUAL)
+        )
+    undone = run.own.undone
+    last = () if undone is None else (PastUndo(at=undone.at, trees=undone.trees),)
+    for undo in run.own.undos or last:
+        yield _Dated(_time(undo.at), run, work, Move(undo.trees, undo.trees))
+
+
+def _time(stamp: str) -> int:
+    moment = moment_of(stamp)
+    return 0 if moment is None else moment.nanoseconds
+
+
+def _with_shared_commits(since: Iterable[_Dated]) -> Iterator[Move]:
+    """Yield the moves; a person's commit that is work on several tasks is one move of them all."""
+    found: dict[object, Move] = {}
+    for number, each in enumerate(since):
+        key = (each.run.own.commits, each.move.trees) if each.move.is_commit else number
+        known = found.get(key)
+        works = each.move.works if known is None else each.move.works | known.works
+        found[key] = each.move._replace(works=works)
+    yield from found.values()
