@@ -97,20 +97,71 @@ def test_each_of_several_runs_is_taken_back_though_another_task_worked_between(t
     assert (trial.repo / "old.txt").read_text() == LINES.replace("line 9\n", "b\n")
 
 
-@pytest.mark.exhaustive
-def test_what_was_in_the_way_may_be_gone_when_it_is_repeated(trial: Trial) -> None:
+def test_what_others_build_on_is_left_and_goes_and_comes_with_them(trial: Trial) -> None:
     work(trial, "a", "seq 1 9 >lib; echo a >new.txt")
     work(trial, "b", "sed -i s/5/B/ lib")
-    assert "left as it is: lib: later edits overlap with it" in trial.expect(0, "undo", "a")
-    assert "nothing of a can be taken back\n- lib: later edits" in trial.expect(1, "undo", "a")
-    trial.expect(0, "undo", "b")
-    assert "took back the change of a: 1 file\n" in trial.expect(0, "undo", "a")
+    assert "left as it is: lib: the change of b builds on it\n" in trial.expect(0, "undo", "a")
+    assert "  a  A: taken back, but for lib\n" in trial.expect(0, "status")
+    assert "nothing of a can be taken back\n- lib: the change of b" in trial.expect(1, "undo", "a")
+    assert "with it goes what `undo a` had to leave\n" in trial.expect(0, "undo", "b")
     assert changed(trial) == []
-    trial.expect(0, "redo", "a")
-    assert ((trial.repo / "lib").read_text(), changed(trial)) == (
-        "".join(f"{number}\n" for number in range(1, 10)),
-        ["?? lib", "?? new.txt"],
+    assert "  a  A: taken back\n" in trial.expect(0, "status")
+    said = trial.expect(1, "redo", "b")
+    assert said.startswith(
+        "error: nothing of b can be brought back\n- lib: it builds on the change of a, taken back before\n"
     )
+    trial.expect(0, "redo", "a")
+    assert changed(trial) == ["?? lib", "?? new.txt"]
+    trial.expect(0, "redo", "b")
+    assert trial.statuses() == {"a": "done", "b": "done"}
+    assert (trial.repo / "lib").read_text() == "".join(
+        f"{number}\n" for number in (1, 2, 3, 4, "B", 6, 7, 8, 9)
+    )
+
+
+def test_a_redo_of_a_part_is_told_as_that(trial: Trial) -> None:
+    work(trial, "a", "sed -i 's/line 3$/a/' old.txt; echo a >new.txt")
+    trial.expect(0, "undo", "a")
+    edit(trial, 3, "mine")
+    output = trial.expect(1, "redo", "a")
+    assert "brought back the change of a: 1 file\n" in output
+    assert "  left as it is: old.txt: later edits overlap with it\n" in output
+    assert (
+        "this is half done; once nothing is in the way, this completes it: git blackbird redo a\n" in output
+    )
+    status = trial.expect(0, "status")
+    assert "  a  A: brought back, but for old.txt, unblocks 1 task\n      git blackbird redo a\n" in status
+    assert "retry" not in status
+    # What is there is taken back again, or the rest is brought back.
+    trial.expect(0, "undo", "a")
+    assert changed(trial) == [" M old.txt"]
+    trial.expect(1, "redo", "a")
+    edit_back = (trial.repo / "old.txt").read_text().replace("mine\n", "line 3\n")
+    (trial.repo / "old.txt").write_text(edit_back)
+    trial.expect(0, "redo", "a")
+    assert (trial.repo / "old.txt").read_text() == LINES.replace("line 3\n", "a\n")
+    assert trial.statuses()["a"] == "done"
+
+
+def test_nothing_is_left_of_a_file_that_is_gone(trial: Trial) -> None:
+    work(trial, "a", "sed -i 's/line 3$/a/' old.txt; echo a >new.txt")
+    (trial.repo / "old.txt").unlink()
+    assert "left as it is" not in trial.expect(0, "undo", "a")
+    assert "  a  A: taken back, unblocks 1 task\n" in trial.expect(0, "status")
+
+
+def test_what_two_made_in_parallel_stays_until_both_are_taken_back(trial: Trial) -> None:
+    trial.plan({"a": (), "b": ()})
+    trial.configure({"execution.jobs": "2", "execution.worktrees": "true"})
+    at = f"{trial.repo.parent}/at-"
+    meet = f"touch {at}$BLACKBIRD_TASK_ID; until test -e {at}a -a -e {at}b; do :; done"
+    trial.command(f"{meet}; sed -i '1i import re' old.txt; echo $BLACKBIRD_TASK_ID >$BLACKBIRD_TASK_ID.txt")
+    trial.expect(0, "execute", "--no-input", "--no-stop")
+    said = trial.expect(0, "undo", "a")
+    assert "  left as it is: old.txt: the change of b made the same of it\n" in said
+    assert changed(trial) == [" M old.txt", "?? b.txt"]
+    trial.expect(0, "undo", "b")
+    assert changed(trial) == []
 
 
 @pytest.mark.exhaustive

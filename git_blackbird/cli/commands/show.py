@@ -135,11 +135,11 @@ def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
         yield "children", ", ".join(task.children)
     if named := agent_words(task):
         yield "agent", named
-    if view.history.newest is not None and view.history.newest.undone_at is not None:
-        yield (
-            "taken back",
-            f"{format_moment(view.history.newest.undone_at)} ({task_command('redo', task.id)})",
-        )
+    undone = None if view.history.newest is None else view.history.newest.own.undone
+    if undone is not None:
+        back = task_command("redo", task.id)
+        what = f"and brought back in part; {back}" if undone.redone else back
+        yield "taken back", f"{format_moment(undone.at)} ({what})"
     run = view.history.latest
     place = None if run is None or run.has_landed else workspace.worktree_of(run)
     if place is not None:

@@ -159,9 +159,13 @@ class UndoOutput(DataOutput, schema_name="undo"):
     summary: Summary = field("What that changed in the worktree.")
     kept: tuple[KeptPath, ...] = field("Paths that stay as they are, and why.")
     is_whole: bool = field(
-        "Whether the index, and every file not in `kept` for later edits, could be written."
+        "Whether the index, and every file not in `kept` for edits of others, could be written;"
+        " of a redo, whether all came back."
     )
     dependents: tuple[TaskId, ...] = field("Tasks that depend on it and have run since.")
+    completes: tuple[str, ...] = field(
+        "Each earlier `undo TASK` or `redo TASK` of which this does what it left."
+    )
     commit: str | None = field("The id of the commit that was made for it.")
     uncommitted: str | None = field("Why there is no commit, though the change was committed.")
     behind: str | None = field("Why the index does not follow the commit.")

@@ -9,6 +9,7 @@ from git_blackbird.messages.display.quantities import counted, format_moment
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.change.work import way_on
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import pending_decisions, pending_items, stuck_tasks
 from git_blackbird.model.rules.next_action import CallScope, Idle
@@ -85,6 +86,6 @@ def _next_steps(scope: CallScope, state: PlanState) -> Iterable[str]:
     yield from (command for task_id, command in commands.items() if scope.covers(task_id))
     for task in state.plan.unfinished_leaves():
         if task.status == Status.FAILED and scope.covers(task.id):
-            yield task_command("retry", task.id)
+            yield way_on(task.id, state.latest(task.id))
     if ready_tasks(state):
         yield EXECUTE

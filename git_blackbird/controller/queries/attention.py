@@ -14,6 +14,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import TABLE, OtherKind, PendingKind, Stage, label_of, stage_of
+from git_blackbird.model.change.work import way_on
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import PendingItem
@@ -106,9 +107,7 @@ def _groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             for parent in overview.unreviewed
         ],
         "failed": [
-            DueItem(
-                OtherKind.FAILED, task, _failed_words(run), task_command("retry", task.id), why=_error_of(run)
-            )
+            DueItem(OtherKind.FAILED, task, _failed_words(run), way_on(task.id, run), why=_error_of(run))
             for task, run in overview.failed
         ],
         "stuck": [

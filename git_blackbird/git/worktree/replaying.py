@@ -68,24 +68,27 @@ class Replay:
         now, real = _Entries(), _Entries()
         stuck: defaultdict[bytes, frozenset[WorkId | None]] = defaultdict(frozenset)
 
-        def apply(change: Sides, who: Collection[WorkId | None]) -> None:
-            edits, left = self.applied(now, change)
-            now.update(edits)
+        def note(edits: _Entries, left: Iterable[bytes], who: Collection[WorkId | None]) -> None:
+            now.update({path: entry for path, entry in edits.items() if path not in left})
             for path in left:
                 stuck[path] |= frozenset(who)
 
         for move, (there, made) in self._steps:
             sides = self._committed(real, made) if move.is_commit else there
-            for path, (before, _) in sides.items():
-                now.setdefault(path, before)
-            apply({path: (real.get(path, before), before) for path, (before, _) in sides.items()}, [None])
+            before, after = ({path: both[side] for path, both in sides.items()} for side in (0, 1))
+            for path, entry in before.items():
+                now.setdefault(path, entry)
+            # A person's lines come first in a landing and in an undo, and so they do here.
+            replayed = {path: (real.get(path, entry), now[path]) for path, entry in before.items()}
+            edits, left = self.applied(before, replayed)
+            note({**before, **edits}, left, [None])
             work = {
                 path: both if now[path] == both[0] else made[path]
                 for path, both in sides.items()
                 if any(is_in(work, path) for work in move.works)
             }
-            apply(work, move.works)
-            real.update({path: after for path, (_, after) in sides.items()})
+            note(*self.applied(now, work), move.works)
+            real.update(after)
         return Replayed(now, stuck)
 
     def _committed(self, real: _Entries, made: Sides) -> Sides:

@@ -38,6 +38,7 @@ def _what(result: UndoResult) -> Iterator[str]:
     yield from (
         f"  left as it is: {render_path(kept.path)}: {clean_line(kept.reason)}" for kept in result.kept
     )
+    yield from (f"with it goes what `{clean_line(other)}` had to leave" for other in result.completes)
 
 
 def confirm_undo(preview: UndoResult) -> Confirm:

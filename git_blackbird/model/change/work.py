@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand, task_command
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.run.history import History
@@ -45,6 +46,12 @@ def undo_commands(run: Run) -> tuple[TaskCommand, ...]:
     """Return the command that takes the change of a rejected run back; none if it was, or is empty."""
     is_rejected = run.decision_state is DecisionState.REJECTED and run.own.undone is None
     return (task_command("undo", run.task_id),) if is_rejected and run.has_changed_worktree else ()
+
+
+def way_on(task_id: TaskId, run: Run | None) -> TaskCommand:
+    """Return the command that goes on with a failed task, whose newest run this is."""
+    undone = None if run is None else run.own.undone
+    return task_command("redo" if undone is not None and undone.redone else "retry", task_id)
 
 
 def ways_on(run: Run) -> tuple[TaskCommand, ...]:

@@ -14,10 +14,11 @@ class UndoResult:
     """What was taken back, or brought back if ``is_redo``.
 
     ``summary`` is what that changed in the worktree, ``kept`` the paths that stay as they are. ``dependents``
-    are tasks that ran after this one and depend on it. ``commit`` is the commit that was made for it;
+    are tasks that ran after this one and depend on it. ``completes`` are undos and redos of others that had
+    left something which is done with it. ``commit`` is the commit that was made for it;
     ``uncommitted`` says why there is none though the change was committed, ``behind`` why the index does not
-    follow it. ``is_whole`` is False where a file or the index could not be written: the next execute, or the
-    same command, completes it.
+    follow it. ``is_whole`` is False where a file or the index could not be written, or a redo left something:
+    the next execute, or the same command, completes it.
     """
 
     task: Task
@@ -26,6 +27,7 @@ class UndoResult:
     summary: Summary
     kept: tuple[KeptPath, ...] = ()
     dependents: tuple[TaskId, ...] = ()
+    completes: tuple[str, ...] = ()
     commit: str | None = None
     uncommitted: str | None = None
     behind: str | None = None

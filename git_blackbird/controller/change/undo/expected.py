@@ -127,16 +127,28 @@ class Expectation:
         """Say who stands on a path."""
         others = {each for each in stuck if each is not None} - {self.work}
         reasons = []
-        if self.work in stuck:
-            gone = {each for each in self._replay.makers(path) if not self.moves.is_there(each, path)}
-            if gone := gone - {self.work}:
-                reasons.append(f"it builds on {_changes(gone)}, taken back before")
+        if self.work in stuck and (gone := self._gone_below(path)):
+            reasons.append(f"it builds on {_changes(gone)}, taken back before")
         if others:
             verbs = ("overlaps with", "overlap with") if self.is_redo else ("builds on", "build on")
             reasons.append(f"{_changes(others)} {verbs[len(others) > 1]} it")
         if None in stuck or not reasons:
             reasons.append(OVERLAPS)
         return "; ".join(reasons)
+
+    def _gone_below(self, path: bytes) -> frozenset[WorkId]:
+        """Return the works that were taken back and with which this one would apply to a path."""
+        replay = Replay(self.repo, self.moves.moves, [path])
+        gone = frozenset(each for each in replay.makers(path) if not self.moves.is_there(each, path))
+        gone -= {self.work}
+
+        def applies_with(one: WorkId) -> bool:
+            def is_in(each: WorkId, path: bytes) -> bool:
+                return each in {self.work, one} or self.moves.is_there(each, path)
+
+            return self.work not in replay.run(is_in).stuck.get(path, ())
+
+        return frozenset(filter(applies_with, gone)) or gone
 
     def _by_itself(self, paths: Collection[bytes]) -> Iterator[Sides]:
         """Yield the work alone, turned round, at paths that the recorded moves do not explain."""

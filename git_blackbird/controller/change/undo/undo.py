@@ -4,39 +4,24 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from git_blackbird.controller.change.commit.carried import (
     at_commit,
-    follow_commit,
-    follow_in_staged_plan,
-    with_status,
 )
+from git_blackbird.controller.change.undo.commit import NO_COMMIT, UndoCommit, UndoCommitter
 from git_blackbird.controller.change.undo.expected import Expectation, Expected
 from git_blackbird.controller.change.undo.selection import runs_to_redo, runs_to_undo
-from git_blackbird.controller.change.work.guard import moved_branch, own_writes
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
-from git_blackbird.controller.place.snapshots import own_commits, snapshot_with_ignored
-from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.commit.create import (
-    CommitRefusedError,
-    IndexUpdateError,
-    commit_in_subprocess,
-)
-from git_blackbird.git.commit.plan import plan_commit
+from git_blackbird.controller.place.snapshots import snapshot_with_ignored
+from git_blackbird.errors import RequestError
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.both_added import resolve_additions
 from git_blackbird.git.worktree.changes import Carrier, changed_paths
-from git_blackbird.git.worktree.log import (
-    commit_of_run,
-    commit_parts,
-    commits_in_head,
-    find_commit,
-    tree_of,
-)
-from git_blackbird.git.worktree.merging import Merged, merge_sides, sides_of, with_earlier_attempt
+from git_blackbird.git.worktree.merging import OVERLAPS, Merged, merge_sides, sides_of, with_earlier_attempt
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.git.writing.journal import Journal
 from git_blackbird.git.writing.obstacles import find_obstacles
@@ -44,35 +29,16 @@ from git_blackbird.git.writing.path_writer import Signature
 from git_blackbird.git.writing.write_back import take_signatures, write_paths
 from git_blackbird.messages.display.format import bulleted_lines
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.change.moves import moves_since
 from git_blackbird.model.plan.graph import dependents
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.commits import render_undo_message, undo_mark
 from git_blackbird.model.run.parts import Own, PastUndo, Undoing, Undone
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import RunType
 from git_blackbird.model.run.summary import KeptPath, Trees
 from git_blackbird.model.views.undo import UndoResult
-from git_blackbird.storage.locks import approval_lock
 
-
-class _Commit(NamedTuple):
-    """The commit that was made for it, or why none was; ``is_refused`` by git or a hook.
-
-    ``behind`` is why the index does not follow it; with ``is_locked`` it can later.
-    """
-
-    oid: str | None = None
-    why_not: str | None = None
-    is_refused: bool = False
-    behind: str | None = None
-    is_locked: bool = False
-
-
-_NO_COMMIT = _Commit()
 _MAX_NAMED = 20
 
 
@@ -171,7 +137,8 @@ class _Undo:
         left, after = {**merged.left, **refused}, merged.tree
         if refused:
             after = Carrier(repo, HIDDEN).without(Trees(merged.tree, now), refused).base
-        commit = self._commit(pair, left, is_whole=not refused)
+        committer = UndoCommitter(self.workspace, self.task, self.runs, self._marked, self.is_redo)
+        commit = committer.commit(pair, partial(self._after, self._trees(pair), left), is_whole=not refused)
         is_whole = not refused and not commit.is_locked
         self._record(pair, left, commit, is_whole=is_whole)
         result = self._result(Trees(now, after), left, commit, is_dry_run=False)
@@ -189,9 +156,13 @@ class _Undo:
 
     def _merge(self, now: str, unknown: Mapping[bytes, str], found: Mapping[bytes, Signature]) -> Merged:
         repo, trees, written = self.workspace.repo, TreeStore(self.workspace.repo), self._journal.written()
-        begun, changes, left = self._begun_trees, self._expected.changes, self._expected.left
+        begun, changes, left = self._begun_trees, self._expected.changes, dict(self._expected.left)
         if begun is not None:
-            changes, left = [sides_of(trees, begun)], {}
+            begun_sides = sides_of(trees, begun)
+            for path, (_, after) in chain.from_iterable(map(Mapping.items, changes)):
+                if path not in begun_sides and trees.entry(now, path) != after:
+                    left[path] = OVERLAPS  # it was left when this began
+            changes = [begun_sides]
         merged = merge_sides(repo, now, changes, unknown, written, resolve_additions)
         while obstacles := find_obstacles(repo, Trees(now, merged.tree), found):
             unknown = {**unknown, **obstacles}
@@ -280,78 +251,7 @@ class _Undo:
         """The last of the runs, whose record notes the undo."""
         return self.runs[-1] if self.is_redo else self.runs[0]
 
-    def _commit(self, written: Trees, left: Mapping[bytes, str], *, is_whole: bool) -> _Commit:
-        """Commit the undo if the branch has commits of the change; say why if that fails."""
-        workspace, run_id = self.workspace, self._marked.id
-        wanted = self._to_commit(written)
-        if wanted.is_empty:
-            return _Commit()
-        again = task_command(self._verb, self.task.id)
-        if not is_whole:
-            return _Commit(why_not=f"some files could not be written; `{again}` tries again", is_refused=True)
-        plan, mark = (
-            plan_commit(workspace.repo, wanted, written.head),
-            undo_mark(run_id, is_redo=self.is_redo),
-        )
-        if not plan.edits and not plan.obstacles and self._marked.own.undoing is not None:
-            # It was cut off after its commit.
-            made = commit_of_run(workspace.repo, mark, self._marked.own.heads.commit)
-            return _Commit() if made is None else _update_index(workspace, made)
-        if plan.obstacles or not plan.edits:
-            return _Commit(why_not="; ".join(plan.obstacles) or None)
-        plan = with_status(workspace, plan, self._marked, partial(self._after, self._trees(written), left))
-        message = render_undo_message(self.task, run_id, is_redo=self.is_redo)
-        try:
-            moved = moved_branch(plan.head)
-            with approval_lock(workspace.paths, run_id) as right, own_writes(workspace, *moved):
-                created = commit_in_subprocess(workspace.repo, plan, message, mark, right)
-        except CommitRefusedError as error:
-            return _Commit(why_not=f"{error.message}\n`{again}` tries again", is_refused=True)
-        created = follow_in_staged_plan(workspace, plan.base_tree, created)
-        is_locked = created.left_behind is not None and not created.is_final
-        return _Commit(created.oid, behind=created.left_behind, is_locked=is_locked)
-
-    def _to_commit(self, written: Trees) -> Trees:
-        """Return the part to commit: not what a person did; a redo commits only what a commit took back."""
-        nothing, carrier = Trees(written.head, written.head), Carrier(self.workspace.repo, HIDDEN)
-        if not self.is_redo:
-            return carrier.without(written, self._only_persons()) if self._commits_in_head() else nothing
-        made = self._marked.undo_commit
-        if made is None and self._marked.own.undoing is not None:
-            mark = undo_mark(self._marked.id, is_redo=False)
-            made = commit_of_run(self.workspace.repo, mark, self._marked.own.heads.commit)
-        if made is None or find_commit(self.workspace.repo, made) is None:
-            return nothing
-        committed = carrier.changed_by(find_commit(self.workspace.repo, f"{made}^"), made)
-        return carrier.without(written, carrier.changed_paths(*written) - committed)
-
-    def _only_persons(self) -> frozenset[bytes]:
-        """Return the paths that only commits of a person's changed."""
-        persons, others = (
-            frozenset[bytes]().union(
-                *(
-                    changed_paths(self.workspace.repo, pair)
-                    for run in self.runs
-                    if (run.run_type is RunType.MANUAL) is is_persons
-                    for pair in (run.change_in_place, run.landing_pair)
-                    if pair is not None
-                )
-            )
-            for is_persons in (True, False)
-        )
-        return persons - others
-
-    def _commits_in_head(self) -> bool:
-        """Whether HEAD has a commit that an approval, a check or an agent made of it."""
-        repo, began = self.workspace.repo, min(self.runs, key=lambda run: run.sort_key).own.heads.commit
-        made = (run for run in self.runs if run.run_type is not RunType.MANUAL)
-        own = frozenset[str]().union(*(own_commits(self.workspace, run) for run in made))
-        if commits_in_head(repo, own, began):
-            return True
-        # That of a killed approval is in no record.
-        return any(commit_of_run(repo, run.id, began) for run in self.runs)
-
-    def _record(self, pair: Trees, left: Mapping[bytes, str], commit: _Commit, *, is_whole: bool) -> None:
+    def _record(self, pair: Trees, left: Mapping[bytes, str], commit: UndoCommit, *, is_whole: bool) -> None:
         """Record the result. A change that was not brought back in full still counts as taken back.
 
         If a file could not be written, the undo stays begun, as after a crash.
@@ -363,21 +263,25 @@ class _Undo:
             after = self._after(trees, left, stored, now, commit, is_whole=is_whole)
             if is_whole:
                 after = after.with_own(Own(undos=(*stored.own.undos, PastUndo(at=now, trees=attempt))))
-                for other in self._settled_elsewhere(left):
-                    transaction.save_run(other)
+                for run, undone in self._settled_elsewhere(left):
+                    other = workspace.store.records.history(run.task_id).find(run.id) or run
+                    transaction.save_run(other.with_own(Own(undone=undone)))
             transaction.save_run(after)
             save_statuses(transaction)
         if is_whole:
             self._journal.clear()
 
-    def _settled_elsewhere(self, left: Mapping[bytes, str]) -> Iterator[Run]:
-        """Yield the records of other works that are now where they could not be brought, or taken, before."""
-        settled = {path.decode(errors="replace") for path in self._expected.settled - left.keys()}
+    def _settled_elsewhere(self, left: Collection[bytes]) -> Iterator[tuple[Run, Undone | None]]:
+        """Yield the runs of other works of which this does what had to be left, and what is left of that."""
+        settled = {path.decode(errors="replace") for path in self._expected.settled.difference(left)}
         for run in self._expectation.moves.last_runs.values():
             undone = run.own.undone
             if undone is not None and run.id != self._marked.id and not settled.isdisjoint(undone.left):
-                stored = self.workspace.store.records.history(run.task_id).find(run.id) or run
-                yield stored.with_own(Own(undone=undone.settled(settled)))
+                yield run, undone.settled(settled)
+
+    def _completes(self, left: Collection[bytes]) -> Iterator[str]:
+        for run, _ in self._settled_elsewhere(left):
+            yield f"{'redo' if run.own.undone and run.own.undone.redone else 'undo'} {run.task_id}"
 
     def _after(
         self,
@@ -385,7 +289,7 @@ class _Undo:
         left: Mapping[bytes, str],
         stored: Run,
         at: str,
-        commit: _Commit = _NO_COMMIT,
+        commit: UndoCommit = NO_COMMIT,
         *,
         is_whole: bool = True,
     ) -> Run:
@@ -411,7 +315,7 @@ class _Undo:
         self,
         written: Trees,
         left: Mapping[bytes, str],
-        commit: _Commit = _NO_COMMIT,
+        commit: UndoCommit = NO_COMMIT,
         *,
         is_dry_run: bool = True,
     ) -> UndoResult:
@@ -426,21 +330,12 @@ class _Undo:
             summary=summarize(self.workspace.repo, written),
             kept=tuple(kept),
             dependents=tuple(_later_dependents(self.state, self.task, self._marked)),
+            completes=tuple(self._completes(left)),
             commit=commit.oid,
             uncommitted=commit.why_not,
             behind=commit.behind,
             is_dry_run=is_dry_run,
         )
-
-
-def _update_index(workspace: Workspace, commit: str) -> _Commit:
-    """Update the index for a commit that an earlier call made, and return that commit."""
-    tree, (parent, *_) = commit_parts(workspace.repo, commit)
-    try:
-        follow_commit(workspace, tree_of(workspace.repo, parent), tree)
-    except UnusableError as error:
-        return _Commit(commit, behind=error.message, is_locked=not isinstance(error, IndexUpdateError))
-    return _Commit(commit)
 
 
 def _later_dependents(state: PlanState, task: Task, run: Run) -> list[TaskId]:

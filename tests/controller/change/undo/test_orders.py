@@ -82,6 +82,7 @@ class Story:
 
     repo: Path
     between: Callable[[Path], None]
+    lines: str = LINES
     moves: list[tuple[str, dict[str, str], dict[str, str]]] = field(default_factory=list)
 
     def texts(self) -> dict[str, str]:
@@ -119,7 +120,7 @@ class Story:
 
     def expected(self, tasks: Iterable[str]) -> dict[str, str | None]:
         """Merge what these tasks and the person did; None for a file where that conflicts."""
-        texts: dict[str, str | None] = dict.fromkeys(FILES, LINES)
+        texts: dict[str, str | None] = dict.fromkeys(FILES, self.lines)
         for who, before, after in self.moves:
             if who == "" or who in tasks:
                 for name, text in texts.items():

@@ -1,0 +1,129 @@
+"""The commit that an undo or a redo makes where the branch has commits of the change."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from git_blackbird.controller.change.commit.carried import follow_commit, follow_in_staged_plan, with_status
+from git_blackbird.controller.change.work.guard import moved_branch, own_writes
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.snapshots import own_commits
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.commit.create import CommitRefusedError, IndexUpdateError, commit_in_subprocess
+from git_blackbird.git.commit.plan import plan_commit
+from git_blackbird.git.worktree.changes import Carrier, changed_paths
+from git_blackbird.git.worktree.log import commit_of_run, commit_parts, commits_in_head, find_commit, tree_of
+from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.own_files import HIDDEN
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.commits import render_undo_message, undo_mark
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunType
+from git_blackbird.model.run.summary import Trees
+from git_blackbird.storage.locks import approval_lock
+
+
+class UndoCommit(NamedTuple):
+    """The commit that was made for it, or why none was; ``is_refused`` by git or a hook.
+
+    ``behind`` is why the index does not follow it; with ``is_locked`` it can later.
+    """
+
+    oid: str | None = None
+    why_not: str | None = None
+    is_refused: bool = False
+    behind: str | None = None
+    is_locked: bool = False
+
+
+NO_COMMIT = UndoCommit()
+
+
+@dataclass(frozen=True)
+class UndoCommitter:
+    """Commits what was taken back of these runs, or brought back; the record of ``marked`` notes it."""
+
+    workspace: Workspace
+    task: Task
+    runs: Sequence[Run]
+    marked: Run
+    is_redo: bool
+
+    def commit(self, written: Trees, after: Callable[[Run, str], Run], *, is_whole: bool) -> UndoCommit:
+        """Commit the undo if the branch has commits of the change; say why if that fails.
+
+        ``after`` is what the record of a run will be at a time, for the status in the plan.
+        """
+        workspace, run_id = self.workspace, self.marked.id
+        wanted = self._to_commit(written)
+        if wanted.is_empty:
+            return NO_COMMIT
+        again = task_command("redo" if self.is_redo else "undo", self.task.id)
+        if not is_whole:
+            return UndoCommit(
+                why_not=f"some files could not be written; `{again}` tries again", is_refused=True
+            )
+        plan = plan_commit(workspace.repo, wanted, written.head)
+        mark = undo_mark(run_id, is_redo=self.is_redo)
+        if not plan.edits and not plan.obstacles and self.marked.own.undoing is not None:
+            # It was cut off after its commit.
+            made = commit_of_run(workspace.repo, mark, self.marked.own.heads.commit)
+            return NO_COMMIT if made is None else _update_index(workspace, made)
+        if plan.obstacles or not plan.edits:
+            return UndoCommit(why_not="; ".join(plan.obstacles) or None)
+        plan = with_status(workspace, plan, self.marked, after)
+        message = render_undo_message(self.task, run_id, is_redo=self.is_redo)
+        try:
+            moved = moved_branch(plan.head)
+            with approval_lock(workspace.paths, run_id) as right, own_writes(workspace, *moved):
+                created = commit_in_subprocess(workspace.repo, plan, message, mark, right)
+        except CommitRefusedError as error:
+            return UndoCommit(why_not=f"{error.message}\n`{again}` tries again", is_refused=True)
+        created = follow_in_staged_plan(workspace, plan.base_tree, created)
+        is_locked = created.left_behind is not None and not created.is_final
+        return UndoCommit(created.oid, behind=created.left_behind, is_locked=is_locked)
+
+    def _to_commit(self, written: Trees) -> Trees:
+        """Return the part to commit: not what a person did; a redo commits only what a commit took back."""
+        nothing, carrier = Trees(written.head, written.head), Carrier(self.workspace.repo, HIDDEN)
+        if not self.is_redo:
+            return carrier.without(written, self._paths_of_persons()) if self._is_in_head() else nothing
+        made = self.marked.undo_commit
+        if made is None and self.marked.own.undoing is not None:
+            mark = undo_mark(self.marked.id, is_redo=False)
+            made = commit_of_run(self.workspace.repo, mark, self.marked.own.heads.commit)
+        if made is None or find_commit(self.workspace.repo, made) is None:
+            return nothing
+        committed = carrier.changed_by(find_commit(self.workspace.repo, f"{made}^"), made)
+        return carrier.without(written, carrier.changed_paths(*written) - committed)
+
+    def _paths_of_persons(self) -> frozenset[bytes]:
+        """Return the paths that only a person's commits changed."""
+        return self._paths(is_persons=True) - self._paths(is_persons=False)
+
+    def _paths(self, *, is_persons: bool) -> frozenset[bytes]:
+        runs = (run for run in self.runs if (run.run_type is RunType.MANUAL) is is_persons)
+        pairs = (run.change_in_place or run.landing_pair for run in runs)
+        return frozenset[bytes]().union(
+            *(changed_paths(self.workspace.repo, pair) for pair in pairs if pair is not None)
+        )
+
+    def _is_in_head(self) -> bool:
+        """Whether HEAD has a commit of the change that an approval, a check or an agent made."""
+        repo, began = self.workspace.repo, min(self.runs, key=lambda run: run.sort_key).own.heads.commit
+        made = (run for run in self.runs if run.run_type is not RunType.MANUAL)
+        own = frozenset[str]().union(*(own_commits(self.workspace, run) for run in made))
+        if commits_in_head(repo, own, began):
+            return True
+        # That of a killed approval is in no record.
+        return any(commit_of_run(repo, run.id, began) for run in self.runs)
+
+
+def _update_index(workspace: Workspace, commit: str) -> UndoCommit:
+    """Update the index for a commit that an earlier call made, and return that commit."""
+    tree, (parent, *_) = commit_parts(workspace.repo, commit)
+    try:
+        follow_commit(workspace, tree_of(workspace.repo, parent), tree)
+    except UnusableError as error:
+        return UndoCommit(commit, behind=error.message, is_locked=not isinstance(error, IndexUpdateError))
+    return UndoCommit(commit)
