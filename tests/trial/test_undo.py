@@ -150,6 +150,21 @@ def test_nothing_is_left_of_a_file_that_is_gone(trial: Trial) -> None:
     assert "  a  A: taken back, unblocks 1 task\n" in trial.expect(0, "status")
 
 
+def test_records_that_do_not_tell_of_earlier_undos_are_enough(trial: Trial) -> None:
+    trial.plan({"a": (), "b": ()})
+    work(trial, "a", "sed -i 's/line 3$/a/' old.txt; echo a >new.txt")
+    trial.expect(0, "undo", "a")
+    work(trial, "b", "sed -i 's/line 9$/b/' old.txt")
+    trial.expect(0, "redo", "a")
+    (path,) = (trial.repo / ".git" / "blackbird" / "runs" / "a").glob("*.json")
+    record = json.loads(path.read_text())
+    assert len(record["blackbird"].pop("undos")) == 2
+    path.write_text(json.dumps(record))
+    trial.expect(0, "undo", "a")
+    assert (trial.repo / "old.txt").read_text() == LINES.replace("line 9\n", "b\n")
+    assert changed(trial) == [" M old.txt"]
+
+
 def test_what_two_made_in_parallel_stays_until_both_are_taken_back(trial: Trial) -> None:
     trial.plan({"a": (), "b": ()})
     trial.configure({"execution.jobs": "2", "execution.worktrees": "true"})

@@ -66,7 +66,7 @@ class _Subtraction:
         trees = Trees(self._trees.edited(self._commit.head, base), self._commit.head)
         return OwnPart(trees, frozenset(others), frozenset(mixed))
 
-    def _beyond(self, parent: _Entries, recorded: Sequence[Recorded]) -> list[tuple[Recorded, Sides]]:
+    def _beyond(self, parent: _Entries, recorded: Sequence[Recorded]) -> Sequence[tuple[Recorded, Sides]]:
         """Return what was recorded at paths of the commit after the parent had them just so."""
         found: list[tuple[Recorded, dict[bytes, _Both]]] = []
         for one in recorded:

@@ -11,7 +11,7 @@ from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.change.undo.undo import redo_task, undo_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.change.stages import is_half_written
+from git_blackbird.model.change.stages import is_half_written, label_of
 from git_blackbird.model.views.stop import StopReason
 from tests.cli.ui.test_plain_and_json import run as cli_run
 from tests.controller.killing import kills, run_killed_where
@@ -203,6 +203,27 @@ def test_a_redo(approved: Path, edit: Callable[[Path], None]) -> None:
             {"x.txt": mine} if is_edited else {},
         )
         assert ("mine\n" in mine) is is_edited, at
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("complete", [undo_task, None])
+def test_an_undo_that_does_what_another_had_to_leave(approved: Path, complete: object) -> None:
+    execute(approved)
+    plan = open_at(approved).plan_state().plan
+    put_plan(approved, plan.tasks[TaskId("a")], leaf("b"))
+    configure(approved, command__run=f"sed -i 's/theirs$/more/' {NAMES[0]} {NAMES[1]}; echo b >new")
+    execute(approved, None, "b")
+    record_decision(open_at(approved), "b", APPROVE)
+    execute(approved, None, "b")
+    assert [kept.path for kept in undo_task(open_at(approved), "a").kept] == [*NAMES[:2]]
+    for at in kills(approved, lambda: undo_task(open_at(approved), "b")):
+        if runs_of(approved, "b")[-1].own.undoing is not None and complete is None:
+            execute(approved)
+        elif runs_of(approved, "b")[-1].undone_at is None:
+            undo_task(open_at(approved), "b")
+        assert texts(approved) == dict.fromkeys(NAMES, BEFORE), at
+        assert [label_of(runs_of(approved, task)[-1]) for task in "ab"] == ["taken back"] * 2, at
+        assert changed(approved) == set(), at
 
 
 @pytest.mark.exhaustive

@@ -18,6 +18,7 @@ from git_blackbird.model.run.parts import (
     LandingDue,
     Merge,
     Own,
+    PastUndo,
     Snapshots,
     Undoing,
     Undone,
@@ -89,6 +90,7 @@ EXAMPLES = {
     "Brought.change": Own(landing=LandingDue(brought=Brought(change=BOTH, merge=BOTH))),
     "Brought.merge": Own(landing=LandingBlocked(reason="", brought=Brought(change=BOTH, merge=BOTH))),
     "Undone.trees": Own(undone=Undone(at=STAMP, trees=BOTH)),
+    "PastUndo.trees": Own(undos=(PastUndo(at=STAMP, trees=BOTH),)),
     "Undoing.trees": Own(undoing=Undoing(verb="undo", trees=BOTH)),
     "Merge.trees": Own(landing=LandingDue(begun=Merge(trees=BOTH))),
 }

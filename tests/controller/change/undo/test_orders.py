@@ -94,7 +94,7 @@ class Story:
         self.between(self.repo)
         self.moves.append(("", before, self.texts()))
 
-    def work(self, *, side_by_side: bool) -> None:
+    def do_all(self, *, side_by_side: bool) -> None:
         for name in ("before", "after"):
             for task in TASKS:
                 (self.repo.parent / "did" / task / name).mkdir(parents=True)
@@ -177,7 +177,7 @@ def test_tasks_go_and_come_in_every_order(
     repo: Path, order: Sequence[str], between: Callable[[Path], None], side_by_side: bool
 ) -> None:
     story = Story(repo, between)
-    story.work(side_by_side=side_by_side)
+    story.do_all(side_by_side=side_by_side)
     tasks, left = set(TASKS), dict[str, set[str]]()
     story.require(tasks, left)
     for is_redo in (False, True):
