@@ -341,7 +341,7 @@ class PastUndo(Part):
 
 
 class Undoing(Part):
-    """An undo or redo has begun, and is not complete; ``trees`` are those of the undo."""
+    """An undo or redo has begun, and is not complete; ``trees`` have the change, and have it not."""
 
     verb: Literal["undo", "redo"]
     trees: RecordedTrees

@@ -207,7 +207,8 @@ class Run(WrittenRun):
     def named_trees(self) -> frozenset[str]:
         """Every tree that the record names: the reference of its run holds them."""
         own, landing = self.own, self.own.landing
-        pairs = [self.tree_pair, own.decision.shown, self.undo_trees, *(undo.trees for undo in own.undos)]
+        undos = (own.undone, own.undoing, *own.undos)
+        pairs = [self.tree_pair, own.decision.shown, *(undo.trees for undo in undos if undo is not None)]
         checks = [own.check, None if landing is None else landing.check]
         if isinstance(landing, LandingDue | LandingBlocked):
             pairs += [merge.trees for merge in (landing.begun, landing.offered) if merge is not None]

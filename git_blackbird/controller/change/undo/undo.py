@@ -1,6 +1,5 @@
 """Take the change of one task back out of the worktree, or bring it back, and leave all later edits."""
 
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -112,7 +111,9 @@ class _Undo:
     @cached_property
     def _expectation(self) -> Expectation:
         work, moves = moves_since(self.state.histories, self._marked)
-        return Expectation(self.workspace.repo, moves, work, self._saved_trees, self.is_redo)
+        undone = self._marked.own.undone
+        taken = self._marked.undo_trees if undone is None else undone.trees
+        return Expectation(self.workspace.repo, moves, work, taken, self.is_redo)
 
     @cached_property
     def _expected(self) -> Expected:
@@ -138,7 +139,9 @@ class _Undo:
         if refused:
             after = Carrier(repo, HIDDEN).without(Trees(merged.tree, now), refused).base
         committer = UndoCommitter(self.workspace, self.task, self.runs, self._marked, self.is_redo)
-        commit = committer.commit(pair, partial(self._after, self._trees(pair), left), is_whole=not refused)
+        commit = committer.commit(
+            pair, partial(self._after, self._undo_trees(pair), left), is_whole=not refused
+        )
         is_whole = not refused and not commit.is_locked
         self._record(pair, left, commit, is_whole=is_whole)
         result = self._result(Trees(now, after), left, commit, is_dry_run=False)
@@ -186,24 +189,25 @@ class _Undo:
         return Journal(self.workspace.repo, f"{self._verb} {self._marked.id}")
 
     @property
-    def _saved_trees(self) -> Trees | None:
-        """The trees before and after an undo of these runs, made or only begun; None without one."""
-        return self._marked.undo_trees
-
-    @property
     def _begun_trees(self) -> Trees | None:
-        """The pair of an undo or redo that has begun and is not complete."""
-        if self._saved_trees is None or self._marked.own.undoing is None:
-            return None
-        return Trees(self._saved_trees.head, self._saved_trees.base) if self.is_redo else self._saved_trees
+        """The pair of an undo or redo that has begun; turned round, if that was the other."""
+        undoing = self._marked.own.undoing
+        return None if undoing is None else self._turned(undoing.trees)
 
-    def _trees(self, pair: Trees) -> Trees:
-        """Return the trees of the undo: a redo brings back what that took out."""
-        return pair if self._saved_trees is None or not self.is_redo else self._saved_trees
+    def _turned(self, undo: Trees) -> Trees:
+        """Return the trees of an undo as this goes from one to the other."""
+        return Trees(undo.head, undo.base) if self.is_redo else undo
+
+    def _undo_trees(self, pair: Trees) -> Trees:
+        """Return the trees of the undo that the record is to name, which a redo keeps."""
+        undone, undoing = self._marked.own.undone, self._marked.own.undoing
+        if not self.is_redo and (undoing is None or undoing.verb == self._verb):
+            return pair
+        return undone.trees if undone is not None else self._turned(pair)
 
     def _mark_begun(self, pair: Trees) -> None:
         """Record that the undo has begun, for the next execute to complete it."""
-        undoing = Own(undoing=Undoing(verb=self._verb, trees=self._trees(pair)))
+        undoing = Own(undoing=Undoing(verb=self._verb, trees=self._turned(pair)))
         update_run(self.workspace, self._marked, lambda stored: stored.with_own(undoing))
 
     def _require_some(self, merged: Merged, now: str) -> None:
@@ -220,15 +224,13 @@ class _Undo:
     @property
     def _earlier_trees(self) -> Trees | None:
         """What an earlier attempt at the same did."""
-        undone, landing = self._marked.own.undone, self._marked.landing_pair
+        repo, undone, landing = self.workspace.repo, self._marked.own.undone, self._marked.landing_pair
         if landing is not None and self._marked.landing_begun:
             return Trees(landing.head, landing.base)
         if undone is None or undone.redone is not self.is_redo:
             return None
-        if not self.is_redo:
-            return undone.trees
-        left = map(os.fsencode, undone.left)
-        return Carrier(self.workspace.repo, HIDDEN).without(Trees(undone.trees.head, undone.trees.base), left)
+        left = (path for path in changed_paths(repo, undone.trees) if undone.has(path) is not self.is_redo)
+        return Carrier(repo, HIDDEN).without(self._turned(undone.trees), left)
 
     def _whole_pair(self, pair: Trees, left: Collection[bytes]) -> Trees:
         """Return the whole pair of this undo or redo, including what an earlier attempt did."""
@@ -237,14 +239,15 @@ class _Undo:
             return Carrier(repo, HIDDEN).without(self._begun_trees, left)
         return pair if earlier is None else with_earlier_attempt(repo, pair, earlier)
 
-    def _attempt(self, whole: Trees) -> Trees:
-        """Return what this attempt did of a whole pair."""
-        earlier = None if self._marked.own.undone is None else self._earlier_trees
-        if earlier is None:
-            return whole
-        return Carrier(self.workspace.repo, HIDDEN).without(
-            whole, changed_paths(self.workspace.repo, earlier)
+    def _done(self, whole: Trees, left: Collection[bytes]) -> Trees:
+        """Return what of a whole pair is done and not recorded yet."""
+        work, moves = self._expectation.work, self._expectation.moves
+        known = (
+            path
+            for path in changed_paths(self.workspace.repo, whole)
+            if path in left or moves.is_there(work, path) is self.is_redo
         )
+        return Carrier(self.workspace.repo, HIDDEN).without(whole, known)
 
     @property
     def _marked(self) -> Run:
@@ -257,15 +260,15 @@ class _Undo:
         If a file could not be written, the undo stays begun, as after a crash.
         """
         workspace = at_commit(self.workspace, commit.oid, self.task.id)
-        now, trees, attempt = workspace.environment.timestamp(), self._trees(pair), self._attempt(pair)
+        now, trees, done = workspace.environment.timestamp(), self._undo_trees(pair), self._done(pair, left)
         with workspace.transaction() as transaction:
             stored = workspace.store.records.history(self.task.id).find(self._marked.id) or self._marked
             after = self._after(trees, left, stored, now, commit, is_whole=is_whole)
-            if is_whole:
-                after = after.with_own(Own(undos=(*stored.own.undos, PastUndo(at=now, trees=attempt))))
-                for run, undone in self._settled_elsewhere(left):
-                    other = workspace.store.records.history(run.task_id).find(run.id) or run
-                    transaction.save_run(other.with_own(Own(undone=undone)))
+            if not done.is_empty:
+                after = after.with_own(Own(undos=(*stored.own.undos, PastUndo(at=now, trees=done))))
+            for run, undone in self._settled_elsewhere(left) if is_whole else ():
+                other = workspace.store.records.history(run.task_id).find(run.id) or run
+                transaction.save_run(other.with_own(Own(undone=undone)))
             transaction.save_run(after)
             save_statuses(transaction)
         if is_whole:
@@ -307,7 +310,7 @@ class _Undo:
         )
         parts = Own(
             undone=None if is_back else undone,
-            undoing=None if is_whole else Undoing(verb=self._verb, trees=trees),
+            undoing=None if is_whole else stored.own.undoing,
         )
         return stored.landed_at_last(at).with_own(parts)
 
