@@ -44,9 +44,11 @@ class Expectation:
 
     @cached_property
     def pairs(self) -> tuple[Trees, ...]:
-        """What the work did to the worktree, newest first, and what its agents made of that elsewhere."""
-        newest_first = reversed(self.moves.of(self.work))
-        return tuple(dict.fromkeys(pair for move in newest_first for pair in (move.trees, move.made)))
+        """What the work did to the worktree, and what of it was made elsewhere, in the order and way of this."""
+        moves = self.moves.of(self.work)
+        in_order = moves if self.is_redo else reversed(moves)
+        pairs = dict.fromkeys(pair for move in in_order for pair in (move.trees, move.made))
+        return tuple(pair if self.is_redo else Trees(pair.head, pair.base) for pair in pairs)
 
     @cached_property
     def _trees(self) -> TreeStore:

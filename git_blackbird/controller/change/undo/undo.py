@@ -149,9 +149,8 @@ class _Undo:
 
     def _prepare(self) -> _Prepared:
         repo, begun = self.workspace.repo, self._begun_trees
-        pairs = (
-            [Trees(pair.head, pair.base) for pair in self._expectation.pairs] if begun is None else [begun]
-        )
+        # What is there of them now comes first: a snapshot keeps of it what git ignores by now.
+        pairs = self._expectation.pairs if begun is None else [begun]
         paths = frozenset[bytes]().union(*(changed_paths(repo, each) for each in pairs))
         found = take_signatures(repo, paths)
         now, unknown = snapshot_with_ignored(self.workspace, pairs, found, pairs[0].base)

@@ -129,4 +129,4 @@ def test_what_was_added_between_others_is_taken_back_and_brought_back(shared: Pa
     redo_task(open_at(shared), second)
     assert lines(shared) == ["top", f"entry of {second}", f"entry of {third}"]
     redo_task(open_at(shared), first)
-    assert lines(shared) == ["top", f"entry of {second}", f"entry of {first}", f"entry of {third}"]
+    assert lines(shared) == ["top", f"entry of {first}", f"entry of {second}", f"entry of {third}"]
