@@ -44,7 +44,7 @@ class Expectation:
 
     @cached_property
     def pairs(self) -> tuple[Trees, ...]:
-        """What the work did to the worktree, and what of it was made elsewhere, in the order and way of this."""
+        """What the work did to the worktree, and what of it was made elsewhere, as this goes."""
         moves = self.moves.of(self.work)
         in_order = moves if self.is_redo else reversed(moves)
         pairs = dict.fromkeys(pair for move in in_order for pair in (move.trees, move.made))
