@@ -16,6 +16,8 @@ from git_blackbird.git.worktree.replaying import Replay, Replayed
 from git_blackbird.model.change.moves import Moves, WorkId
 from git_blackbird.model.run.summary import Trees
 
+_MAX_NAMED = 8
+
 
 class Expected(NamedTuple):
     """The changes of single paths, and why others are left; ``shared`` are those that others made the same.
@@ -77,7 +79,10 @@ class Expectation:
 
     @cached_property
     def _nearest(self) -> Replayed:
-        """The files with all other works where they are."""
+        """The files with all other works where they are, which may be where they were to be."""
+        runs = self.moves.last_runs.items()
+        if not any(run.own.undone and run.own.undone.left for work, run in runs if work != self.work):
+            return self._wanted
         return self._replay.run(lambda each, path: self._is_in(each, is_in=self.moves.is_there(each, path)))
 
     def _is_in(self, each: WorkId, *, is_in: bool) -> bool:
@@ -161,6 +166,8 @@ class Expectation:
 
 
 def _changes(works: Iterable[WorkId]) -> str:
-    """Name the changes of these works."""
-    *others, last = sorted({task_id for task_id, _ in works})
+    """Name the changes of these works; of many the first."""
+    named = sorted({task_id for task_id, _ in works})
+    more = [f"{len(named) - _MAX_NAMED} more"] if len(named) > _MAX_NAMED else []
+    *others, last = [*named[:_MAX_NAMED], *more]
     return f"the changes of {', '.join(others)} and {last}" if others else f"the change of {last}"
