@@ -157,7 +157,8 @@ def _moves_of(run: Run, work: WorkId) -> Iterator[_Dated]:
     """Yield what a run did to the user's worktree, and each undo and redo that its record notes."""
     trees, made = run.change_in_place or run.landing_pair, run.made
     if trees is not None and made is not None:
-        at = _UNFINISHED if run.landing_begun else _time(run.landed_at or run.completed_at or run.started_at)
+        ended = run.completed_at if run.is_in_place else run.landed_at
+        at = _UNFINISHED if run.landing_begun else _time(ended or run.started_at)
         yield _Dated(
             at, run, work, Move(trees, made, frozenset({work}), is_commit=run.run_type is RunType.MANUAL)
         )
