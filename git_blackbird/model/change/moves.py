@@ -109,7 +109,8 @@ def moves_since(histories: Mapping[TaskId, History], run: Run) -> tuple[WorkId, 
     start, since = _UNFINISHED, list[_Dated]()
     while works != before:
         before = set(works)
-        start = min((run.sort_key[0] for run in _runs_of(histories, works)), default=start)
+        own = [each for each in _moves_in(histories, works) if each.move.works]
+        start = min((min(each.at, each.run.sort_key[0]) for each in own), default=start)
         since = [each for each in _dated(histories, start) if each.at >= start]
         works |= {each.work for each in since if not each.move.works}
     since.sort(key=lambda each: (each.at, each.run.sort_key))
@@ -135,12 +136,12 @@ def _works(own: Iterable[Run]) -> Iterator[tuple[WorkId, tuple[Run, ...]]]:
         yield (runs[0].task_id, runs[0].id), tuple(runs)
 
 
-def _runs_of(histories: Mapping[TaskId, History], works: set[WorkId]) -> Iterator[Run]:
-    """Yield the runs of these works that did something to the user's worktree."""
+def _moves_in(histories: Mapping[TaskId, History], works: set[WorkId]) -> Iterator[_Dated]:
+    """Yield the moves of these works."""
     for task_id in {task_id for task_id, _ in works}:
         for work, runs in _works(histories[task_id].own):
             if work in works:
-                yield from (run for run in runs if any(_moves_of(run, work)))
+                yield from (each for run in runs for each in _moves_of(run, work))
 
 
 def _dated(histories: Mapping[TaskId, History], start: int) -> Iterator[_Dated]:
