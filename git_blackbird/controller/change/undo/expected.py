@@ -167,7 +167,7 @@ class Expectation:
 
 def _changes(works: Iterable[WorkId]) -> str:
     """Name the changes of these works; of many the first."""
-    named = sorted({task_id for task_id, _ in works})
+    named: list[str] = sorted({task_id for task_id, _ in works})
     more = [f"{len(named) - _MAX_NAMED} more"] if len(named) > _MAX_NAMED else []
     *others, last = [*named[:_MAX_NAMED], *more]
     return f"the changes of {', '.join(others)} and {last}" if others else f"the change of {last}"
