@@ -5,7 +5,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.process import GitError, revisions
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.linked import write_commit
+from git_blackbird.git.worktree.base_commits import write_commit
 from git_blackbird.git.worktree.remote_refs import fetch, list_refs, push
 from git_blackbird.model.base.timestamps import SECOND
 

@@ -14,7 +14,7 @@ from git_blackbird.controller.launch.logs import log_bytes
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.linked import write_commit
+from git_blackbird.git.worktree.base_commits import write_commit
 from git_blackbird.git.worktree.remote_refs import push, without_login
 from git_blackbird.model.base.timestamps import SECOND
 from git_blackbird.model.config.keys import Value

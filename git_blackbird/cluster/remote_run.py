@@ -37,13 +37,13 @@ from git_blackbird.git.core.removal import remove_tree
 from git_blackbird.git.core.repository import Repository, init_repository, without_git_env
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.submodules.nested import require_no_repository
+from git_blackbird.git.worktree.base_commits import move_base
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
     begin_checkout,
     end_checkout,
     find_task_worktree,
     is_checkout_incomplete,
-    move_base,
     remove_worktree,
 )
 from git_blackbird.git.worktree.log import commit_parts

@@ -18,7 +18,7 @@ from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.linked import is_our_commit
+from git_blackbird.git.worktree.base_commits import is_our_commit
 from git_blackbird.git.worktree.log import commit_parts
 from git_blackbird.git.worktree.remote_refs import fetch_checked, list_refs
 from git_blackbird.git.worktree.saved_trees import keep_commit

@@ -21,10 +21,8 @@ from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.core.trees import DIRECTORY, REGULAR, TreeEntry, TreeStore
-from git_blackbird.git.worktree.linked import (
-    find_task_worktree,
-    write_commit,
-)
+from git_blackbird.git.worktree.base_commits import write_commit
+from git_blackbird.git.worktree.linked import find_task_worktree
 from git_blackbird.git.worktree.log import commit_parts
 from git_blackbird.git.worktree.remote_refs import list_refs, push
 from git_blackbird.model.base.ids import RunId, TaskId

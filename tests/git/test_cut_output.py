@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.errors import BlackbirdError, UnusableError
+from git_blackbird.git.change import changes
+from git_blackbird.git.change.merging import merge_trees
 from git_blackbird.git.commit.branch import commit_tree
 from git_blackbird.git.commit.create import inspect_commit, make_commit
 from git_blackbird.git.commit.plan import CommitPlan, commit_diff
@@ -28,11 +30,10 @@ from git_blackbird.git.core.repository import (
 from git_blackbird.git.hooks.install import view_hook
 from git_blackbird.git.hooks.script import HookCommand
 from git_blackbird.git.submodules.edits import uncommitted
-from git_blackbird.git.worktree import changes, log
+from git_blackbird.git.worktree import log
+from git_blackbird.git.worktree.base_commits import unmerged_paths
 from git_blackbird.git.worktree.copying import list_ignored
 from git_blackbird.git.worktree.index import read_index_state
-from git_blackbird.git.worktree.linked import unmerged_paths
-from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.git.worktree.remote_refs import list_refs, remote_url
 from git_blackbird.git.worktree.saved_trees import list_our_refs
 from git_blackbird.git.worktree.snapshot import take_snapshot

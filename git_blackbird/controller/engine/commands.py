@@ -31,7 +31,7 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.launch.launch import Launcher
 from git_blackbird.errors import AgentUnavailableError, RequestError
-from git_blackbird.git.worktree.merging import require_merge_tree
+from git_blackbird.git.change.merging import require_merge_tree
 from git_blackbird.messages.incoming.questions import match_answers, parse_answer, questions_of
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import MESSAGE, restart_command, task_command

@@ -3,10 +3,10 @@
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.snapshots import snapshot_with_ignored
+from git_blackbird.git.change.merging import merge_trees
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.linked import base_tree, move_base, write_commit
-from git_blackbird.git.worktree.merging import merge_trees
+from git_blackbird.git.worktree.base_commits import base_tree, move_base, write_commit
 from git_blackbird.git.writing.write_back import take_signatures, write_all_paths
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import SECOND

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, UnusableError
+from git_blackbird.git.change.changes import Carrier, files_before
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.hooks.attribution import moves_of_others
 from git_blackbird.git.submodules.edits import Uncommitted, uncommitted
-from git_blackbird.git.worktree.changes import Carrier, files_before
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.git.worktree.snapshot import snapshot_of_checkout, take_snapshot
 from git_blackbird.git.worktree.snapshot_values import Snapshot, SnapshotLimits

@@ -6,8 +6,8 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.merged_places import merge_in_worktree
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.controller.place.worktrees import workspace_of
-from git_blackbird.git.worktree.changes import changed_paths
-from git_blackbird.git.worktree.linked import unmerged_paths
+from git_blackbird.git.change.changes import changed_paths
+from git_blackbird.git.worktree.base_commits import unmerged_paths
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Trees
 

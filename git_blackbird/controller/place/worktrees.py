@@ -15,6 +15,8 @@ from git_blackbird.controller.place.merged_places import base_commit, bring_merg
 from git_blackbird.controller.place.slots import stop_interrupted_setup
 from git_blackbird.controller.place.snapshots import limits_of, snapshot, snapshot_of_new_worktree
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
+from git_blackbird.git.change.changes import submodule_sides
+from git_blackbird.git.change.merging import require_merge_tree
 from git_blackbird.git.core.process import GitError, GitStoppedError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
@@ -26,10 +28,9 @@ from git_blackbird.git.submodules.edits import (
     require_committed,
 )
 from git_blackbird.git.submodules.nested import require_no_repository
-from git_blackbird.git.worktree.changes import submodule_sides
+from git_blackbird.git.worktree.base_commits import base_tree, stray_commits
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
-    base_tree,
     begin_checkout,
     begin_removal,
     end_checkout,
@@ -43,10 +44,8 @@ from git_blackbird.git.worktree.linked import (
     owner_of,
     remove_worktree,
     set_aside,
-    stray_commits,
 )
 from git_blackbird.git.worktree.log import only_in_worktree
-from git_blackbird.git.worktree.merging import require_merge_tree
 from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree_ref, save_pair
 from git_blackbird.git.worktree.snapshot_values import Snapshot
 from git_blackbird.git.writing.write_back import take_signatures, write_all_paths, writing_lock

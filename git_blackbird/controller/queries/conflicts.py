@@ -10,9 +10,9 @@ from typing import NamedTuple
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.place import Place, place_of
 from git_blackbird.controller.place.snapshots import snapshot
+from git_blackbird.git.change.both_added import with_additions
+from git_blackbird.git.change.merging import merge_trees
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.both_added import with_additions
-from git_blackbird.git.worktree.merging import merge_trees
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.summary import Trees

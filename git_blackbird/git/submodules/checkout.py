@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.change.changes import submodule_sides
 from git_blackbird.git.core.process import operands, revisions, run_git
 from git_blackbird.git.core.repository import Repository, open_fresh_libgit2, using_objects
 from git_blackbird.git.core.trees import TreeStore
@@ -20,7 +21,6 @@ from git_blackbird.git.submodules.edits import (
 )
 from git_blackbird.git.submodules.inner import find_git_dir, repository_at
 from git_blackbird.git.submodules.nested import nested_repositories
-from git_blackbird.git.worktree.changes import submodule_sides
 from git_blackbird.git.worktree.index import writing
 from git_blackbird.git.worktree.linked import check_out, home_repository, is_taken
 from git_blackbird.git.worktree.log import tree_of

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.git.change.changes import submodule_sides
 from git_blackbird.git.core.output import texts
 from git_blackbird.git.core.process import GitStoppedError, name_lines
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
@@ -22,9 +23,8 @@ from git_blackbird.git.submodules.inner import (
     references,
     repository_at,
 )
-from git_blackbird.git.worktree.changes import submodule_sides
+from git_blackbird.git.worktree.base_commits import write_commit
 from git_blackbird.git.worktree.index import may_have_submodules, writing
-from git_blackbird.git.worktree.linked import write_commit
 from git_blackbird.git.worktree.remote_refs import fetch_checked
 from git_blackbird.git.worktree.snapshot import take_full_snapshot
 from git_blackbird.git.worktree.snapshot_values import SnapshotLimits

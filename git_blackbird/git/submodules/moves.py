@@ -3,12 +3,12 @@
 import os
 from collections.abc import Iterator
 
+from git_blackbird.git.change.changes import submodule_sides
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
 from git_blackbird.git.submodules.checkout import add_submodule, module_path, replace_submodule
 from git_blackbird.git.submodules.inner import find_git_dir, head_of, repository_at
-from git_blackbird.git.worktree.changes import submodule_sides
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
 from git_blackbird.git.worktree.linked import owner_of
 from git_blackbird.git.worktree.log import tree_of

@@ -3,32 +3,27 @@
 import contextlib
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.core.output import paths_listed
-from git_blackbird.git.core.process import deferring_stop, operands, revisions
+from git_blackbird.git.core.process import deferring_stop, operands
 from git_blackbird.git.core.removal import remove_tree
 from git_blackbird.git.core.repository import Repository, head, open_libgit2, other_worktrees, using_objects
 from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.base_commits import note_base, write_commit
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder, writing
-from git_blackbird.git.worktree.log import log_size, moves_in
-from git_blackbird.model.base.ids import object_id_fault
 from git_blackbird.model.base.system import make_own_folder
-from git_blackbird.model.run.commits import LogSpan
 
 if TYPE_CHECKING:
-    import pygit2
+    pass
 
 _OWNER = "task"
 _BEGUN = "checkout-begun"
-_BASE = "base"
 _SET_ASIDE = "set-aside"
 _KEYS = "git-crypt"
-_NAME, _EMAIL = "git-blackbird", "git-blackbird@localhost"
 # Files may be large; git says itself what takes long.
 _CHECKOUT_SECONDS = 600.0
 # Git reads the folders of all worktrees when it adds or removes one, also of one that is half made.
@@ -84,7 +79,7 @@ def set_aside(linked: Repository) -> None:
 def begin_checkout(linked: Repository, commit: str) -> None:
     """Check out the commit that the worktree of a task begins with. Raises GitError."""
     (linked.private_dir / _BEGUN).write_text(commit)
-    (linked.private_dir / _BASE).write_text(commit)
+    note_base(linked, commit)
     check_out(linked, commit)
 
 
@@ -341,51 +336,6 @@ def home_repository(linked: Repository) -> Repository | None:
     return next((replace(linked, top=each.top, git_dir=each.git_dir) for each in found), None)
 
 
-def stray_commits(linked: Repository) -> list[str]:
-    """Return the commits that a worktree's HEAD is or was at and that ``write_commit`` has not made."""
-    at, log = head(linked).commit, LogSpan(0, log_size(linked.git_dir), None)
-    named = dict.fromkeys([*(move.new for move in moves_in(linked, log)), *filter(None, [at])])
-    objects = open_libgit2(linked)
-    with using_objects(linked):
-        return [commit for commit in named if commit in objects and not is_our_commit(objects, commit)]
-
-
-def is_our_commit(objects: "pygit2.Repository", commit: str) -> bool:
-    """Whether ``write_commit`` made a commit. A missing commit counts as one, so that it is not reported."""
-    import pygit2  # loaded by now
-
-    try:
-        return bool(objects[commit].peel(pygit2.Commit).committer.email == _EMAIL)
-    except KeyError:
-        return True
-    except pygit2.InvalidSpecError:  # no commit
-        return False
-
-
-def base_commit_of(linked: Repository) -> str | None:
-    """Return the commit that a task's worktree began with, wherever its HEAD is; None if that is gone."""
-    with contextlib.suppress(OSError):
-        commit = (linked.private_dir / _BASE).read_text(encoding="ascii", errors="replace")
-        return commit if object_id_fault(commit) is None and commit in TreeStore(linked) else None
-    return None
-
-
-def base_tree(linked: Repository) -> str | None:
-    """Return the tree of the commit that a task's worktree began with; None if that is gone."""
-    import pygit2  # slow to load
-
-    commit = base_commit_of(linked)
-    if commit is None:
-        return None
-    with using_objects(linked):
-        return str(open_libgit2(linked)[commit].peel(pygit2.Tree).id)
-
-
-def unmerged_paths(linked: Repository) -> frozenset[bytes]:
-    """Return the paths that the index of a worktree has in conflict. Raises GitError."""
-    return frozenset(linked.git("ls-files", "-u", "-z").records(paths_listed))
-
-
 def begin_removal(linked: Repository, tree: str) -> None:
     """Note that files of the worktree of a task, whose tree is kept, may be missing from now on."""
     if not is_checkout_incomplete(linked):
@@ -416,34 +366,6 @@ def _forget(repo: Repository, linked: Repository) -> None:
     repo.config_memo.pop(linked.git_dir, None)
     with contextlib.suppress(OSError):  # git knows others
         linked.git_dir.parent.rmdir()
-
-
-def write_commit(repo: Repository, tree: str, parents: Sequence[str], message: str, at: int) -> str:
-    """Write a commit that is on no branch, in this program's name, and return its id.
-
-    ``at`` is in seconds since 1970. Raises UnusableError.
-    """
-    import pygit2  # slow to load
-
-    objects = open_libgit2(repo)
-    with using_objects(repo):
-        author = pygit2.Signature(_NAME, _EMAIL, at, 0)
-        return str(objects.create_commit(None, author, author, message, tree, list(parents)))
-
-
-def move_base(linked: Repository, commit: str, unmerged: Sequence[bytes]) -> None:
-    """Move HEAD and the index of a task's worktree to a commit, detached, and leave its files alone.
-
-    ``unmerged`` are lines for the paths in conflict, as ``git update-index --index-info`` reads them.
-    Raises GitError.
-    """
-    linked.git(*QUIET_OPTIONS, "read-tree", "--reset", *revisions(commit))
-    if unmerged:
-        gone = b"".join(b"0 %s\t%s\0" % (b"0" * 40, line.partition(b"\t")[2]) for line in unmerged)
-        lines = b"".join(line + b"\0" for line in unmerged)
-        linked.git(*QUIET_OPTIONS, "update-index", "-z", "--index-info", stdin=gone + lines)
-    linked.git("update-ref", "--no-deref", "-m", "new base", "HEAD", *revisions(commit))
-    (linked.private_dir / _BASE).write_text(commit)
 
 
 def disk_bytes(folder: Path) -> int:

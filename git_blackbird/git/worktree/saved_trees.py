@@ -16,8 +16,8 @@ from git_blackbird.git.core.output import texts
 from git_blackbird.git.core.process import GitTimeoutError, operands, revisions
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore, parents
+from git_blackbird.git.worktree.base_commits import write_commit
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder, write_entries
-from git_blackbird.git.worktree.linked import write_commit
 
 # The process that makes commits needs no models.
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.git.change.merging import Merged, merge_changes
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.merging import Merged, merge_changes
 from git_blackbird.git.writing.journal import Journal
 from git_blackbird.git.writing.write_back import take_signatures, write_paths
 from git_blackbird.model.run.summary import Trees

@@ -37,6 +37,7 @@ from git_blackbird.errors import (
     RequestError,
     UnusableError,
 )
+from git_blackbird.git.change.changes import path_differs
 from git_blackbird.git.commit.create import (
     CommitInterruptedError,
     CommitRefusedError,
@@ -48,7 +49,6 @@ from git_blackbird.git.commit.create import (
 )
 from git_blackbird.git.commit.plan import CommitPlan, plan_commit
 from git_blackbird.git.core.user_programs import ALONG
-from git_blackbird.git.worktree.changes import path_differs
 from git_blackbird.git.worktree.index_lock import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run, tree_of
 from git_blackbird.model.base.next_steps import task_command

@@ -12,9 +12,9 @@ from git_blackbird.controller.place.task_edits import TaskEdits
 from git_blackbird.controller.place.unresolved import unresolved_text
 from git_blackbird.controller.place.work_elsewhere import find_work_elsewhere
 from git_blackbird.errors import BlackbirdError, RequestError
+from git_blackbird.git.change.changes import Carrier, changed_paths, diff_text, path_differs
+from git_blackbird.git.change.composing import compose
 from git_blackbird.git.core.process import GitStoppedError
-from git_blackbird.git.worktree.changes import Carrier, changed_paths, diff_text, path_differs
-from git_blackbird.git.worktree.composing import compose
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import switched_lines
 from git_blackbird.messages.display.quantities import counted

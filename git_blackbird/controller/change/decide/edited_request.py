@@ -5,7 +5,7 @@ from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
-from git_blackbird.git.worktree.changes import diff_text
+from git_blackbird.git.change.changes import diff_text
 from git_blackbird.messages.forms.review_form import (
     ReviewForm,
     ReviewFormError,

@@ -21,13 +21,13 @@ from git_blackbird.controller.place.place import place_of
 from git_blackbird.controller.place.snapshots import snapshot_with_ignored
 from git_blackbird.controller.place.worktrees import bring_submodules, release, workspace_of
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
+from git_blackbird.git.change.both_added import with_additions
+from git_blackbird.git.change.changes import Carrier
+from git_blackbird.git.change.merging import TreeMerge, merge_changes, merge_trees
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore
-from git_blackbird.git.worktree.both_added import with_additions
-from git_blackbird.git.worktree.changes import Carrier
 from git_blackbird.git.worktree.linked import altered_worktrees, other_owner
-from git_blackbird.git.worktree.merging import TreeMerge, merge_changes, merge_trees
 from git_blackbird.git.writing.journal import Journal
 from git_blackbird.git.writing.obstacles import find_obstacles
 from git_blackbird.git.writing.path_writer import Signature

@@ -35,8 +35,8 @@ from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.change.merging import MergeRefusedError
 from git_blackbird.git.worktree.linked import worktree_name
-from git_blackbird.git.worktree.merging import MergeRefusedError
 from git_blackbird.git.worktree.saved_trees import save_pair
 from git_blackbird.git.writing.write_back import describe_unwritten
 from git_blackbird.model.base.next_steps import EXECUTE, task_command

@@ -27,7 +27,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.launch import RunContext, open_run
 from git_blackbird.controller.launch.logs import publish_logs
 from git_blackbird.errors import RequestError
-from git_blackbird.git.worktree.changes import diff_text
+from git_blackbird.git.change.changes import diff_text
 from git_blackbird.messages.display.merged_review import render_fix_request
 from git_blackbird.messages.incoming.reviewer_xml import parse_reviewer_turns
 from git_blackbird.messages.outgoing.prompts import build_context, task_part

@@ -9,9 +9,9 @@ from git_blackbird.controller.change.work.guard import moved_branch, own_writes
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.snapshots import own_commits
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.change.changes import Carrier, changed_paths
 from git_blackbird.git.commit.create import CommitRefusedError, IndexUpdateError, commit_in_subprocess
 from git_blackbird.git.commit.plan import plan_commit
-from git_blackbird.git.worktree.changes import Carrier, changed_paths
 from git_blackbird.git.worktree.log import commit_of_run, commit_parts, commits_in_head, find_commit, tree_of
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.own_files import HIDDEN

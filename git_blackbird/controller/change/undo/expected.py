@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from git_blackbird.git.change.merging import OVERLAPS, Sides, sides_of
+from git_blackbird.git.change.replaying import Replay, Replayed
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeEntry, TreeStore
-from git_blackbird.git.worktree.merging import OVERLAPS, Sides, sides_of
-from git_blackbird.git.worktree.replaying import Replay, Replayed
 from git_blackbird.model.change.moves import Moves, WorkId
 from git_blackbird.model.run.summary import Trees
 

@@ -17,10 +17,10 @@ from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
 from git_blackbird.controller.place.snapshots import snapshot_with_ignored
 from git_blackbird.errors import RequestError
+from git_blackbird.git.change.both_added import resolve_additions
+from git_blackbird.git.change.changes import Carrier, changed_paths
+from git_blackbird.git.change.merging import OVERLAPS, Merged, merge_sides, sides_of, with_earlier_attempt
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.both_added import resolve_additions
-from git_blackbird.git.worktree.changes import Carrier, changed_paths
-from git_blackbird.git.worktree.merging import OVERLAPS, Merged, merge_sides, sides_of, with_earlier_attempt
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.git.writing.journal import Journal
 from git_blackbird.git.writing.obstacles import find_obstacles

@@ -19,10 +19,10 @@ from git_blackbird.controller.place.place import place_of
 from git_blackbird.controller.place.snapshots import OwnChange, snapshot, submodules, without_earlier_files
 from git_blackbird.controller.place.unresolved import unresolved_text
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.git.change.composing import compose
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.submodules.edits import submodule_changes
-from git_blackbird.git.worktree.composing import compose
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.git.worktree.snapshot_values import Snapshot
 from git_blackbird.git.worktree.summary import summarize

@@ -23,7 +23,7 @@ from git_blackbird.controller.place.listing import PlaceState, list_places, prun
 from git_blackbird.controller.queries.attention import pending_reason
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.worktree.merging import GitTooOldError
+from git_blackbird.git.change.merging import GitTooOldError
 from git_blackbird.messages.display.checkpoint import GOES_BACK, render_checkpoint
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Decision

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
+from git_blackbird.git.change.merging import merge_entries
 from git_blackbird.git.core.config import is_in_pager, page, pager_command
 from git_blackbird.git.core.output import Completed
 from git_blackbird.git.core.process import operands, revisions
@@ -15,7 +16,6 @@ from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
 from git_blackbird.git.worktree.comparing import comparison
 from git_blackbird.git.worktree.log import tree_of
-from git_blackbird.git.worktree.merging import merge_entries
 from git_blackbird.model.base.system import tick_of
 from git_blackbird.model.run.commits import HeadMove
 from git_blackbird.model.run.summary import Trees

@@ -5,10 +5,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.change.both_added import resolve_additions
+from git_blackbird.git.change.merging import Sides, apply_sides
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeEntry, TreeStore
-from git_blackbird.git.worktree.both_added import resolve_additions
-from git_blackbird.git.worktree.merging import Sides, apply_sides
 from git_blackbird.model.change.moves import Move, WorkId
 from git_blackbird.model.run.summary import Trees
 

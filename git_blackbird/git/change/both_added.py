@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.change.attributes import UNSPECIFIED, attributes_of, merge_drivers
+from git_blackbird.git.change.merging import TreeMerge
 from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import EXECUTABLE, REGULAR, TreeEntry, TreeStore
-from git_blackbird.git.worktree.attributes import UNSPECIFIED, attributes_of, merge_drivers
 from git_blackbird.git.worktree.index import private_folder
-from git_blackbird.git.worktree.merging import TreeMerge
 
 _MAX_BYTES = 1024 * 1024
 _MERGE_FILE = ("merge-file", "--quiet", "--diff3", "-L", "ours", "-L", "base", "-L", "theirs")

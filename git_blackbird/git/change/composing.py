@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from git_blackbird.errors import RequestError
+from git_blackbird.git.change.changes import Carrier
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeEntry, TreeStore, parents
-from git_blackbird.git.worktree.changes import Carrier
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.sanitize import quoted

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from git_blackbird.git.change.both_added import resolve_additions, with_additions
+from git_blackbird.git.change.merging import merge_sides, merge_trees, sides_of
 from git_blackbird.git.core.trees import REGULAR, TreeEntry, TreeStore
-from git_blackbird.git.worktree.both_added import resolve_additions, with_additions
-from git_blackbird.git.worktree.merging import merge_sides, merge_trees, sides_of
 from git_blackbird.model.run.summary import Trees
 from tests.git.support import found
 from tests.support import write

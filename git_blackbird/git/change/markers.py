@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
-from git_blackbird.git.worktree.linked import is_our_commit
+from git_blackbird.git.worktree.base_commits import is_our_commit
 from git_blackbird.model.run.summary import Trees
 
 # The sides of such a merge are commits on no branch, which its markers name by id.

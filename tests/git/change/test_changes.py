@@ -9,8 +9,7 @@ import pexpect
 import pytest
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.core.trees import TreeEntry
-from git_blackbird.git.worktree.changes import (
+from git_blackbird.git.change.changes import (
     changed_paths,
     diff_text,
     entry,
@@ -18,6 +17,7 @@ from git_blackbird.git.worktree.changes import (
     path_differs,
     show_diff,
 )
+from git_blackbird.git.core.trees import TreeEntry
 from git_blackbird.model.run.summary import Trees
 from tests.git.support import change_after, found, tree_of
 from tests.support import commit, git, write
@@ -26,7 +26,7 @@ HOUSE = Path(__file__).parents[3]
 SHOW = (
     "import os, sys\n"
     "from pathlib import Path\n"
-    "from git_blackbird.git.worktree.changes import show_diff\n"
+    "from git_blackbird.git.change.changes import show_diff\n"
     "from git_blackbird.git.core.repository import discover\n"
     "from git_blackbird.model.run.summary import Trees\n"
     "status = show_diff(discover(Path(sys.argv[1]), os.environ), Trees(*sys.argv[2:]))\n"

@@ -1,0 +1,98 @@
+"""Commits of this program that are on no branch, and those that worktrees of tasks begin with."""
+
+import contextlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from git_blackbird.git.core.output import paths_listed
+from git_blackbird.git.core.process import revisions
+from git_blackbird.git.core.repository import Repository, head, open_libgit2, using_objects
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.index import QUIET_OPTIONS
+from git_blackbird.git.worktree.log import log_size, moves_in
+from git_blackbird.model.base.ids import object_id_fault
+from git_blackbird.model.run.commits import LogSpan
+
+if TYPE_CHECKING:
+    import pygit2
+
+_NAME, _EMAIL = "git-blackbird", "git-blackbird@localhost"
+_BASE = "base"
+
+
+def write_commit(repo: Repository, tree: str, parents: Sequence[str], message: str, at: int) -> str:
+    """Write a commit that is on no branch, in this program's name, and return its id.
+
+    ``at`` is in seconds since 1970. Raises UnusableError.
+    """
+    import pygit2  # slow to load
+
+    objects = open_libgit2(repo)
+    with using_objects(repo):
+        author = pygit2.Signature(_NAME, _EMAIL, at, 0)
+        return str(objects.create_commit(None, author, author, message, tree, list(parents)))
+
+
+def is_our_commit(objects: "pygit2.Repository", commit: str) -> bool:
+    """Whether ``write_commit`` made a commit. A missing commit counts as one, so that it is not reported."""
+    import pygit2  # loaded by now
+
+    try:
+        return bool(objects[commit].peel(pygit2.Commit).committer.email == _EMAIL)
+    except KeyError:
+        return True
+    except pygit2.InvalidSpecError:  # no commit
+        return False
+
+
+def stray_commits(linked: Repository) -> list[str]:
+    """Return the commits that a worktree's HEAD is or was at and that ``write_commit`` has not made."""
+    at, log = head(linked).commit, LogSpan(0, log_size(linked.git_dir), None)
+    named = dict.fromkeys([*(move.new for move in moves_in(linked, log)), *filter(None, [at])])
+    objects = open_libgit2(linked)
+    with using_objects(linked):
+        return [commit for commit in named if commit in objects and not is_our_commit(objects, commit)]
+
+
+def note_base(linked: Repository, commit: str) -> None:
+    """Store the commit that the worktree of a task begins with."""
+    (linked.private_dir / _BASE).write_text(commit)
+
+
+def base_commit_of(linked: Repository) -> str | None:
+    """Return the commit that a task's worktree began with, wherever its HEAD is; None if that is gone."""
+    with contextlib.suppress(OSError):
+        commit = (linked.private_dir / _BASE).read_text(encoding="ascii", errors="replace")
+        return commit if object_id_fault(commit) is None and commit in TreeStore(linked) else None
+    return None
+
+
+def base_tree(linked: Repository) -> str | None:
+    """Return the tree of the commit that a task's worktree began with; None if that is gone."""
+    import pygit2  # slow to load
+
+    commit = base_commit_of(linked)
+    if commit is None:
+        return None
+    with using_objects(linked):
+        return str(open_libgit2(linked)[commit].peel(pygit2.Tree).id)
+
+
+def unmerged_paths(linked: Repository) -> frozenset[bytes]:
+    """Return the paths that the index of a worktree has in conflict. Raises GitError."""
+    return frozenset(linked.git("ls-files", "-u", "-z").records(paths_listed))
+
+
+def move_base(linked: Repository, commit: str, unmerged: Sequence[bytes]) -> None:
+    """Move HEAD and the index of a task's worktree to a commit, detached, and leave its files alone.
+
+    ``unmerged`` are lines for the paths in conflict, as ``git update-index --index-info`` reads them.
+    Raises GitError.
+    """
+    linked.git(*QUIET_OPTIONS, "read-tree", "--reset", *revisions(commit))
+    if unmerged:
+        gone = b"".join(b"0 %s\t%s\0" % (b"0" * 40, line.partition(b"\t")[2]) for line in unmerged)
+        lines = b"".join(line + b"\0" for line in unmerged)
+        linked.git(*QUIET_OPTIONS, "update-index", "-z", "--index-info", stdin=gone + lines)
+    linked.git("update-ref", "--no-deref", "-m", "new base", "HEAD", *revisions(commit))
+    note_base(linked, commit)
