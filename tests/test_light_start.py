@@ -36,7 +36,7 @@ COMPLETED = [
 
 
 def loaded(repo: Path, *args: str, **variables: str) -> tuple[str, set[str]]:
-    """Run Python and return what it printed and the libraries that it loaded."""
+    """Run Python and return what it printed, and the modules and libraries that it loaded."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", *args],
         cwd=repo,
@@ -47,7 +47,7 @@ def loaded(repo: Path, *args: str, **variables: str) -> tuple[str, set[str]]:
     )
     modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "|" in line}
     assert "git_blackbird" in modules
-    return done.stdout, {name.partition(".")[0] for name in modules}
+    return done.stdout, modules | {name.partition(".")[0] for name in modules}
 
 
 @pytest.fixture
@@ -62,6 +62,21 @@ def test_help_is_light(planned: Path, option: str) -> None:
     said, libraries = loaded(planned, *PROGRAM, option)
     assert said
     assert libraries & HEAVY == set()
+
+
+@pytest.mark.parametrize("command", ["status", "list"])
+def test_what_only_reads_loads_nothing_that_works_on_files(planned: Path, command: str) -> None:
+    _, modules = loaded(planned, *PROGRAM, command)
+    assert "git_blackbird.controller.queries" in modules
+    working = (
+        "controller.change.work",
+        "controller.place",
+        "controller.launch",
+        "git.worktree",
+        "git.change",
+    )
+    assert not {f"git_blackbird.{package}" for package in working} & modules
+    assert modules & (HEAVY - {"pydantic", "pydantic_core", "rich"}) == set()
 
 
 @pytest.mark.sampled(4)

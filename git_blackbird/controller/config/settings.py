@@ -6,7 +6,6 @@ from enum import StrEnum
 from pathlib import Path
 
 from git_blackbird.agents.configuration import KEYS
-from git_blackbird.controller.change.work.guard import follow_own_change
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError, UnusableError, UsageError
 from git_blackbird.git.core.config import files_of_settings, unset_setting, write_setting
@@ -81,7 +80,7 @@ def write_key(workspace: Workspace, name: str, text: str, scope: Scope) -> Confi
     else:
         place = str(config_file(workspace, scope))
         _write_file(workspace, scope, key.name, as_json)
-    follow_own_change(workspace, place, key.name.lower())
+    _follow(workspace, place, key.name)
     return ConfigChange(
         key.name, value, place, _stronger(workspace, RawSetting(key.name, as_json, LAYERS[scope], place))
     )
@@ -112,9 +111,15 @@ def unset_key(workspace: Workspace, name: str, scope: Scope | None) -> ConfigCha
             text = f"{text} itself, but in a file that it includes"
             hint = f"git config --show-origin --get-all blackbird.{known.name}"
         raise RequestError(text, hint=hint)
-    follow_own_change(workspace, place, name.lower())
+    _follow(workspace, place, name)
     key = KEYS.find(name)
     return ConfigChange(name if key is None else key.name, None, place)
+
+
+def _follow(workspace: Workspace, place: str, name: str) -> None:
+    from git_blackbird.controller.change.work.guard import follow_own_change  # not for who only reads
+
+    follow_own_change(workspace, place, name.lower())
 
 
 def _unknown_in(workspace: Workspace, name: str) -> list[ConfigProblem]:
