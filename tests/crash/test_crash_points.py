@@ -158,7 +158,9 @@ def again(repo: Path, scene: Scene) -> None:
 def examine(repo: Path) -> None:
     """Show that git is not in anyone's way, and that all that is kept can be read."""
     open_at(repo)
-    assert [path for path in locks(repo) if path.parent.name != "hooks"] == []
+    # A git that outlives us may hold a lock in a folder of ours, where nobody waits for it.
+    in_the_way = (path for path in locks(repo) if "blackbird" not in path.parts)
+    assert [path for path in in_the_way if path.parent.name != "hooks"] == []
     git(repo, "update-index", "-q", "--refresh", "--force-write-index")
     assert git(repo, "fsck", "--strict", "--no-dangling") == ""
     state = open_at(repo).plan_state()
