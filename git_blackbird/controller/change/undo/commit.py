@@ -1,6 +1,6 @@
 """The commit that an undo or a redo makes where the branch has commits of the change."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -41,13 +41,17 @@ NO_COMMIT = UndoCommit()
 
 @dataclass(frozen=True)
 class UndoCommitter:
-    """Commits what was taken back of these runs, or brought back; the record of ``marked`` notes it."""
+    """Commits what was taken back of these runs, or brought back; the record of ``marked`` notes it.
+
+    ``others`` are commits by which other tasks were taken back, with what this one had to leave.
+    """
 
     workspace: Workspace
     task: Task
     runs: Sequence[Run]
     marked: Run
     is_redo: bool
+    others: Collection[str] = ()
 
     def commit(self, written: Trees, after: Callable[[Run, str], Run], *, is_whole: bool) -> UndoCommit:
         """Commit the undo if the branch has commits of the change; say why if that fails.
@@ -94,8 +98,12 @@ class UndoCommitter:
             made = commit_of_run(self.workspace.repo, mark, self.marked.own.heads.commit)
         if made is None or find_commit(self.workspace.repo, made) is None:
             return nothing
-        committed = carrier.changed_by(find_commit(self.workspace.repo, f"{made}^"), made)
-        return carrier.without(written, carrier.changed_paths(*written) - committed)
+        committed = frozenset[bytes]()
+        for commit in {made, *self.others}:
+            if find_commit(self.workspace.repo, commit) is not None:
+                committed |= carrier.changed_by(find_commit(self.workspace.repo, f"{commit}^"), commit)
+        uncommitted = (carrier.changed_paths(*written) - committed) | self._paths_of_persons()
+        return carrier.without(written, uncommitted)
 
     def _paths_of_persons(self) -> frozenset[bytes]:
         """Return the paths that only a person's commits changed."""

@@ -138,7 +138,9 @@ class _Undo:
         left, after = {**merged.left, **refused}, merged.tree
         if refused:
             after = Carrier(repo, HIDDEN).without(Trees(merged.tree, now), refused).base
-        committer = UndoCommitter(self.workspace, self.task, self.runs, self._marked, self.is_redo)
+        last = self._expectation.moves.last_runs.values()
+        others = {run.undo_commit for run in last if run.undo_commit is not None}
+        committer = UndoCommitter(self.workspace, self.task, self.runs, self._marked, self.is_redo, others)
         commit = committer.commit(
             pair, partial(self._after, self._undo_trees(pair), left), is_whole=not refused
         )
