@@ -272,7 +272,11 @@ def open_fresh_libgit2(git_dir: Path) -> "pygit2.Repository":
     # Another program may remove an object that was read.
     pygit2.settings.enable_caching(False)
     try:
-        return pygit2.Repository(os.fspath(git_dir))
+        try:
+            return pygit2.Repository(os.fspath(git_dir))
+        except pygit2.GitError:
+            # A worktree that core.worktree names, and that is not there, hides no objects.
+            return pygit2.Repository(os.fspath(git_dir), pygit2.enums.RepositoryOpenFlag.BARE)
     except (pygit2.GitError, KeyError, OSError) as error:
         reason = str(error).removeprefix(f"{git_dir}: ")
         raise UnusableError(

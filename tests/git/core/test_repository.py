@@ -170,6 +170,17 @@ def test_a_repository_libgit2_cannot_open_is_a_clear_128(tmp_path: Path) -> None
     assert caught.value.exit_code is ExitCode.UNUSABLE
 
 
+@pytest.mark.parametrize("linked", [False, True])
+def test_objects_can_be_read_where_the_worktree_that_a_setting_names_is_not_there(
+    repo: Path, tmp_path: Path, linked: bool
+) -> None:
+    oid = commit(repo, {"file": "x"})
+    git(repo, "worktree", "add", "-q", str(tmp_path / "linked"))
+    found = discover(tmp_path / "linked" if linked else repo, os.environ)
+    git(repo, "config", "core.worktree", str(tmp_path / "missing"))
+    assert head(found).commit == oid
+
+
 def test_head_before_the_first_commit(repo: Path) -> None:
     assert head(discover(repo, os.environ)) == Head(branch="main", commit=None)
 
