@@ -140,6 +140,7 @@ def test_a_worktree_that_is_gone_leads_to_a_new_start_and_to_no_approval(trial: 
     assert gone in trial.expect(1, "decide", "a", "--approve")
     shown = trial.expect(0, "status")
     assert gone in shown
+    assert "restart a    # or decide --request-changes -m TEXT, or decide --reject\n" in shown
     assert "--approve" not in shown
     tell(trial, "a", "echo x >a.py")
     trial.expect(0, "restart", "a", "--no-input")

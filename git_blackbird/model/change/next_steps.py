@@ -28,7 +28,9 @@ def decide_run_command(run: Run) -> TaskCommand:
     if run.run_type is RunType.MANUAL:
         return task_command("decide", run.task_id, " --approve", remark="or --reject")
     if run.is_change_gone:
-        return task_command("restart", run.task_id, remark="or --reject")
+        return task_command(
+            "restart", run.task_id, remark="or decide --request-changes -m TEXT, or decide --reject"
+        )
     # One that was accepted before, and could not land, is not retried.
     if run.status is RunStatus.FAILED and isinstance(run.own.landing, LandingDue | None):
         others = "accept it as it is with decide --approve, or --request-changes -m TEXT, or --reject"
