@@ -2,6 +2,7 @@
 
 import json
 import random
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,23 @@ def test_work_in_a_worktree_that_it_made_itself_is_taken_by_the_named_command(
     assert {"one.py", "two.py"} <= {path.name for path in repo.iterdir()}
     trial.expect(0, "undo", "a")
     assert not {"one.py", "two.py"} & {path.name for path in repo.iterdir()}
+
+
+def test_work_that_overlaps_with_edits_in_place_is_not_taken_and_the_decision_stays(
+    trial: Trial, repo: Path
+) -> None:
+    inner = repo / ".claude/worktrees/x"
+    tell(
+        trial, "a", f"git worktree add -q -b x {inner} HEAD; cd {inner}; echo a >>old.txt; git commit -qam x"
+    )
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    (repo / "old.txt").write_text("mine\n")
+    said = trial.expect(3, "execute", "--no-input", "--no-worktrees")
+    (line,) = [line for line in said.splitlines() if "# takes the work in" in line]
+    with pytest.raises(subprocess.CalledProcessError):
+        as_typed(trial, line.partition("    #")[0])
+    assert (repo / "old.txt").read_text() == "mine\n"
+    assert trial.statuses() == {"a": "waiting_user"}
 
 
 class Story:

@@ -88,8 +88,9 @@ def _take(place: Workspace, task: Task, run: Run, work: _Work) -> ShellLine:
         trailer = shell_word(f"{TASK_TRAILER}: {task.id}")
         commands += [
             "git blackbird hooks install",
-            task_command("retry", task.id).command,
             f"git merge --squash {work.revision}",
+            # Not before git has the work: where that overlaps with edits, the decision stays due.
+            task_command("retry", task.id).command,
             f"git commit -m {shell_word(task.title)} -m {trailer}",
         ]
     else:
