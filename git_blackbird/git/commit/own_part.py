@@ -45,7 +45,7 @@ class _Subtraction:
     def perform(self, recorded: Sequence[Recorded]) -> OwnPart:
         parent, there = ({path: sides[side] for path, sides in self._sides.items()} for side in (0, 1))
         without_parent, without_there = dict(parent), dict(there)
-        others, mixed = set[TaskId](), set[bytes]()
+        taken, mixed = dict[bytes, set[TaskId]](), set[bytes]()
         for one, sides in reversed(self._beyond(parent, recorded)):
             back = {path: (after, before) for path, (before, after) in sides.items()}
             at_parent, refused = self._applied(without_parent, back)
@@ -53,8 +53,8 @@ class _Subtraction:
             found = refused | left | (at_parent.keys() & at_commit.keys())
             has = {path for path in found if self._has(without_parent, path, sides[path])}
             mixed |= (refused | left) - has
-            if at_commit.keys() - has:
-                others.add(one.task_id)
+            for path in at_commit.keys() - has:
+                taken.setdefault(path, set()).add(one.task_id)
             # On what the parent has whole the commit may build.
             built_on = left & has
             without_parent |= {path: entry for path, entry in at_parent.items() if path not in built_on}
@@ -64,7 +64,8 @@ class _Subtraction:
         mixed |= left
         base = {**there, **edits, **{path: parent[path] for path in mixed}}
         trees = Trees(self._trees.edited(self._commit.head, base), self._commit.head)
-        return OwnPart(trees, frozenset(others), frozenset(mixed))
+        others = frozenset[TaskId]().union(*(tasks for path, tasks in taken.items() if path not in mixed))
+        return OwnPart(trees, others, frozenset(mixed))
 
     def _beyond(self, parent: _Entries, recorded: Sequence[Recorded]) -> Sequence[tuple[Recorded, Sides]]:
         """Return what was recorded at paths of the commit after the parent had them just so."""

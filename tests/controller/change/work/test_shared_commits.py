@@ -96,6 +96,17 @@ def test_lines_of_others_that_meet_the_tasks_are_named(worked: Path) -> None:
     assert files_of(worked, "t") == ("both.txt", "old.txt")
 
 
+def test_whoever_made_nothing_else_than_such_lines_is_not_said_to_be_left_out(worked: Path) -> None:
+    edit(worked, 9, "mine")
+    file = worked / "both.txt"
+    file.write_text(file.read_text().replace("a\n", "a, and mine\n"))
+    configure(worked, command__run='sed -i "s/^line 15$/u/" both.txt')
+    execute(worked, None, "u")
+    git(worked, "add", "-A")
+    (said,) = record(worked, "t")
+    assert "without what a, b, c, d, e, f made, but with what others made of both.txt" in said
+
+
 def test_an_amended_commit_is_without_them_too(worked: Path) -> None:
     edit(worked, 9, "mine")
     git(worked, "add", "old.txt")
