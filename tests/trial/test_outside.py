@@ -91,6 +91,8 @@ SEEN = {
     "git worktree add -q --detach /@/other": ("worktree", "/@/other"),
     "git config core.bare true": ("setting", "core.bare"),
     "git config core.hooksPath /x": ("setting", "core.hookspath"),
+    "git config core.attributesFile /x": ("setting", "core.attributesfile"),
+    "git config core.excludesFile /x": ("setting", "core.excludesfile"),
     "git config filter.x.clean cat": ("setting", "filter.x.clean"),
     "git config merge.x.driver cat": ("setting", "merge.x.driver"),
     "git config diff.x.textconv cat": ("setting", "diff.x.textconv"),

@@ -12,7 +12,8 @@ T = TypeVar("T")
 MAX_RECORDED = 200
 # Settings by which git takes other files, runs other programs or talks to other servers.
 _NAMED_SETTING = re.compile(
-    r"core\.(bare|worktree|hookspath)|include\.path|diff\.external|(filter|merge|diff|url|includeif)\..+\..+"
+    r"core\.(bare|worktree|hookspath|attributesfile|excludesfile)|include\.path|diff\.external"
+    r"|(filter|merge|diff|url|includeif)\..+\..+"
 )
 
 
