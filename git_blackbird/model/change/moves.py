@@ -100,7 +100,8 @@ def recorded_by_others(
 def moves_since(histories: Mapping[TaskId, History], run: Run) -> tuple[WorkId, Moves]:
     """Return the work that a run is of, and the moves since its agents began.
 
-    They begin earlier if something older was taken back, or brought back, since then.
+    They begin earlier if something older was taken back, or brought back, since then; and with the first of
+    all for a person's commit, which may have what was in the worktree before.
     """
     work = next(
         each for each, runs in _works(histories[run.task_id].own) if run.id in {one.id for one in runs}
@@ -110,7 +111,8 @@ def moves_since(histories: Mapping[TaskId, History], run: Run) -> tuple[WorkId, 
     while works != before:
         before = set(works)
         own = [each for each in _moves_in(histories, works) if each.move.works]
-        start = min((min(each.at, each.run.sort_key[0]) for each in own), default=start)
+        began = (0 if each.move.is_commit else min(each.at, each.run.sort_key[0]) for each in own)
+        start = min(began, default=start)
         since = [each for each in _dated(histories, start) if each.at >= start]
         works |= {each.work for each in since if not each.move.works}
     since.sort(key=lambda each: (each.at, each.run.sort_key))

@@ -96,6 +96,17 @@ def test_lines_of_others_that_meet_the_tasks_are_named(worked: Path) -> None:
     assert files_of(worked, "t") == ("both.txt", "old.txt")
 
 
+def test_an_undo_of_what_meets_the_lines_of_others_leaves_theirs(worked: Path) -> None:
+    configure(worked, command__run='sed -i "s/^line 15$/u/" both.txt')
+    execute(worked, None, "u")
+    before = (worked / "both.txt").read_text()
+    write(worked, {"both.txt": before.replace("a\n", "a, and mine\n")})
+    git(worked, "add", "-A")
+    record(worked, "t")
+    undo_task(open_at(worked), "t")
+    assert (worked / "both.txt").read_text() == before
+
+
 def test_whoever_made_nothing_else_than_such_lines_is_not_said_to_be_left_out(worked: Path) -> None:
     edit(worked, 9, "mine")
     file = worked / "both.txt"
