@@ -7,6 +7,7 @@ people did. Taking work t back is the change from E(S) to E(S without t), bringi
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from git_blackbird.git.change.merging import OVERLAPS, Sides, sides_of
@@ -104,10 +105,27 @@ class Expectation:
                 sides[path] = before.entries[path], after.entries[path]
             elif others := self._others_with(path):
                 shared[path] = f"{_changes(others)} made the same of it"
-            else:
+            elif path not in self._traced:
                 unexplained.add(path)
         settled = frozenset(self._paths) - self._wanted.stuck.keys() - unexplained
         return Expected([sides, *self._by_itself(unexplained)], left, shared, settled)
+
+    @cached_property
+    def _traced(self) -> frozenset[bytes]:
+        """The paths at which a work that makes no difference to what is there would make one otherwise.
+
+        With works that were taken back there is something of it, or for a redo without any other. Nothing is
+        to be done then. At other paths a person took it out, and may have put it back since, as with a stash.
+        """
+        alone = self._differing(with_others=False) if self.is_redo else ()
+        return frozenset(chain(self._differing(with_others=True), alone))
+
+    def _differing(self, *, with_others: bool) -> Iterator[bytes]:
+        """Yield the paths at which the work makes a difference to all the others, or to none of them."""
+        one = self._replay.run(lambda each, _: with_others or each == self.work)
+        other = self._replay.run(lambda each, _: with_others and each != self.work)
+        stuck = one.stuck.keys() | other.stuck.keys()
+        return (path for path in one.entries if path not in stuck if one.entries[path] != other.entries[path])
 
     def _others_with(self, path: bytes) -> frozenset[WorkId]:
         """Return the other works that made of a path all that this one made of it."""

@@ -173,11 +173,13 @@ class _Undo:
             merged = merge_sides(repo, now, changes, unknown, written, resolve_additions)
         left = {**left, **merged.left}
         if not self.is_redo:
-            # Of what was removed since nothing is there.
+            # Of what a person removed since nothing is there; what a task removed comes back with its undo.
             left = {
                 path: why
                 for path, why in left.items()
-                if path in unknown or trees.entry(now, path) is not None
+                if path in unknown
+                or trees.entry(now, path) is not None
+                or self._expected.left.get(path, OVERLAPS) != OVERLAPS
             }
         return Merged(merged.tree, left)
 
@@ -219,7 +221,8 @@ class _Undo:
             verb = "brought back" if self.is_redo else "taken back"
             listed = sorted(f"{path.decode(errors='replace')}: {why}" for path, why in merged.left.items())
             why = bulleted_lines(listed, _MAX_NAMED)
-            hint = "change these files by hand, or take back what was done to them since first"
+            others = "bring back what it builds on" if self.is_redo else "take back what others did since"
+            hint = f"change these files by hand, or {others} first"
             raise RequestError(f"nothing of {self.task.id} can be {verb}\n{why}", hint=hint)
 
     @property
