@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from git_blackbird.model.base.next_steps import Blank, TaskCommand, task_command
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.run.parts import LandingDue, Question
+from git_blackbird.model.run.parts import Landed, LandingDue, Question
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, RunType
 
@@ -36,4 +36,6 @@ def decide_run_command(run: Run) -> TaskCommand:
         others = "accept it as it is with decide --approve, or --request-changes -m TEXT, or --reject"
         return task_command("restart", run.task_id, remark=f"or {others}")
     others = "or --request-changes -m TEXT, or --reject"
+    if isinstance(run.own.landing, Landed):
+        others = "or --approve --no-commit, or --reject --undo"  # its commit was refused
     return task_command("decide", run.task_id, " --approve", remark=others)
