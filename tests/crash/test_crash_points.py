@@ -3,6 +3,7 @@
 The suite strikes a few steps of each command; with ``BLACKBIRD_EVERY_STEP`` set, each is struck in both ways.
 """
 
+import contextlib
 import re
 import shutil
 import tempfile
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
 import pytest
 
 from git_blackbird.agents.process import signals
@@ -27,7 +29,7 @@ from tests.controller.support import APPROVE, Person, execute, open_at, run_to_s
 from tests.crash.running import Ended, run, step_like, strike
 from tests.crash.scenes import SCENES, Scene, ours
 from tests.sampling import EVERY_STEP
-from tests.support import git
+from tests.support import git, wait_until
 
 SHARES = 4
 KINDS = ("kill", "fail")
@@ -158,13 +160,22 @@ def again(repo: Path, scene: Scene) -> None:
 def examine(repo: Path) -> None:
     """Show that git is not in anyone's way, and that all that is kept can be read."""
     open_at(repo)
-    # A git that outlives us may hold a lock in a folder of ours, where nobody waits for it.
-    in_the_way = (path for path in locks(repo) if "blackbird" not in path.parts)
-    assert [path for path in in_the_way if path.parent.name != "hooks"] == []
+    assert [path for path in locks(repo) if path.parent.name != "hooks"] == []
     git(repo, "update-index", "-q", "--refresh", "--force-write-index")
     assert git(repo, "fsck", "--strict", "--no-dangling") == ""
     state = open_at(repo).plan_state()
     assert [history.faults for history in state.histories.values() if history.faults] == []
+
+
+def gits_at_work(repo: Path) -> list[psutil.Process]:
+    """Return the gits in a repository, or its worktrees, that have outlived the program that started them."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            command = process.cmdline()
+            if command and Path(command[0]).name == "git" and any(str(repo) in word for word in command):
+                found.append(process)
+    return found
 
 
 def locks(repo: Path) -> list[Path]:
@@ -227,6 +238,7 @@ def struck(scene: Scene, known: Prepared, place: Path, at: str) -> None:
     shutil.copytree(place / "prepared", repo.parent, symlinks=True)
     before = decisions(repo)
     ended, steps = strike(repo, scene.command, scene.typed, at)
+    wait_until(lambda: not gits_at_work(repo), "git does not end")
     try:
         examine(repo)
         if at.startswith("fail"):
