@@ -148,7 +148,9 @@ def test_a_log_that_an_agent_makes_a_link_is_not_read_into_the_record(trial: Tri
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("name", ["", "runs", "runs/a", "tmp", "streams", "snapshot", "compare", "drafts"])
+@pytest.mark.parametrize(
+    "name", ["", "runs", "runs/a", "tmp", "streams", "snapshot", "compare", "drafts", "scratch"]
+)
 def test_no_folder_of_ours_is_written_through_a_link(trial: Trial, name: str) -> None:
     outside, folder = trial.repo.parent / "outside", trial.repo / ".git/blackbird" / name
     outside.mkdir()

@@ -37,7 +37,7 @@ def _make(paths: Paths, run_id: RunId) -> Path:
     name = f"{RUN_FOLDER_PREFIX}{run_id}"
     folder = Path(tempfile.gettempdir(), name)
     try:
-        paths.scratch.mkdir(parents=True, exist_ok=True)
+        paths.make_private(paths.scratch)
         for number in range(_TRIES):
             folder = folder.with_name(f"{name}.{number}" if number else name)
             if _claim(paths, folder):
