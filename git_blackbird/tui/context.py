@@ -137,7 +137,7 @@ class AppContext(ThemedApp, InputGuard):
             and self.view_state.inputs(command, self.current.id)
         )
 
-    def is_possible(self, name: str) -> bool:  # noqa: PLR0911, C901  # a table
+    def is_possible(self, name: str) -> bool:  # noqa: PLR0911  # a table
         """Whether an action can be done now, by the last state that was read; others can always."""
         action, task = self.keys.by_name.get(name), self.current
         match When.ALWAYS if action is None else action.when:

@@ -224,7 +224,7 @@ class ClaudeParser(EventParser[Event]):
             is_budget_spent=self._is_capped and self._result is not None and self._result.subtype == _AT_CAP,
         )
 
-    def _take(self, event: Event) -> Iterator[Progress]:  # noqa: C901  # a table
+    def _take(self, event: Event) -> Iterator[Progress]:
         if isinstance(event, System | Result):
             yield from (Progress(ProgressKind.NOTE, text) for text in self._remarks.take(event))
         match event:

@@ -198,7 +198,7 @@ def _due_item(item: DueItem) -> Due:
             return _model_of(OtherKind(item.kind)).of(item)
 
 
-def _model_of(kind: OtherKind) -> type[Due]:  # noqa: PLR0911  # a table
+def _model_of(kind: OtherKind) -> type[Due]:
     match kind:
         case OtherKind.CHANGE_REVIEW:
             return DueChangeReview

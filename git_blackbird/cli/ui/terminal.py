@@ -117,7 +117,7 @@ class TerminalUI(AskingUI):
         if not isinstance(event, RunOutput | RunProgress):
             self._prompts.show_above()
 
-    def _show(self, event: Event) -> None:  # noqa: C901  # a table
+    def _show(self, event: Event) -> None:
         match event:
             case RunStarted():
                 self._begin(event)

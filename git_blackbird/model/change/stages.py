@@ -157,7 +157,7 @@ def stage_of(run: Run) -> Stage:
             assert_never(run.status)
 
 
-def _stage_of_ended(run: Run) -> Stage:  # noqa: PLR0911  # a row of the table for each
+def _stage_of_ended(run: Run) -> Stage:
     if run.is_check_due:
         return Stage.CHECKING
     if run.own.review is ReviewState.DUE:
