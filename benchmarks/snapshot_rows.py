@@ -9,8 +9,7 @@ from benchmarks.bench import Bench, file_name, say
 from benchmarks.measuring import Row, Sample, Turn, compare, run_call, run_process
 from benchmarks.plans import build_tasks, choose_agent, execute, save_plan
 from git_blackbird.git.core.repository import Repository, discover, open_libgit2
-from git_blackbird.git.worktree.snapshot import take_snapshot
-from git_blackbird.git.worktree.snapshot_values import SnapshotLimits
+from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.run.summary import Trees

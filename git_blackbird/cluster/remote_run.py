@@ -33,11 +33,11 @@ from git_blackbird.controller.place.slots import Slots
 from git_blackbird.controller.place.snapshots import limits_of, snapshot
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitError
-from git_blackbird.git.core.removal import remove_tree
 from git_blackbird.git.core.repository import Repository, init_repository, without_git_env
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.submodules.nested import require_no_repository
+from git_blackbird.git.submodules.edits import require_no_repository
 from git_blackbird.git.worktree.base_commits import move_base
+from git_blackbird.git.worktree.folders import remove_tree
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
     begin_checkout,

@@ -10,8 +10,7 @@ import pytest
 
 from git_blackbird.git.core.repository import discover
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.snapshot import take_snapshot
-from git_blackbird.git.worktree.snapshot_values import SnapshotLimits
+from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
 from git_blackbird.git.writing import path_writer
 from git_blackbird.git.writing.journal import Journal
 from git_blackbird.git.writing.obstacles import IGNORED, find_obstacles
@@ -25,7 +24,7 @@ from tests.trial.program import Trial
 ROOT = Path(__file__).resolve().parents[2]
 INJECTED = Path(__file__).with_name("injected")
 # Copies of ignored files go into a new worktree, exclusively and through no link.
-WRITERS = {"git_blackbird.git.writing.path_writer", "git_blackbird.git.worktree.copying"}
+WRITERS = {"git_blackbird.git.writing.path_writer", "git_blackbird.git.worktree.folders"}
 LINES = "".join(f"{number}\n" for number in range(20))
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.worktree.snapshot import take_snapshot
-from git_blackbird.git.worktree.snapshot_values import Snapshot, SnapshotLimits
+from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
 from git_blackbird.model.run.summary import Trees
 from tests.support import git, repository_at
 

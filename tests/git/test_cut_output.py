@@ -32,12 +32,11 @@ from git_blackbird.git.hooks.script import HookCommand
 from git_blackbird.git.submodules.edits import uncommitted
 from git_blackbird.git.worktree import log
 from git_blackbird.git.worktree.base_commits import unmerged_paths
-from git_blackbird.git.worktree.copying import list_ignored
+from git_blackbird.git.worktree.folders import list_ignored
 from git_blackbird.git.worktree.index import read_index_state
 from git_blackbird.git.worktree.remote_refs import list_refs, remote_url
 from git_blackbird.git.worktree.saved_trees import list_our_refs
-from git_blackbird.git.worktree.snapshot import take_snapshot
-from git_blackbird.git.worktree.snapshot_values import SnapshotLimits
+from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
 from git_blackbird.model.run.summary import Trees
 from tests.git.support import HIDDEN, LIMITS, found, script
 from tests.support import Prepared, commit, git, write

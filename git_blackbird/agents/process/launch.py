@@ -17,12 +17,7 @@ from signal import Signals
 from git_blackbird import trace
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.cancellation import finish
-from git_blackbird.agents.process.gate import (
-    UNKILLABLE_SECONDS,
-    StartedProcess,
-    at_gate,
-    starting,
-)
+from git_blackbird.agents.process.gate import UNKILLABLE_SECONDS, StartedProcess, at_gate, starting
 from git_blackbird.agents.process.logs import LogFiles, TailedLog, open_log
 from git_blackbird.agents.process.outcome import ChildRequest, ExitCause, ProcessResult
 from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TMP_FOLDER, LaunchSpec

@@ -9,8 +9,13 @@ from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task, full_id
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.change.merging import merge_changes
-from git_blackbird.git.commit.branch import commit_tree, create_branch
-from git_blackbird.git.commit.publish import open_request, push_branch, request_program
+from git_blackbird.git.commit.branch import (
+    commit_tree,
+    create_branch,
+    open_request,
+    push_branch,
+    request_program,
+)
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import add_worktree, is_taken

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.hooks.attribution import moves_of_people
-from git_blackbird.git.worktree.log import log_size, tree_of
-from git_blackbird.git.worktree.stash import find_stash, has_stash
+from git_blackbird.git.worktree.log import find_stash, has_stash, log_size, tree_of
 from git_blackbird.model.base.own_files import PLAN_NAME
 from git_blackbird.model.run.commits import HeadMove, LogSpan
 
@@ -60,7 +59,7 @@ class PlanInGit(NamedTuple):
         return None if commit is None else self._plan_in(tree_of(self.repo, commit))
 
     def _plan_in(self, tree: str) -> bytes | None:
-        from git_blackbird.git.commit.carried_file import content_in_tree  # rarely needed
+        from git_blackbird.git.commit.create import content_in_tree  # rarely needed
 
         return content_in_tree(self.repo, tree, PLAN_NAME)
 

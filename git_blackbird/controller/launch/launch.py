@@ -28,7 +28,7 @@ from git_blackbird.controller.launch.logs import log_files, log_paths
 from git_blackbird.controller.launch.wrapper import silence_texts, wrapped
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.snapshot_values import Snapshot
+from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.messages.display.budgets import spent_text
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.run.agent_io import Progress, agent_in_text

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from git_blackbird.agents.protocol import RUN_FOLDER_PREFIX
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.core.removal import remove_tree
+from git_blackbird.git.worktree.folders import remove_tree
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.system import refusal_hint
 from git_blackbird.model.base.timestamps import parse_timestamp

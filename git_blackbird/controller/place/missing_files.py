@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.worktree.copying import first_naming, list_all_ignored, list_ignored
+from git_blackbird.git.worktree.folders import first_naming, list_all_ignored, list_ignored
 from git_blackbird.model.base.next_steps import Blank, ShellLine
 from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.sanitize import clean_line, shell_word

@@ -7,8 +7,12 @@ from git_blackbird.controller.place.snapshots import OwnChange, first_paths
 from git_blackbird.git.change.merging import merge_trees
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.base_commits import base_commit_of
-from git_blackbird.git.worktree.fork_point import CommitTrees, find_fork_point, read_commit_trees
+from git_blackbird.git.worktree.base_commits import (
+    CommitTrees,
+    base_commit_of,
+    find_fork_point,
+    read_commit_trees,
+)
 from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.timestamps import SECOND, parse_timestamp
 from git_blackbird.model.change.change import Change

@@ -12,8 +12,7 @@ from git_blackbird.git.core.repository import head
 from git_blackbird.git.hooks.attribution import moves_of_others
 from git_blackbird.git.submodules.edits import Uncommitted, uncommitted
 from git_blackbird.git.worktree.log import commits_between
-from git_blackbird.git.worktree.snapshot import snapshot_of_checkout, take_snapshot
-from git_blackbird.git.worktree.snapshot_values import Snapshot, SnapshotLimits
+from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, snapshot_of_checkout, take_snapshot
 from git_blackbird.git.writing.obstacles import Present, add_ignored
 from git_blackbird.git.writing.path_writer import Signature
 from git_blackbird.model.base.own_files import HIDDEN

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.worktrees import workspace_of
-from git_blackbird.git.change.markers import paths_with_markers
+from git_blackbird.git.change.both_added import paths_with_markers
 from git_blackbird.git.change.merging import TreeMerge, merge_trees
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.base_commits import base_tree, unmerged_paths

@@ -10,8 +10,7 @@ from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.base_commits import base_commit_of
-from git_blackbird.git.worktree.fork_point import begins_at, read_commit_trees
+from git_blackbird.git.worktree.base_commits import base_commit_of, begins_at, read_commit_trees
 from git_blackbird.git.worktree.linked import open_linked
 from git_blackbird.git.worktree.surroundings import take_surroundings
 from git_blackbird.model.base.next_steps import ShellLine, task_command

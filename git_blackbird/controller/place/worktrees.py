@@ -26,8 +26,8 @@ from git_blackbird.git.submodules.edits import (
     keep_commits,
     new_commits,
     require_committed,
+    require_no_repository,
 )
-from git_blackbird.git.submodules.nested import require_no_repository
 from git_blackbird.git.worktree.base_commits import base_tree, stray_commits
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
@@ -47,7 +47,7 @@ from git_blackbird.git.worktree.linked import (
 )
 from git_blackbird.git.worktree.log import only_in_worktree
 from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree_ref, save_pair
-from git_blackbird.git.worktree.snapshot_values import Snapshot
+from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.writing.write_back import take_signatures, write_all_paths, writing_lock
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.next_steps import EXECUTE, restart_command

@@ -1,20 +1,22 @@
-"""Conflicts in which both sides only added lines in the same place: the merge has both, whole.
+"""Conflicts that need nobody, since both sides only added lines: the merge has both, whole.
 
-Git takes such lines for a conflict because it cannot know their order.
+Git takes such lines for a conflict because it cannot know their order. Of others, the markers that are left.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.change.attributes import UNSPECIFIED, attributes_of, merge_drivers
 from git_blackbird.git.change.merging import TreeMerge
 from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Repository, using_objects
-from git_blackbird.git.core.trees import EXECUTABLE, REGULAR, TreeEntry, TreeStore
+from git_blackbird.git.core.trees import EXECUTABLE, REGULAR, SUBMODULE, TreeEntry, TreeStore
+from git_blackbird.git.worktree.base_commits import is_our_commit
+from git_blackbird.git.worktree.comparing import UNSPECIFIED, attributes_of, merge_drivers
 from git_blackbird.git.worktree.index import private_folder
+from git_blackbird.model.run.summary import Trees
 
 _MAX_BYTES = 1024 * 1024
 _MERGE_FILE = ("merge-file", "--quiet", "--diff3", "-L", "ours", "-L", "base", "-L", "theirs")
@@ -221,3 +223,27 @@ def _pattern(size: int) -> re.Pattern[str]:
         for sign, name in (("<", "ours"), ("|", "base"), (">", "theirs"))
     )
     return re.compile(rf"{ours}(.*?){base}(.*?)^{'=' * size}\r?\n(.*?){theirs}", re.MULTILINE | re.DOTALL)
+
+
+# The sides of such a merge are commits on no branch, which its markers name by id.
+_MARKER = re.compile(rb"^(?:<{3,}|\|{3,}|>{3,}) ([0-9a-f]{40})\b", re.MULTILINE)
+
+
+def paths_with_markers(repo: Repository, change: Trees) -> tuple[bytes, ...]:
+    """Return the paths to which a change brings markers of a merge that this program made.
+
+    Markers of any other merge are left to whoever wrote them. Raises UnusableError.
+    """
+    trees = TreeStore(repo)
+    with using_objects(repo):
+        return tuple(path for path in sorted(trees.changed_paths(*change)) if _has_new(trees, change, path))
+
+
+def _has_new(trees: TreeStore, change: Trees, path: bytes) -> bool:
+    before, after = (set(_sides(trees, trees.entry(tree, path))) for tree in change)
+    return any(is_our_commit(trees.objects, side) for side in after - before)
+
+
+def _sides(trees: TreeStore, entry: TreeEntry | None) -> Iterator[str]:
+    if entry is not None and entry.mode != SUBMODULE:
+        yield from (side.decode() for side in _MARKER.findall(trees.objects.read(entry.oid)[1]))

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.change.attributes import merge_drivers
 from git_blackbird.git.core.config import read_config
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.base_commits import write_commit
+from git_blackbird.git.worktree.comparing import merge_drivers
 from git_blackbird.model.run.summary import Trees
 
 OVERLAPS = "later edits overlap with it"

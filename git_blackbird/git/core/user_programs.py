@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from git_blackbird import trace
-from git_blackbird.git.core.exchange import feed, not_started, wait
 from git_blackbird.git.core.output import Completed
+from git_blackbird.git.core.process import feed, not_started, wait
 
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 _GRACE_SECONDS = 1.0

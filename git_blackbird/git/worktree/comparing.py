@@ -1,7 +1,8 @@
-"""Where trees are compared: content alone decides what has lines, and what governs other files comes first.
+"""Where trees are compared, and what attributes paths have.
 
-A change may bring attributes, and an agent may write settings and ``info/attributes`` into the git directory.
-None of them counts here, whether git compares or libgit2.
+Content alone decides what has lines, and what governs other files comes first. A change may bring attributes,
+and an agent may write settings and ``info/attributes`` into the git directory: where trees are compared, none
+counts, whether git compares or libgit2.
 """
 
 import contextlib
@@ -9,14 +10,17 @@ import fnmatch
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from git_blackbird.git.core.config import configured_paths
+from git_blackbird.git.core.config import configured_paths, read_config
+from git_blackbird.git.core.output import Completed, grouped
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.worktree.index import writing
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.index import private_folder, write_entries, writing
+from git_blackbird.git.worktree.saved_trees import with_attributes
 from git_blackbird.model.base.system import make_own_folder
 
 # Git asks these first, and no other attribute then.
@@ -113,3 +117,56 @@ def _ensure_file(path: Path, content: bytes) -> None:
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(content)
     Path(file.name).replace(path)
+
+
+UNSPECIFIED = "unspecified"
+_AS_TEXT = frozenset({"set", "text"})
+
+
+def attributes_of(repo: Repository, paths: Collection[bytes], name: str) -> Mapping[bytes, str]:
+    """Return the value of one attribute for each path, in git's words. Raises GitError."""
+    if not paths:
+        return {}
+    given = b"".join(path + b"\0" for path in paths)
+    return _values(repo.git("check-attr", "-z", "--stdin", name, stdin=given))
+
+
+def generated_paths(repo: Repository, tree: str, paths: Collection[bytes]) -> Mapping[bytes, bool]:
+    """Return for each path whether a tree says that it is generated; without those of which it says nothing.
+
+    Raises UnusableError.
+    """
+    with private_folder(repo, "attributes") as folder:
+        index = folder / "index"
+        write_entries(index, dict(with_attributes(TreeStore(repo), tree, paths)))
+        values = _values(
+            comparison(repo).repo.git(
+                *("check-attr", "-z", "--cached", "--stdin", "linguist-generated"),
+                stdin=b"".join(path + b"\0" for path in paths),
+                variables={"GIT_INDEX_FILE": os.fspath(index)},
+            )
+        )
+    said = {"set": True, "true": True, "unset": False, "false": False}
+    return {path: said[value] for path, value in values.items() if value in said}
+
+
+def _values(answer: Completed) -> Mapping[bytes, str]:
+    rows = answer.records(_rows)
+    return {path: value.decode(errors="replace") for path, _, value in rows}
+
+
+def _rows(records: list[bytes]) -> list[tuple[bytes, ...]]:
+    return list(grouped(records, 3))
+
+
+def merge_drivers(repo: Repository, paths: Collection[bytes]) -> dict[bytes, str]:
+    """Return the driver, or ``unset``, of each path that git does not merge as text. Raises GitError."""
+    values = attributes_of(repo, paths, "merge")
+    default = _default(repo) if UNSPECIFIED in values.values() else ""
+    chosen = {path: default if value == UNSPECIFIED else value for path, value in values.items()}
+    return {path: value for path, value in chosen.items() if value not in _AS_TEXT}
+
+
+def _default(repo: Repository) -> str:
+    values = [each.value for each in read_config(repo) if each.key == "merge.default"]
+    return values[-1] or "text" if values else "text"

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.process import deferring_stop, operands
-from git_blackbird.git.core.removal import remove_tree
 from git_blackbird.git.core.repository import Repository, head, open_libgit2, other_worktrees, using_objects
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.base_commits import note_base, write_commit
+from git_blackbird.git.worktree.folders import remove_tree
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder, writing
 from git_blackbird.model.base.system import make_own_folder
 

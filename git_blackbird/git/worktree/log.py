@@ -1,12 +1,13 @@
-"""Find and read commits, find those of a run, and read the moves of HEAD from its reflog."""
+"""Find and read commits, those of a run and the stash, and read the moves of HEAD from its reflog."""
 
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from git_blackbird.git.core.output import grouped, object_id_rows, object_ids
 from git_blackbird.git.core.process import name_lines, operands, revisions
-from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.model.run.commits import RUN_TRAILER, TASK_TRAILER, Commit, HeadMove, LogSpan
 
 _SHOW = ("log", "-1", "--no-show-signature", "--format=%T %P")
@@ -195,3 +196,32 @@ def _parse(data: bytes) -> list[HeadMove]:
         message = match["message"].decode(errors="replace")
         moves.append(HeadMove(old if old.strip("0") else None, new, message))
     return moves
+
+
+class Stash(NamedTuple):
+    """The newest entry of the stash: its tree, and the commit and the tree that it was made on."""
+
+    tree: str
+    base: str
+    base_tree: str
+
+
+def has_stash(repo: Repository) -> bool:
+    """Whether there may be one; its log goes with the last entry."""
+    return (repo.common_dir / "logs" / "refs" / "stash").exists()
+
+
+def find_stash(repo: Repository) -> Stash | None:
+    """Return the newest entry; None without any. Raises UnusableError."""
+    objects = open_libgit2(repo)
+    import pygit2  # loaded by now
+
+    with using_objects(repo):
+        reference = objects.references.get("refs/stash")
+        if reference is None:
+            return None
+        commit = reference.peel(pygit2.Commit)
+        if not commit.parents:
+            return None
+        base = commit.parents[0]
+        return Stash(str(commit.tree_id), str(base.id), str(base.tree_id))

@@ -2,21 +2,74 @@
 
 import contextlib
 import os
+import re
+import stat
+import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.config import is_sparse, may_convert_files
-from git_blackbird.git.core.process import GitStoppedError, GitTimeoutError
+from git_blackbird.git.core.output import Completed, paths_listed
+from git_blackbird.git.core.process import GitError, GitStoppedError, GitTimeoutError
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.index import (
-    may_have_attributes,
-    writing,
-)
-from git_blackbird.git.worktree.kept_index import start_kept_index, taken_index
-from git_blackbird.git.worktree.snapshot_builder import SnapshotBuilder
-from git_blackbird.git.worktree.snapshot_values import Snapshot, SnapshotError, SnapshotLimits
+from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
+from git_blackbird.git.worktree.index import QUIET_OPTIONS, may_have_attributes, read_entries, writing
+from git_blackbird.git.worktree.kept_index import KeptIndex, KeptState, start_kept_index, taken_index
+from git_blackbird.git.worktree.saved_trees import is_readable_by_owner_only, writing_privately
+from git_blackbird.model.base.own_files import TEMPORARY
 from git_blackbird.model.base.system import describe, hint_in
+from git_blackbird.model.run.summary import SkippedPath
+
+
+class SnapshotError(UnusableError):
+    """The worktree could not be recorded as a tree."""
+
+
+@dataclass(frozen=True)
+class SnapshotLimits:
+    """``timeout_seconds`` for the whole snapshot; untracked files over ``max_untracked_bytes`` stay out."""
+
+    timeout_seconds: float = 60.0
+    max_untracked_bytes: int = 50_000_000
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The tree of the worktree, and the paths that are not in it."""
+
+    tree: str
+    left_out: tuple[SkippedPath, ...] = ()
+
+
+@dataclass
+class IndexUpdate:
+    """The paths to update in the private index, and those that cannot be.
+
+    It is plain if the updated index says all that the next snapshot has to know of these paths.
+    """
+
+    update: list[bytes] = field(default_factory=list)
+    private: list[bytes] = field(default_factory=list)
+    remove: list[bytes] = field(default_factory=list)
+    untouched: list[bytes] = field(default_factory=list)
+    left_out: list[SkippedPath] = field(default_factory=list)
+    missing: set[bytes] = field(default_factory=set)
+    in_index: set[bytes] = field(default_factory=set)
+    tracked: set[bytes] = field(default_factory=set)
+    is_plain: bool = True
+
+    def leave_out(self, path: bytes, reason: str) -> None:
+        """Note that the file at ``path`` will not be in the tree."""
+        self.untouched.append(path)
+        self.left_out.append(SkippedPath(path=path.decode(errors="replace"), reason=reason))
+        self.is_plain = self.is_plain and path not in self.in_index
+
+    @property
+    def changed(self) -> set[bytes]:
+        """The paths whose content, as the worktree has it, is in the private index."""
+        return {*self.update, *self.private}.difference(self.untouched, self.missing)
+
 
 _SLOW = (
     "a filter of this repository may hang; for very many files allow more time: "
@@ -85,3 +138,304 @@ def snapshot_of_checkout(
 def _settings(limits: SnapshotLimits, hidden: Sequence[str]) -> str:
     """Return a text of the settings that a kept index depends on."""
     return f"{limits.max_untracked_bytes} {hidden}"
+
+
+# What differs from the index, and what is untracked; the index gets the present times of the other files.
+_STATUS = ("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--ignore-submodules=dirty")
+_UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+# All that git knows of a file's times counts, and it looks at every file.
+_EXACT = (
+    *("-c", "core.checkStat=default", "-c", "core.trustCtime=true"),
+    *("-c", "core.ignoreStat=false", "-c", "core.untrackedCache=false"),
+)
+_UNTRACKED = b"??"
+# Of ``ls-files -v``, the files that git is told to ignore: skip-worktree, and assume-unchanged in lower case.
+_FLAGGED = re.compile(rb"(?<![^\0])([^HM\0]) (\d+ \w+ 0\t)([^\0]+)")
+_SKIPPED = frozenset({b"S", b"s"})
+# A file that is being written beside its place, or was when that was killed.
+_TEMPORARY = re.compile(rb"(?:^|/)%s[0-9a-f]{16}$" % re.escape(os.fsencode(TEMPORARY)))
+_SHUT_DIRECTORY = re.compile(r"^warning: could not open directory '(.*)/': (.*)$", re.MULTILINE)
+_NESTED = "a git repository of its own"
+_RESERVED = "no change may have a file of this name"
+
+
+class SnapshotBuilder:
+    """One snapshot in the making: a private index, and one deadline for all its git commands."""
+
+    def __init__(
+        self, trees: TreeStore, index: KeptIndex, limits: SnapshotLimits, hidden: tuple[bytes, ...]
+    ) -> None:
+        self.repo = index.repo
+        self.trees = trees
+        self.index = index
+        self.variables = {"GIT_INDEX_FILE": os.fspath(index.path), "GIT_OPTIONAL_LOCKS": "1"}
+        self.limits = limits
+        self.hidden = hidden
+        self.deadline = time.monotonic() + limits.timeout_seconds
+        self.prefix = os.fsencode(self.repo.top) + b"/"
+
+    def run(self, since: str | None) -> Snapshot:
+        """Update the private index from the worktree and write its tree."""
+        state, work = self.update_kept_index() or self.update_user_index()
+        tree = state.tree
+        if since is not None:
+            tree = self.with_unlisted(tree, since, work)
+        if work.is_plain:
+            self.index.keep(state, work.changed)
+        return self.without_reserved(tree, work.left_out)
+
+    def without_reserved(self, tree: str, left_out: Sequence[SkippedPath]) -> Snapshot:
+        """Remove the entries at the top that no change may have, and name those that are not state."""
+        reserved = self.trees.reserved(tree)
+        named = [SkippedPath(path=_text(name), reason=_RESERVED) for name in reserved.difference(self.hidden)]
+        found = sorted([*left_out, *named], key=lambda item: item.path)
+        return Snapshot(self.trees.without(tree, reserved), tuple(found))
+
+    def update_kept_index(self) -> tuple[KeptState, IndexUpdate] | None:
+        """Update the index of an earlier snapshot; None if only a new index can show what is in the tree."""
+        state = self.index.state
+        if state is None or state.tree not in self.trees:
+            return None
+        listed = self.git(*_STATUS)
+        work = self.classify(listed, state)
+        if work.is_plain and not listed.err:
+            self.update(work)
+        if not work.is_plain or listed.err:
+            return None
+        entries = read_entries(self.index.path, {*work.update, *work.private})
+        tree = self.trees.edited(state.tree, entries) if entries else state.tree
+        return self.next_state(state, tree, work), work
+
+    def update_user_index(self) -> tuple[KeptState, IndexUpdate]:
+        """Update a copy of the user's index."""
+        self.index.copy_user_index()
+        has_skipped = self.clear_flags()
+        state = KeptState()
+        work = self.classify(self.git(*_STATUS), state)
+        self.drop(work.remove)
+        self.update(work)
+        self.drop_unmerged(work.untouched)
+        work.is_plain = work.is_plain and not has_skipped
+        return self.next_state(state, self.write_tree(), work), work
+
+    def next_state(self, before: KeptState, tree: str, work: IndexUpdate) -> KeptState:
+        """Return what to keep with the updated index."""
+        gone, changed = work.missing, work.changed
+        added = {*before.added, *_texts(changed - work.tracked)} - _texts(gone)
+        removed = {*before.removed, *_texts(gone & work.tracked)} - _texts(changed)
+        names = {"added": tuple(sorted(added)), "removed": tuple(sorted(removed))}
+        return before.model_copy(update={"tree": tree, **names})
+
+    def write_tree(self) -> str:
+        """Write the tree of the private index."""
+        return self.git("write-tree").oid()
+
+    def with_unlisted(self, tree: str, since: str, work: IndexUpdate) -> str:
+        """Add the files of ``since`` that git no longer lists; those left out stay as they were."""
+        trees = self.trees
+        links: dict[bytes, bool] = {}
+        lost = [
+            path
+            for path in sorted(trees.changed_paths(since, tree))
+            if trees.entry(tree, path) is None
+            and not self.is_beyond_link(path, links)
+            and _is_still_file(self.prefix + path)
+        ]
+        if not lost:
+            return tree
+        work.is_plain = False
+        refused = set(work.untouched).intersection(lost)
+        again = IndexUpdate(untouched=sorted(refused), left_out=work.left_out)
+        for path in sorted(set(lost) - refused):
+            self.classify_path(again, path, is_tracked=False)
+        self.update(again)
+        return trees.edited(self.write_tree(), {path: trees.entry(since, path) for path in again.untouched})
+
+    def git(self, *args: str, stdin: bytes | None = None) -> Completed:
+        """Run git on the private index within the remaining time."""
+        left = max(self.deadline - time.monotonic(), 0.0)
+        options = (*QUIET_OPTIONS, *_EXACT)
+        return self.repo.git(*options, *args, stdin=stdin, timeout=left, variables=self.variables)
+
+    def classify(self, listed: Completed, state: KeptState) -> IndexUpdate:
+        """Decide what to do with each path that git listed."""
+        shut = _SHUT_DIRECTORY.findall(listed.err.decode(errors="replace"))
+        left_out = [SkippedPath(path=f"{name}/", reason=f"cannot be read: {why}") for name, why in shut]
+        work = IndexUpdate(left_out=left_out, is_plain=not shut)
+        links: dict[bytes, bool] = {}
+        directories: list[bytes] = []
+        paths = self.changed(work, listed.records(list), state)
+        known = work.in_index | work.tracked
+        for path in paths:
+            if path.partition(b"/")[0] in self.hidden or _TEMPORARY.search(path):
+                continue
+            if path in known and self.is_beyond_link(path, links):
+                work.remove.append(path)
+            elif self.classify_path(work, path, is_tracked=path in work.tracked):
+                directories.append(path)
+        self.classify_directories(work, directories)
+        work.is_plain = work.is_plain and not work.remove and not directories
+        return work
+
+    def changed(self, work: IndexUpdate, items: Sequence[bytes], state: KeptState) -> list[bytes]:
+        """Return the paths to inspect, and note in ``work`` what is known of them."""
+        untracked = {item[3:] for item in items if item[:2] == _UNTRACKED}
+        work.in_index = {item[3:] for item in items if item[1:2] != b" "} - untracked
+        # Files that are tracked, but not in this index, may be ignored by now.
+        back = {path for path in map(os.fsencode, state.removed) if os.path.lexists(self.prefix + path)}
+        added = frozenset(state.added)
+        work.tracked = {path for path in work.in_index if os.fsdecode(path) not in added} | back
+        return sorted(work.in_index | untracked | back)
+
+    def clear_flags(self) -> bool:
+        """Clear, in the private index, the flags that make git ignore changes.
+
+        Return whether it has files that are not to be in the worktree; absent ones stay as git has them.
+        """
+        listed = self.git("ls-files", "-z", "-s", "-v").whole(b"\0")
+        flagged = [(tag, facts + path, path) for tag, facts, path in _FLAGGED.findall(listed)]
+        skipped = [path for tag, _, path in flagged if tag in _SKIPPED]
+        is_partial = bool(skipped) and is_sparse(self.repo)
+        absent = set(skipped).difference(self.present(skipped)) if is_partial else set()
+        # Git does not hold a file with such a flag for racily clean: each is compared by its content.
+        unknown = [entry for _, entry, path in flagged if path not in absent]
+        if unknown:
+            self.git("update-index", "-z", "--index-info", stdin=_joined(unknown))
+        return bool(skipped)
+
+    def present(self, paths: Sequence[bytes]) -> Iterator[bytes]:
+        """Return the existing ones of ``paths``; a missing directory is checked once."""
+        places: dict[bytes, bool] = {}
+        for path in paths:
+            above = path.rpartition(b"/")[0]
+            if above not in places:
+                places[above] = os.path.lexists(self.prefix + above)
+            if places[above] and os.path.lexists(self.prefix + path):
+                yield path
+
+    def classify_path(self, work: IndexUpdate, path: bytes, *, is_tracked: bool) -> bool:
+        """Classify one path; return True for a tracked path that is a directory now."""
+        full = self.prefix + path
+        try:
+            status = os.lstat(full)
+        except (FileNotFoundError, NotADirectoryError):
+            work.missing.add(path)
+            work.update.append(path)
+            return False
+        except OSError as error:
+            work.leave_out(path, f"cannot be read: {error.strerror}")
+            return False
+        if is_tracked and stat.S_ISDIR(status.st_mode):
+            return True
+        reason = self.obstacle(full, path, status, is_tracked=is_tracked)
+        if reason is not None:
+            work.leave_out(path, reason)
+        elif not is_tracked and is_readable_by_owner_only(status):
+            work.private.append(path)
+        else:
+            work.update.append(path)
+        return False
+
+    def obstacle(self, full: bytes, path: bytes, status: os.stat_result, *, is_tracked: bool) -> str | None:
+        """Return why a path cannot or must not be in the tree, or None."""
+        if path.endswith(b"/"):
+            return _NESTED
+        if stat.S_ISLNK(status.st_mode):
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            return "neither a file nor a symbolic link"
+        if not is_tracked and status.st_size > self.limits.max_untracked_bytes:
+            return f"untracked, {status.st_size} bytes, over snapshot.maxUntrackedBytes"
+        if not os.access(full, os.R_OK):
+            return "cannot be read: Permission denied"
+        return None
+
+    def classify_directories(self, work: IndexUpdate, directories: Sequence[bytes]) -> None:
+        """Separate submodules that moved from files that became directories."""
+        if not directories:
+            return
+        lines = self.git("ls-files", "-z", "-s").records(list)
+        submodules = {line.partition(b"\t")[2] for line in lines if line.startswith(b"%o " % SUBMODULE)}
+        named = {item.path for item in work.left_out}
+        for path in directories:
+            if path in submodules:
+                work.update.append(path)
+                continue
+            work.remove.append(path)
+            name = _text(path) + "/"
+            # Git lists a nested repository among untracked paths, but not in place of a tracked file.
+            if name not in named and os.path.lexists(self.prefix + path + b"/.git"):
+                work.left_out.append(SkippedPath(path=name, reason=_NESTED))
+
+    def is_beyond_link(self, path: bytes, links: dict[bytes, bool]) -> bool:
+        """Whether a directory of ``path`` is a symbolic link: then git's tree holds the link instead."""
+        for parent in parents(path):
+            if parent not in links:
+                links[parent] = os.path.islink(self.prefix + parent)  # noqa: PTH114  # bytes
+            if links[parent]:
+                return True
+        return False
+
+    def drop(self, paths: Sequence[bytes]) -> None:
+        """Remove paths from the private index, whatever is in the worktree."""
+        if paths:
+            self.git("update-index", "-z", "--force-remove", "--stdin", stdin=_joined(paths))
+
+    def drop_unmerged(self, paths: Sequence[bytes]) -> None:
+        """Remove those of ``paths`` that are in conflict: no tree can be written with them."""
+        if paths:
+            unmerged = set(self.git("ls-files", "-z", "-u").records(paths_listed))
+            self.drop([path for path in paths if path in unmerged])
+
+    def update(self, work: IndexUpdate) -> None:
+        """Update paths in the private index; those that git refuses are left out, with its message."""
+        self.update_paths(work, work.update)
+        if work.private:
+            with writing_privately(self.repo) as options:
+                self.update_paths(work, work.private, options)
+
+    def update_paths(self, work: IndexUpdate, paths: list[bytes], options: Sequence[str] = ()) -> None:
+        """Update some paths.
+
+        Git stops at the first bad path and keeps nothing, so the list is halved until each bad path stands
+        alone.
+        """
+        pending = [paths] if paths else []
+        while pending:
+            part = pending.pop()
+            try:
+                self.git(*options, *_UPDATE, stdin=_joined(part))
+            except (GitStoppedError, GitTimeoutError):
+                raise
+            except GitError as error:
+                if hint_in(error.message) is not None:
+                    # The error affects the other paths as well: without them this would be no snapshot.
+                    raise
+                if len(part) == 1:
+                    lines = [line for line in error.stderr.decode(errors="replace").splitlines() if line]
+                    reason = f": {lines[0].removeprefix('error: ')}" if lines else ""
+                    work.leave_out(part[0], f"git cannot add it{reason}")
+                    continue
+                middle = len(part) // 2
+                pending += [part[middle:], part[:middle]]
+
+
+def _is_still_file(path: bytes) -> bool:
+    try:
+        return not stat.S_ISDIR(os.lstat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+
+
+def _texts(paths: set[bytes]) -> set[str]:
+    return set(map(os.fsdecode, paths))
+
+
+def _joined(paths: Sequence[bytes]) -> bytes:
+    return b"".join(path + b"\0" for path in paths)
+
+
+def _text(path: bytes) -> str:
+    return path.decode(errors="replace")

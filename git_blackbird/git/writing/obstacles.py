@@ -10,9 +10,9 @@ from typing import NamedTuple
 from git_blackbird.git.core.output import object_ids
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import EXECUTABLE, LINK, REGULAR, SUBMODULE, TreeEntry, TreeStore, parents
-from git_blackbird.git.submodules.moves import why_unmovable
+from git_blackbird.git.submodules.checkout import why_unmovable
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
-from git_blackbird.git.worktree.snapshot_values import Snapshot
+from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.writing.path_writer import NESTED, Signature
 from git_blackbird.model.run.summary import Trees
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.change.changes import submodule_sides
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.core.tree_names import is_reserved
-from git_blackbird.git.core.trees import LINK, SUBMODULE, TreeEntry, TreeStore, parents
-from git_blackbird.git.submodules.moves import move_submodule
+from git_blackbird.git.core.trees import LINK, SUBMODULE, TreeEntry, TreeStore, is_reserved, parents
+from git_blackbird.git.submodules.checkout import move_submodule
 from git_blackbird.git.worktree.index import private_folder, sweep_private_folders
 from git_blackbird.git.worktree.saved_trees import checkout_paths, find_private_object
 from git_blackbird.git.writing.journal import Journal

@@ -10,7 +10,7 @@ import pytest
 from git_blackbird.controller.engine.commands import execute_loop
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.worktree.snapshot_values import SnapshotError
+from git_blackbird.git.worktree.snapshot import SnapshotError
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.states import RunStatus, TerminalReason

@@ -16,20 +16,20 @@ FENCES = {"revisions", "operands"}
 # The runner itself and its wrappers pass on what they were given.
 PASSED_ON = {
     ("repository.py", "git"),
-    ("snapshot_builder.py", "git"),
-    ("snapshot_builder.py", "update_paths"),
+    ("snapshot.py", "git"),
+    ("snapshot.py", "update_paths"),
     ("create.py", "commit_in_subprocess"),
     # Constants of their callers in the same module.
-    ("attributes.py", "attributes_of"),
+    ("comparing.py", "attributes_of"),
     ("log.py", "_beyond_references"),
     ("merging.py", "merge_trees"),
-    ("copying.py", "_listed"),
+    ("folders.py", "_listed"),
     # Not git: the branch is the value of an option, the texts are one word with theirs.
-    ("publish.py", "open_request"),
+    ("branch.py", "open_request"),
     # The commit that git itself has found by a name.
     ("branch.py", "commit_tree"),
     # The id of a tree's entry; `git checkout` knows no --end-of-options.
-    ("moves.py", "move_submodule"),
+    ("checkout.py", "move_submodule"),
     # The commit that was just made; `git reset` knows no --end-of-options before 2.43.
     ("linked.py", "check_out"),
 }

@@ -6,13 +6,8 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.errors import ExitCode, UnusableError
-from git_blackbird.git.core.exchange import _collected
 from git_blackbird.git.core.output import Completed
-from git_blackbird.git.core.process import (
-    GitError,
-    GitTimeoutError,
-    run_git,
-)
+from git_blackbird.git.core.process import GitError, GitTimeoutError, _collected, run_git
 from git_blackbird.git.core.repository import LOCAL_VARIABLES, without_git_env
 from git_blackbird.git.core.user_programs import run_user_program
 from tests.git.support import escaping

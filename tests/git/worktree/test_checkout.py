@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.git.worktree.linked import add_worktree
-from git_blackbird.git.worktree.snapshot import snapshot_of_checkout, take_snapshot
-from git_blackbird.git.worktree.snapshot_values import Snapshot, SnapshotLimits
+from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, snapshot_of_checkout, take_snapshot
 from tests.git.support import found
 from tests.support import commit, git, write
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.git.change.attributes import generated_paths
 from git_blackbird.git.change.changes import diff_text, show_diff
+from git_blackbird.git.worktree.comparing import generated_paths
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.run.summary import Trees
 from tests.git.support import change_after, found, tree_of

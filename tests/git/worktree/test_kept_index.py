@@ -14,8 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.git.core.config import files_of_rules
-from git_blackbird.git.worktree.snapshot import take_snapshot
-from git_blackbird.git.worktree.snapshot_values import Snapshot, SnapshotLimits
+from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
 from tests.git.support import HIDDEN, KEPT, found, listing
 from tests.git.worktree.test_snapshot_against_git import KINDS, PATHS, put
 from tests.support import commit, examples, git, wait_until, write

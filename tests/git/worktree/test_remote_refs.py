@@ -8,13 +8,7 @@ import pytest
 
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import discover
-from git_blackbird.git.worktree.remote_refs import (
-    fetch,
-    list_refs,
-    push,
-    remote_url,
-    without_login,
-)
+from git_blackbird.git.worktree.remote_refs import fetch, list_refs, push, remote_url, without_login
 from tests.support import commit, git
 
 REF, OTHER = "refs/blackbird/x", "refs/blackbird/y"

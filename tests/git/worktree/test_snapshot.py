@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.git.worktree.index import private_folder
-from git_blackbird.git.worktree.snapshot import take_snapshot
-from git_blackbird.git.worktree.snapshot_values import SnapshotError, SnapshotLimits
+from git_blackbird.git.worktree.snapshot import SnapshotError, SnapshotLimits, take_snapshot
 from git_blackbird.model.run.summary import SkippedPath
 from tests.git.support import (
     HIDDEN,

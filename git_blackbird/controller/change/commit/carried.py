@@ -9,13 +9,14 @@ from dataclasses import replace
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.commit.carried_file import (
+from git_blackbird.git.commit.create import (
+    CreatedCommit,
     content_in_tree,
     edit_staged,
     is_ignored_by_flag,
+    update_index,
     with_content,
 )
-from git_blackbird.git.commit.create import CreatedCommit, update_index
 from git_blackbird.git.commit.plan import CommitPlan
 from git_blackbird.git.worktree.log import commit_parts, tree_of
 from git_blackbird.model.base.ids import TaskId

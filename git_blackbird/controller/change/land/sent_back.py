@@ -12,7 +12,7 @@ from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.controller.place.unresolved import unresolved_paths, unresolved_text
 from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.git.change.markers import paths_with_markers
+from git_blackbird.git.change.both_added import paths_with_markers
 from git_blackbird.git.change.merging import TreeMerge, failed_drivers
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.messages.outgoing.prompts import (

@@ -19,7 +19,7 @@ from git_blackbird.controller.launch.scratch import scratch_dir
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.git.submodules.checkout import check_out_whole
 from git_blackbird.git.worktree.linked import home_repository
-from git_blackbird.git.worktree.snapshot_values import SnapshotError
+from git_blackbird.git.worktree.snapshot import SnapshotError
 from git_blackbird.messages.display.format import masked_text
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.redaction import masked_kinds

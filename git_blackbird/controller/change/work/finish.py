@@ -24,7 +24,7 @@ from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.submodules.edits import submodule_changes
 from git_blackbird.git.worktree.log import log_size
-from git_blackbird.git.worktree.snapshot_values import Snapshot
+from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import masked_text
 from git_blackbird.messages.incoming.questions import stray_rulings

@@ -13,7 +13,7 @@ from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository, other_worktrees
 from git_blackbird.git.hooks.attribution import commits_elsewhere
-from git_blackbird.git.worktree.fork_point import begins_at
+from git_blackbird.git.worktree.base_commits import begins_at
 from git_blackbird.git.worktree.linked import owner_of
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.messages.display.outside import own_lines, seen_text, way_back

@@ -32,7 +32,7 @@ from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.repository import head, other_worktrees
 from git_blackbird.git.submodules.edits import Uncommitted
 from git_blackbird.git.worktree.log import log_size
-from git_blackbird.git.worktree.snapshot_values import Snapshot
+from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.next_steps import decide_run_command

@@ -14,7 +14,7 @@ from git_blackbird.controller.launch.scratch import scratch_dir
 from git_blackbird.controller.place.slots import Slot, load_slot, save_slot, setup_mark
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.worktree.copying import copy_files, count_bytes, list_ignored
+from git_blackbird.git.worktree.folders import copy_files, count_bytes, list_ignored
 from git_blackbird.messages.display.quantities import render_bytes
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.own_files import HIDDEN

@@ -6,8 +6,7 @@ import pytest
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import discover
-from git_blackbird.git.core.tree_names import is_unsafe
-from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.core.trees import TreeStore, is_unsafe
 from git_blackbird.git.writing.journal import Journal
 from git_blackbird.git.writing.write_back import WriteBackError, take_signatures, write_paths
 from git_blackbird.model.run.summary import Trees

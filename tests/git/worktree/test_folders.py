@@ -9,7 +9,7 @@ import pytest
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import discover
-from git_blackbird.git.worktree.copying import copy_files, count_bytes, first_naming, list_ignored
+from git_blackbird.git.worktree.folders import copy_files, count_bytes, first_naming, list_ignored
 from tests.support import commit, write
 
 
