@@ -1,98 +1,24 @@
-"""Parse streams of events: lines to events, one JSON object a line among anything else, and the outcome."""
+"""Parse streams of events to progress and an outcome: the turns, the edits, what an agent asks."""
 
 import os
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
-from typing import Annotated, Generic, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
-from pydantic import Field, TypeAdapter
+from pydantic import TypeAdapter
 
 from git_blackbird.agents.failures import FailureMatch, ProviderHelp, find_refused_start, match_failure
-from git_blackbird.agents.merged_lines import split_objects
+from git_blackbird.agents.json_events import MAX_LINE_BYTES, E, JsonEvents
 from git_blackbird.agents.protocol import RunRequest
 from git_blackbird.messages.incoming.questions import StandingForms
-from git_blackbird.model.base.lenient import Fallback, Lenient, Valid, finite_counters, replace_surrogates
+from git_blackbird.model.base.lenient import Lenient, finite_counters
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import AgentResult, Progress, ProgressKind
 from git_blackbird.model.run.parts import Question
 
-_LINE_ENDS = re.compile(rb"\n{2,}")
-MAX_LINE_BYTES = 4 * 1024 * 1024
 MAX_MESSAGE_CHARACTERS = 8192
 _MAX_WORD_CHARACTERS = 200
-E = TypeVar("E", bound=Lenient)
-Line = Annotated[E | tuple[Valid[E], ...], Field(union_mode="left_to_right"), Fallback(())]
-
-
-class JsonEvents(Generic[E]):
-    """Split a stream into lines and parse the events in them: one a line, or an array of events.
-
-    Lines longer than ``MAX_LINE_BYTES`` are skipped and counted in ``too_long``; other lines without an event
-    are skipped silently. A line may hold several events, or one that was written into the middle of another.
-    """
-
-    def __init__(self, events: TypeAdapter[E | tuple[E, ...]]) -> None:
-        # Bypasses the adapter's own method, which doubles the cost of a short line.
-        self._validate: Callable[[bytes | str], E | tuple[E, ...]] = events.validator.validate_json
-        self._partial = bytearray()
-        self._skipping = False
-        self._torn = ""
-        self.too_long = 0
-
-    def feed(self, data: bytes) -> Iterator[E]:
-        """Add the next piece of the stream, and yield the events that it completes."""
-        # Of many line ends in a row, which hold no event, one is enough.
-        *lines, rest = _LINE_ENDS.sub(b"\n", data).split(b"\n")
-        for line in lines:
-            if self._partial or self._skipping or len(line) > MAX_LINE_BYTES:
-                self._extend(line)
-                yield from self.flush()
-            else:
-                yield from self._events_in(line)
-        self._extend(rest)
-
-    def flush(self) -> Sequence[E]:
-        """Yield the events of a last line without a line end."""
-        line = bytes(self._partial)
-        self._partial.clear()
-        self._skipping = False
-        return self._events_in(line)
-
-    def _extend(self, part: bytes) -> None:
-        if self._skipping:
-            return
-        if len(self._partial) + len(part) > MAX_LINE_BYTES:
-            self._skipping = True
-            self.too_long += 1
-            self._partial.clear()
-        else:
-            self._partial += part
-
-    def _events_in(self, line: bytes) -> Sequence[E]:
-        if not line.lstrip().startswith((b"{", b"[")):
-            return self._recovered(line) if self._torn and line.strip() else ()
-        try:
-            return self._parsed(line)
-        except ValueError:
-            return self._recovered(line)
-
-    def _parsed(self, text: bytes | str) -> Sequence[E]:
-        events = self._validate(text)
-        return (events,) if isinstance(events, Lenient) else events
-
-    def _recovered(self, line: bytes) -> Sequence[E]:
-        """Return the events in a line that is not JSON, or only with the beginning of an earlier line."""
-        texts, rest = split_objects(self._torn + replace_surrogates(line.decode(errors="replace")))
-        # An event that was written into the middle of another brought its line end: the rest follows.
-        self._torn = rest if texts and len(rest) <= MAX_LINE_BYTES else ""
-        events: list[E] = []
-        for text in texts:
-            with suppress(ValueError):
-                events += self._parsed(text)
-        return events
 
 
 class EventParser(ABC, Generic[E]):
@@ -242,3 +168,105 @@ def relative_to_top(path: str, tops: Sequence[str]) -> str:
         if path == top or path.startswith(f"{top}/"):
             return path[len(top) :].strip("/") or "."
     return path
+
+
+R = TypeVar("R")
+_MAX_TURNS = 20
+
+
+@dataclass(frozen=True)
+class Turn(Generic[R]):
+    """A turn that ended with ``result``; ``is_woken`` is None if the program does not say what began it.
+
+    ``is_finished``: its end is one that is known to mean that.
+    """
+
+    result: R
+    text: str = ""
+    is_woken: bool | None = None
+    is_finished: bool = True
+
+
+class Turns(Generic[R]):
+    """The turns that have ended; of very many, the first and the last ones."""
+
+    def __init__(self) -> None:
+        self._turns: list[Turn[R]] = []
+        self._says_origin = False
+
+    def take(self, turn: Turn[R]) -> None:
+        """Add a turn that has ended."""
+        self._says_origin = self._says_origin or turn.is_woken is not None
+        self._turns.append(turn)
+        if len(self._turns) > _MAX_TURNS:
+            del self._turns[1]
+
+    @property
+    def answer(self) -> Turn[R] | None:
+        """The last turn that answers us."""
+        return next((turn for turn in reversed(self._turns) if not self._is_woken(turn)), None)
+
+    @property
+    def woken(self) -> Sequence[Turn[R]]:
+        """The turns that work in the background began, in order."""
+        return [turn for turn in self._turns if self._is_woken(turn)]
+
+    @property
+    def end(self) -> Turn[R] | None:
+        """The turn with which the process ended: the last one that did not finish, else the last one."""
+        answer = self.answer
+        counted = [turn for turn in self._turns if turn is answer or self._is_woken(turn)]
+        unfinished = [turn for turn in counted if not turn.is_finished]
+        return next(reversed(unfinished or counted), None)
+
+    @property
+    def texts(self) -> tuple[str, tuple[str, ...]]:
+        """The text that answers us, and those of the woken turns."""
+        answer = self.answer
+        woken = (turn.text for turn in self.woken)
+        return answer.text if answer else "", tuple(text for text in woken if text.strip())
+
+    @property
+    def failed_later(self) -> bool:
+        """Whether a woken turn did not finish, but the one that answers us did."""
+        answer = self.answer
+        return answer is not None and answer.is_finished and not all(turn.is_finished for turn in self.woken)
+
+    def _is_woken(self, turn: Turn[R]) -> bool:
+        return turn.is_woken is True if self._says_origin else turn is not self._turns[0]
+
+
+_MAX_OPEN_CALLS = 1000
+_MAX_PATHS = 1000
+_LONGEST_PATH = 4096
+
+
+class Edits:
+    """Collect absolute paths of edits that went through; one that failed or was denied does not count."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, str] = {}
+        self._paths: dict[str, None] = {}
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files, each once, in the order of the edits."""
+        return tuple(self._paths)
+
+    def begin(self, call: str, path: str) -> None:
+        """Note the call of a tool that edits a file."""
+        if call and len(self._open) < _MAX_OPEN_CALLS:
+            self._open[call] = path
+
+    def end(self, call: str, *, is_done: bool) -> None:
+        """Note the answer to a call, which may be of any tool."""
+        path = self._open.pop(call, None)
+        if path is not None and is_done:
+            self.add([path])
+
+    def add(self, paths: Iterable[str]) -> None:
+        """Note files that were written."""
+        for path in paths:
+            is_path = path.startswith("/") and len(path) <= _LONGEST_PATH and "\0" not in path
+            if is_path and len(self._paths) < _MAX_PATHS:
+                self._paths[path] = None

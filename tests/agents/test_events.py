@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from git_blackbird.agents.claude.events import EVENTS, System
 from git_blackbird.agents.claude.parser import ClaudeParser
-from git_blackbird.agents.event_parser import MAX_LINE_BYTES, JsonEvents
+from git_blackbird.agents.json_events import MAX_LINE_BYTES, JsonEvents
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.model.run.agent_io import AgentResult, ProgressKind
 from git_blackbird.model.run.parts import Question, Usage

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from git_blackbird.agents.claude.parser import CLAUDE_HELP, ClaudeParser
-from git_blackbird.agents.codex.parser import CodexParser
-from git_blackbird.agents.codex.progress import unwrap
+from git_blackbird.agents.codex.parser import CodexParser, unwrap
 from git_blackbird.agents.failures import error_line
 from git_blackbird.agents.protocol import OutputParser
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult

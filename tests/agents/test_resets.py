@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from git_blackbird.agents.resets import find_reset
+from git_blackbird.agents.failures import find_reset
 
 CODEX = "You've hit your usage limit. Visit https://chatgpt.com/settings/usage or try again"
 NOW = datetime.fromisoformat("2026-11-28T12:17:30+00:00").timestamp()

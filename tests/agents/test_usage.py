@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents.claude.events import LiveUsage, Message, Result, UsageTotals
+from git_blackbird.agents.claude.collected import LiveUsage, UsageTotals
+from git_blackbird.agents.claude.events import Message, Result
 from git_blackbird.model.run.parts import Usage
 
 USAGE = {

@@ -1,14 +1,11 @@
-"""The events of Claude Code's stream, and the tokens and cost in them."""
+"""The events of Claude Code's stream."""
 
-from collections import Counter
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 from pydantic.alias_generators import to_camel
 
-from git_blackbird.agents.claude.limits import LimitEvent
-from git_blackbird.agents.event_parser import Line
+from git_blackbird.agents.json_events import Line
 from git_blackbird.model.base.lenient import (
     Amount,
     Count,
@@ -21,8 +18,43 @@ from git_blackbird.model.base.lenient import (
     Text,
     Valid,
 )
-from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.run.parts import Usage
+
+_REJECTED = "rejected"
+
+
+class LimitWindow(Lenient, alias_generator=to_camel):
+    """A period for which there is a usage limit; ``resets_at`` in seconds since 1970."""
+
+    status: Text
+    resets_at: Amount
+
+
+class LimitInfo(LimitWindow):
+    """The usage limits: the window that decides, all of them, and whether what is paid for beyond is used."""
+
+    overage_status: Text
+    is_using_overage: Flag
+    unified_windows: Annotated[dict[str, Valid[LimitWindow]], Fallback({})]
+
+    @property
+    def is_rejected(self) -> bool:
+        """Whether a request was refused; any other status comes with requests that were answered."""
+        is_overage_rejected = self.overage_status == _REJECTED and self.is_using_overage
+        return self.status == _REJECTED or bool(is_overage_rejected)
+
+    @property
+    def over_at(self) -> float | None:
+        """When every window that rejected is over, in seconds since 1970; None if that is not said."""
+        windows = self.unified_windows.values()
+        rejecting = [each.resets_at for each in windows if each.status == _REJECTED and each.resets_at]
+        return max(rejecting, default=self.resets_at)
+
+
+class LimitEvent(Lenient):
+    """How much is left of the usage limits; printed with each answer of the server."""
+
+    type: Literal["rate_limit_event"]
+    rate_limit_info: Part[LimitInfo]
 
 
 class TokenUsage(Lenient):
@@ -202,186 +234,3 @@ Event = Annotated[
     MessageEvent | StreamEvent | System | ErrorEvent | LimitEvent | Result, Field(discriminator="type")
 ]
 EVENTS: TypeAdapter[Event | tuple[Event, ...]] = TypeAdapter(Line[Event])
-
-
-# Nobody but us, or the program itself, began a turn with these.
-_OURS = frozenset({"human", "sdk", "auto-continuation"})
-_ENDED = frozenset({"completed", "failed", "killed", "paused"})
-_MAX_TASKS = 100
-
-
-def is_woken(origin: Origin) -> bool | None:
-    """Whether a turn was begun by something other than our message; None if the program does not say."""
-    return origin.kind not in _OURS if origin.kind else None
-
-
-class LastMessage:
-    """The text of the model's last message, which comes in one event for each block."""
-
-    def __init__(self) -> None:
-        self.text = self.id = ""
-
-    def take(self, message: Message) -> None:
-        """Add an event; one without text is no message."""
-        text = "\n\n".join(block.text for block in message.content if block.type == "text" and block.text)
-        if text and message.id and message.id == self.id:
-            self.text = f"{self.text}\n\n{text}"
-        elif text:
-            self.text = text
-        self.id = message.id
-
-
-class BackgroundTasks:
-    """The commands and subagents that work in the background, as far as the stream shows them."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Their descriptions, in the words of the model."""
-        return tuple(self._names.values())
-
-    def take(self, event: System) -> None:
-        """Track tasks that begin and end."""
-        match event.subtype:
-            case "background_tasks_changed":
-                # A list of all.
-                self._names.clear()
-                for task in event.tasks:
-                    self._add(task.task_id, task.description)
-            case "task_started" if not event.ambient:
-                self._add(event.task_id, event.description)
-            case "task_updated" if event.patch.status in _ENDED:
-                self._names.pop(event.task_id, None)
-            case "task_notification":
-                self._names.pop(event.task_id, None)
-            case _:
-                pass
-
-    def _add(self, task_id: str, description: str) -> None:
-        if len(self._names) < _MAX_TASKS:
-            self._names[task_id] = clean_line(description) or task_id
-
-
-TOTAL_COST = "total_cost_usd"
-TOTAL_OUTPUT = "model_output_tokens"
-_MAX_RECENT = 256
-
-
-class LiveUsage:
-    """Count the tokens of the model's messages as they arrive.
-
-    A message arrives in several events with equal figures, and counts once. Its output figure is the one from
-    its beginning.
-    """
-
-    def __init__(self) -> None:
-        self._total = Counter[str]()
-        self._recent: dict[str, Counter[str]] = {}
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens of this run so far, including subagents."""
-        return Usage(**self._total)
-
-    @property
-    def known(self) -> Usage | None:
-        """The same; None before the first message."""
-        return self.usage if self._recent else None
-
-    def take_message(self, message: Message) -> bool:
-        """Count a message; return whether the figures changed."""
-        if not message.id:
-            return False
-        old = self._recent.get(message.id, Counter())
-        new = old | _count(message.usage)
-        if new == old:
-            return False
-        self._recent[message.id] = new
-        self._total += new - old
-        if len(self._recent) > _MAX_RECENT:
-            del self._recent[next(iter(self._recent))]
-        return True
-
-
-class UsageTotals:
-    """Add up the results of one run.
-
-    There is one result each time the model stops: background work wakes it again. Newer versions count a
-    session over its resumes, older ones a single run, subagents included; the difference between two results
-    reveals which, or else the earlier total of the session.
-    """
-
-    def __init__(self, previous: Mapping[str, float]) -> None:
-        self._previous = dict(previous)
-        self._last: Result | None = None
-        # Whether each result had the figures since the one before it.
-        self._has_since = True
-        self._since = Counter[str]()
-        self._reported = Counter[str]()
-        self._since_cost = 0.0
-
-    def take(self, result: Result) -> None:
-        """Add one result."""
-        self._last = result
-        self._has_since = self._has_since and result.model_usage_since_last_result is not None
-        for model in (result.model_usage_since_last_result or {}).values():
-            self._since += _count(model)
-            self._since_cost += model.cost_usd or 0.0
-        if result.usage is not None:
-            self._reported += _count(result.usage)
-
-    @property
-    def usage(self) -> Usage | None:
-        """The tokens of this run alone; None if no result had any."""
-        if self._last is None:
-            return None
-        if self._has_since and self._since:
-            return Usage(**self._since)
-        if self._last.model_usage and not self._counts_session:
-            return Usage(**sum(map(_count, self._last.model_usage.values()), Counter()))
-        return Usage(**self._reported) if self._last.usage is not None else None
-
-    @property
-    def cost_usd(self) -> float | None:
-        """The US dollars of this run alone; None if no result had any."""
-        if self._last is None:
-            return None
-        if self._has_since:
-            return self._since_cost
-        total = self._last.total_cost_usd
-        if total is None or not self._counts_session:
-            return total
-        before = self._previous.get(TOTAL_COST, 0.0)
-        return total - before if total >= before else total
-
-    @property
-    def totals(self) -> dict[str, float]:
-        """The counters as printed, from which the next resume is subtracted."""
-        # A session that could not be opened counts from zero: the next resume continues the old one.
-        if self._last is None or not self._last.total_cost_usd:
-            return dict(self._previous)
-        output = self._model_output
-        return {TOTAL_COST: self._last.total_cost_usd, **({TOTAL_OUTPUT: float(output)} if output else {})}
-
-    @property
-    def _counts_session(self) -> bool:
-        """Whether the totals may be those of the session, not of this run alone.
-
-        They are the run's if its models produced no more than this conversation did, or less than the session
-        had before: subagents are in the totals, but not in the usage.
-        """
-        output, own = self._model_output, self._reported["output_tokens"]
-        return not output or (output != own and output >= self._previous.get(TOTAL_OUTPUT, 0) + own)
-
-    @property
-    def _model_output(self) -> int:
-        return sum(model.output_tokens for model in self._last.model_usage.values()) if self._last else 0
-
-
-def _count(usage: TokenUsage) -> Counter[str]:
-    """Return the tokens by the fields of Usage, in which the input includes its cached part."""
-    cached = usage.cache_read_input_tokens
-    total = usage.input_tokens + usage.cache_creation_input_tokens + cached
-    return Counter(input_tokens=total, output_tokens=usage.output_tokens, cached_tokens=cached)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from git_blackbird.agents.event_parser import Line
+from git_blackbird.agents.json_events import Line
 from git_blackbird.model.base.lenient import (
     Count,
     ErrorText,

@@ -10,8 +10,8 @@ from pydantic import Field, TypeAdapter
 import git_blackbird
 from git_blackbird.agents.answer_parser import AnswerParser
 from git_blackbird.agents.command.agent import render_context, session_environ
-from git_blackbird.agents.event_parser import Line
 from git_blackbird.agents.failures import ProviderHelp, last_line
+from git_blackbird.agents.json_events import Line
 from git_blackbird.agents.protocol import Capabilities, LaunchSpec, ProbeResult, RunRequest
 from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
 from git_blackbird.model.base.sanitize import clean_line

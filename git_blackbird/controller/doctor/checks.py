@@ -17,7 +17,6 @@ from git_blackbird.controller.queries.agents import AgentView, view_agents
 from git_blackbird.controller.setup.install import HookState, merge_driver_fault, view_hook
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.change.merging import require_merge_tree
-from git_blackbird.git.core.object_faults import ObjectFaults
 from git_blackbird.git.worktree.index_lock import is_lock_leftover, lock_files
 from git_blackbird.git.worktree.linked import (
     TaskWorktree,
@@ -26,7 +25,7 @@ from git_blackbird.git.worktree.linked import (
     half_added_worktrees,
     other_owner,
 )
-from git_blackbird.git.worktree.saved_trees import broken_refs, list_our_refs
+from git_blackbird.git.worktree.saved_trees import ObjectFaults, broken_refs, list_our_refs
 from git_blackbird.git.worktree.surroundings import misleading_settings
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import PLANNING, TaskId

@@ -1,4 +1,4 @@
-"""Keep a run's trees by references, check trees out, and hide objects of private files."""
+"""Keep a run's trees by references, find what of them is gone, check trees out, hide private objects."""
 
 import contextlib
 import os
@@ -15,13 +15,14 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.output import texts
 from git_blackbird.git.core.process import GitTimeoutError, operands, revisions
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
-from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore, parents
+from git_blackbird.git.core.trees import DIRECTORY, SUBMODULE, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.base_commits import write_commit
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder, write_entries
 
-# The process that makes commits needs no models.
 if TYPE_CHECKING:
     from git_blackbird.model.run.summary import Trees
+
+# The process that makes commits needs no models.
 
 _OURS = "refs/blackbird/"
 _LOCK_SECONDS = 10.0
@@ -306,3 +307,60 @@ def _usual_modes(repo: Repository) -> tuple[int, int]:
         repo.git("hash-object", "-w", "--stdin", stdin=b"", variables={"GIT_OBJECT_DIRECTORY": objects})
         (file,) = Path(objects).glob("??/*")
         return stat.S_IMODE(file.parent.stat().st_mode), stat.S_IMODE(file.stat().st_mode)
+
+
+class ObjectFaults:
+    """What is gone or damaged below some trees, of which each object is looked at once.
+
+    Each tree is read, and each file that is outside of packs: these are what a crash or a full disk leaves
+    empty or cut. Of files in packs only the presence is looked at: ``git fsck`` reads a whole pack faster.
+    """
+
+    def __init__(self, repo: Repository, trees: Iterable[str]) -> None:
+        self._store = TreeStore(repo)
+        self._folder = os.fspath(repo.common_dir / "objects")
+        self._above: dict[str, list[str]] = {}
+        self._faulty = self._look({tree: TreeEntry(DIRECTORY, tree) for tree in trees})
+        self._leading = self._with_all_above()
+
+    def below(self, trees: Collection[str]) -> tuple[str, ...]:
+        """Return those of these trees, and of what is in them, that are gone or damaged."""
+        found: set[str] = set()
+        fresh = {*trees} & self._leading
+        while fresh:
+            found |= fresh
+            loaded = (self._store.load(oid) for oid in fresh - self._faulty)
+            fresh = {entry.oid for tree in loaded for entry in tree.values()} & self._leading - found
+        return tuple(sorted(found & self._faulty))
+
+    def _look(self, pending: dict[str, TreeEntry]) -> set[str]:
+        """Return what is gone or damaged, and note which trees are above each object."""
+        faulty = set()
+        while pending:
+            oid, one = pending.popitem()
+            inner = self._inside(one)
+            if inner is None:
+                faulty.add(oid)
+            for entry in inner or ():
+                if entry.oid not in self._above:
+                    pending[entry.oid] = entry
+                self._above.setdefault(entry.oid, []).append(oid)
+        return faulty
+
+    def _inside(self, one: TreeEntry) -> list[TreeEntry] | None:
+        """Return what is in a tree, and nothing for a file; None for what cannot be read."""
+        if one.mode == DIRECTORY:
+            try:
+                return [entry for entry in self._store.load(one.oid).values() if entry.mode != SUBMODULE]
+            except UnusableError:
+                return None
+        is_loose = os.path.lexists(f"{self._folder}/{one.oid[:2]}/{one.oid[2:]}")
+        return [] if (self._store.is_sound(one.oid) if is_loose else one.oid in self._store) else None
+
+    def _with_all_above(self) -> set[str]:
+        found, pending = set(self._faulty), [*self._faulty]
+        while pending:
+            above = {*self._above.get(pending.pop(), ())} - found
+            found |= above
+            pending += above
+        return found

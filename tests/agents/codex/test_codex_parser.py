@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.agents.codex.parser import CodexParser
-from git_blackbird.agents.codex.progress import unwrap_command
-from git_blackbird.agents.event_parser import MAX_LINE_BYTES
+from git_blackbird.agents.codex.parser import CodexParser, unwrap_command
+from git_blackbird.agents.json_events import MAX_LINE_BYTES
 from git_blackbird.agents.protocol import new_session
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from git_blackbird import trace
+from git_blackbird.agents.failures import find_reset
 from git_blackbird.agents.process.logs import TAIL_BYTES
 from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
-from git_blackbird.agents.resets import find_reset
 from git_blackbird.controller.change.work.guard import closing_run, list_tracked
 from git_blackbird.controller.change.work.outcome import RunOutcome, classify
 from git_blackbird.controller.change.work.outside import edited_outside, warn_branch_left, warn_outside
