@@ -30,13 +30,27 @@ RecordOrError = Run | RecordError
 """The result of reading one record file."""
 
 
-def load_record(folder: int, path: str, task_id: TaskId) -> RecordOrError:
-    """Read a file in an open folder, whose name ends ``path``; it must be a record of this task."""
+KnownRecords = dict[str, tuple[bytes, Run]]
+"""Records of one folder by their file names: the same bytes are the same record."""
+
+
+def load_record(folder: int, path: str, task_id: TaskId, known: KnownRecords | None = None) -> RecordOrError:
+    """Read a file in an open folder, whose name ends ``path``; it must be a record of this task.
+
+    One with the bytes of a ``known`` record is not parsed again; what is parsed is added to those.
+    """
     name = path[path.rindex("/") + 1 :]
     try:
-        return parse_record(name, task_id, load_in(folder, name))
+        data = load_in(folder, name)
+        before = None if known is None else known.get(name)
+        if before is not None and before[0] == data:
+            return before[1]
+        run = parse_record(name, task_id, data)
     except (OSError, ValueError) as error:
         return RecordError(path, reason_of(error))
+    if known is not None:
+        known[name] = data, run
+    return run
 
 
 def parse_record(name: str, task_id: TaskId, data: bytes) -> Run:

@@ -22,7 +22,14 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.storage.copies import Copies
 from git_blackbird.storage.files import opened_folder
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.record_file import ENDING, RecordOrError, load_record, reason_of
+from git_blackbird.storage.record_file import (
+    ENDING,
+    KnownRecords,
+    RecordOrError,
+    load_record,
+    parse_record,
+    reason_of,
+)
 
 _STAMP_DIGITS = 12
 _OWN_LENGTH = 16 + len(ENDING)
@@ -45,6 +52,8 @@ class RunStore:
         # With the time of the last change of the folder.
         self._cached: dict[TaskId, tuple[int, History]] = {}
         self._reviews: dict[TaskId, tuple[int, History]] = {}
+        # What folders have that changed so lately that another change may leave the same time.
+        self._fresh: dict[str, KnownRecords] = {}
         # The tasks whose histories were open when those of all were last read, and those saved since.
         self._open: set[TaskId] | None = None
 
@@ -80,10 +89,21 @@ class RunStore:
         cached = self._cached.get(task_id)
         if cached is not None and cached[0] == changed and (sweep or cached[1].is_whole):
             return self._with_reviews(task_id, cached[1])
-        history = self._load_folder(f"{self._paths.runs}/{task_id}", task_id, sweep)
-        if changed and not history.faults and _is_stable(changed):
+        is_stable = _is_stable(changed)
+        history = self._load_folder(f"{self._paths.runs}/{task_id}", task_id, sweep, is_stable=is_stable)
+        if is_stable and not history.faults:
             self._cached[task_id] = changed, history
         return self._with_reviews(task_id, history)
+
+    def stored(self, record: Path, task_id: TaskId) -> Run | None:
+        """Return a record as its file is now; None where there is none that can be read."""
+        try:
+            data = record.read_bytes()
+            known = self._fresh.get(str(record.parent), {}).get(record.name)
+            is_known = known is not None and known[0] == data
+            return known[1] if known and is_known else parse_record(record.name, task_id, data)
+        except (OSError, ValueError):
+            return None
 
     def _older(self, first: Run) -> tuple[Run, ...]:
         """Read the runs of a task before the first that was read."""
@@ -213,30 +233,44 @@ class RunStore:
         changed, cached = _changed(folder), self._reviews.get(task_id)
         if cached is not None and cached[0] == changed:
             return cached[1]
-        history = self._load_folder(str(folder), task_id, None)
-        if changed and not history.faults and _is_stable(changed):
+        is_stable = _is_stable(changed)
+        history = self._load_folder(str(folder), task_id, None, is_stable=is_stable)
+        if is_stable and not history.faults:
             self._reviews[task_id] = changed, history
         return history
 
-    def _load_folder(self, folder: str, task_id: TaskId, sweep: "_Sweep | None") -> History:
-        """Read the records of a folder, newest first."""
+    def _load_folder(
+        self, folder: str, task_id: TaskId, sweep: "_Sweep | None", *, is_stable: bool
+    ) -> History:
+        """Read the records of a folder, newest first; what a fresh one has is known until it is stable."""
+        known = self._fresh.pop(folder, None if is_stable else {})
         is_swept = sweep is not None and sweep.runs is not None
         place = task_id if is_swept else folder
         try:
             with opened_folder(place, sweep.runs if sweep else None) as descriptor:
-                return self._read_folder(descriptor, folder, task_id, sweep)
+                history = self._read_folder(descriptor, folder, task_id, sweep, known)
         except (FileNotFoundError, NotADirectoryError):
             return NO_HISTORY
         except OSError as error:
             return History(faults=(RecordError(folder, reason_of(error)),))
+        if known and not is_stable:
+            self._fresh[folder] = known
+        return history
 
-    def _read_folder(self, descriptor: int, folder: str, task_id: TaskId, sweep: "_Sweep | None") -> History:
+    def _read_folder(
+        self,
+        descriptor: int,
+        folder: str,
+        task_id: TaskId,
+        sweep: "_Sweep | None",
+        known: KnownRecords | None,
+    ) -> History:
         names = [name for name in os.listdir(descriptor) if name.endswith(ENDING)]
         names.sort()
         in_order = sweep is not None and _are_own(names, sweep.own_ids)
         entries: list[RecordOrError] = []
         while names and not (in_order and entries and _is_counted(entries[-1])):
-            entry = load_record(descriptor, f"{folder}/{names.pop()}", task_id)
+            entry = load_record(descriptor, f"{folder}/{names.pop()}", task_id, known)
             entries.append(entry)
             in_order = in_order and _is_named_by_start(entry)
         if not entries:
@@ -274,7 +308,7 @@ def _changed(place: Path | str) -> int:
 
 def _is_stable(changed: int) -> bool:
     """Whether another write would change the time; some file systems keep whole seconds only."""
-    return time.time_ns() - changed > tick_of(changed)
+    return changed > 0 and time.time_ns() - changed > tick_of(changed)
 
 
 class _Candidate(NamedTuple):

@@ -31,7 +31,7 @@ from git_blackbird.storage.files import (
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, store_lock
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.plan_file import PlanRenderer, parse_plan, require_unique_keys
-from git_blackbird.storage.record_file import parse_record, record_path, render_record
+from git_blackbird.storage.record_file import record_path, render_record
 from git_blackbird.storage.records import RunStore, noop
 
 if TYPE_CHECKING:
@@ -277,10 +277,7 @@ class Transaction:
         Raises SaveError, UnusableError for a tree that is not there.
         """
         path = record_path(self._paths, run)
-        try:
-            stored = parse_record(path.name, run.task_id, path.read_bytes())
-        except (OSError, ValueError):
-            stored = None
+        stored = self._store.records.stored(path, run.task_id)
         self._hold_trees(run, frozenset() if stored is None else stored.named_trees)
         data = render_record(following(run, stored, self._now), self._store.redactor())
         write_atomic(self._paths, path, data, mode=0o600)

@@ -1,10 +1,10 @@
 """One opened worktree: its repository, its state, its settings."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from git_blackbird.agents.configuration import KEYS
@@ -33,6 +33,7 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, controller_holder, controller_lock
 from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.records import noop
 from git_blackbird.storage.store import Store, Transaction
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ def view_workspace(
     paths = Paths(repo.top, repo.private_dir)
     given, problems = read_layers(environment, repo, paths)
     settings = merge_layers(KEYS, [*given, *flags], problems)
-    redactor = partial(_redactor, repo, settings.config)
+    redactor = _redactors(repo.environ) if settings.config.records.redact else noop
     store = Store(paths, partial(_hold, repo), redactor, partial(_plan_in_git, repo))
     return Workspace(environment, repo, store, settings, no_input)
 
@@ -280,10 +281,21 @@ def _plan_in_git(repo: Repository) -> "PlanInGit":
     return PlanInGit(repo)
 
 
-def _redactor(repo: Repository, config: Config) -> "Redactor | None":
-    from git_blackbird.model.base.redaction import Redactor, secret_values  # reading needs none
+def _redactors(environ: Mapping[str, str]) -> "Callable[[], Redactor]":
+    """Return what makes a redactor; the secrets of an environment are looked for once."""
 
-    return Redactor(secret_values(repo.environ)) if config.records.redact else None
+    @cache
+    def secrets() -> Mapping[str, str]:
+        from git_blackbird.model.base.redaction import secret_values  # reading needs none
+
+        return secret_values(environ)
+
+    def redactor() -> "Redactor":
+        from git_blackbird.model.base.redaction import Redactor  # reading needs none
+
+        return Redactor(secrets())
+
+    return redactor
 
 
 def _require_no_task(repo: Repository) -> None:

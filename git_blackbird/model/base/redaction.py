@@ -204,7 +204,9 @@ def _forms(value: str) -> set[bytes]:
 
 def _matches(kinds: Iterable[Kind], data: bytes) -> Iterator[Span]:
     for kind in kinds:
-        yield from (Span(start, end, kind.name) for start, end in kind.matches(data))
+        if kind.literal in data:
+            for match in kind.pattern.finditer(data):
+                yield Span(*match.span(match.lastindex or 0), kind.name)
 
 
 def _near_long_words(kinds: Kinds, data: bytes) -> Iterator[Span]:

@@ -171,13 +171,9 @@ class Kind:
     literal: bytes
     regex: bytes
 
-    def matches(self, data: bytes) -> Iterator[tuple[int, int]]:
-        """Yield where the secrets of this form are."""
-        if self.literal in data:
-            yield from (match.span(match.lastindex or 0) for match in self._pattern.finditer(data))
-
     @cached_property
-    def _pattern(self) -> re.Pattern[bytes]:
+    def pattern(self) -> re.Pattern[bytes]:
+        """What finds the secrets of this form in data that has its literal."""
         return re.compile(self.regex)
 
 
