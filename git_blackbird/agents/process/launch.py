@@ -265,7 +265,8 @@ class _Supervisor:
         self._wake.clear()
         if not self._has_exited:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), seconds)
+                async with asyncio.timeout(seconds):
+                    await self._wake.wait()
 
     async def _read_rest(self) -> None:
         # Up to the present size: an escaped process in another session may write forever.

@@ -9,7 +9,7 @@ from git_blackbird.controller.change.stops import NotAgreedError
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.events import render_rights
-from git_blackbird.model.run.agent_io import Rights, RightsQuestion, agent_in_text
+from git_blackbird.model.run.agent_io import RightsQuestion, agent_in_text
 from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement
 
 
@@ -26,6 +26,7 @@ class Consent:
         self._workspace = workspace
         self._ui = ui
         self._lock = asyncio.Lock()
+        self._settled: set[RightsQuestion] = set()
 
     async def require(self, agent: Agent) -> None:
         """Return once the agent may start with its rights, and with a stop after each task or without.
@@ -34,13 +35,15 @@ class Consent:
         """
         if agent.rights is None:
             return
-        async with self._lock:
-            await self._ask(agent, agent.rights)
-
-    async def _ask(self, agent: Agent, rights: Rights) -> None:
-        paths = self._workspace.paths
         stops = self._workspace.config.execution.stop_after_each_task
-        question = RightsQuestion(agent.name, rights, stops)
+        question = RightsQuestion(agent.name, agent.rights, stops)
+        async with self._lock:
+            if question not in self._settled:
+                await self._ask(question)
+                self._settled.add(question)
+
+    async def _ask(self, question: RightsQuestion) -> None:
+        paths = self._workspace.paths
         agreed = load_agreements(paths, AgreementKind.AGREED)
         # Also who agreed to it without a stop after each task.
         if agreed & {_digest(question), _digest(question._replace(stops_after_each=False))}:
@@ -49,7 +52,8 @@ class Consent:
         if answer:
             save_agreement(paths, AgreementKind.AGREED, _digest(question))
         elif answer is not None:
-            raise NotAgreedError(f"{agent_in_text(agent.name)} was not started", hint=rights.calmer)
+            text = f"{agent_in_text(question.agent)} was not started"
+            raise NotAgreedError(text, hint=question.rights.calmer)
         elif _digest(question) not in load_agreements(paths, AgreementKind.TOLD):
             warn(self._ui, " ".join(render_rights(question)))
             save_agreement(paths, AgreementKind.TOLD, _digest(question))

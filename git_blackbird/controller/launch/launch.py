@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from git_blackbird.agents.protocol import TMP_FOLDER, Agent, RunRequest
 from git_blackbird.controller.core.agents import probe
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.ui import UserInterface
+from git_blackbird.controller.core.waiting import WATCH_SECONDS
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.launch.logs import log_files, log_paths
@@ -251,6 +253,7 @@ async def follow_agent(
     run, ui, ledger = start.run, context.ui, context.ledger
     # Without events it may be at work and print nothing.
     works = is_plain = not context.agent.abilities.prints_events
+    looked = 0.0
 
     def show_step(step: Progress) -> None:
         nonlocal works
@@ -264,11 +267,14 @@ async def follow_agent(
         ui.notify(RunOutput(run.task_id, run.id, data, stream, skipped, is_plain=is_plain))
 
     def why_stop() -> ExitCause | None:
+        nonlocal looked
         if ledger.spent_lines(run.task_id):
             return ExitCause.BUDGET
         # Some agents have no session to go on in before they work.
-        is_told = works and not run.is_review and _is_told(context.workspace, run)
-        return ExitCause.TOLD if is_told else None
+        if not works or run.is_review or time.monotonic() - looked < WATCH_SECONDS:
+            return None
+        looked = time.monotonic()
+        return ExitCause.TOLD if _is_told(context.workspace, run) else None
 
     request = ChildRequest(
         context.agent.parser(start.request),

@@ -289,8 +289,8 @@ def unowned_worktrees(repo: Repository) -> list[Repository]:
 
 def find_task_worktree(repo: Repository, task_id: str) -> TaskWorktree | None:
     """Return the worktree in which a task is worked on, where it is now; None if there is none."""
-    found = (each for each in task_worktrees(repo) if each.task_id == task_id and not each.is_set_aside)
-    return next(found, None)
+    of_task = (each for each in _marked(repo) if each.task_id == task_id and not each.is_set_aside)
+    return next((each for each in of_task if _is_unaltered(each.repo)), None)
 
 
 def move_back(repo: Repository, linked: Repository, folder: Path) -> Repository:

@@ -61,7 +61,9 @@ def budget_lines(
 ) -> Iterator[BudgetLine]:
     """Yield the limits that are set of a budget with what was spent of each, which is found out for them."""
     limits = {unit: limit for unit in BudgetUnit if (limit := getattr(amounts, unit)) is not None}
-    spent = find_spent() if limits else Spent()
+    if not limits:
+        return
+    spent = find_spent()
     sums: Mapping[BudgetUnit, tuple[float, Mapping[str, int]]] = {
         BudgetUnit.USD: (spent.cost_usd or 0.0, spent.no_cost),
         BudgetUnit.TOKENS: (spent.tokens, spent.no_tokens),
