@@ -28,7 +28,6 @@ _UNSETTLED = (-1,)
 _INCLUDE_IF = "includeif."
 _OF_WORKTREE = "extensions.worktreeconfig"
 
-
 # What libgit2 cannot open: the value without it, what it is, and the way out.
 _FORMATS = {
     "extensions.refstorage": (
@@ -82,8 +81,12 @@ def read_config(repo: Repository) -> tuple[ConfigValue, ...]:
         values = listed.records(partial(_parsed, repo.top))
         files = _files_read(repo, values)
         known = KnownConfig(values, {os.fspath(file): stable_signature(file, began) for file in files})
+        # All worktrees have these values, unless they depend on one's path or branch.
+        is_own = any(value.key.startswith((_INCLUDE_IF, _OF_WORKTREE)) for value in values)
+        chosen = filter(None, map(repo.environ.get, ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM")))
+        is_own = is_own or not all(name.startswith("/") for name in chosen)
         repo.config_memo.pop(None, None)
-        repo.config_memo[None if _is_shared(repo, values) else repo.git_dir] = known
+        repo.config_memo[repo.git_dir if is_own else None] = known
     return known.values
 
 
@@ -91,29 +94,31 @@ def _known_config(repo: Repository) -> KnownConfig | None:
     return repo.config_memo.get(repo.git_dir) or repo.config_memo.get(None)
 
 
-def _is_shared(repo: Repository, values: Iterable[ConfigValue]) -> bool:
-    """Whether all worktrees of a repository have these values, whatever their paths and branches."""
-    is_conditional = any(value.key.startswith((_INCLUDE_IF, _OF_WORKTREE)) for value in values)
-    chosen = (repo.environ.get(name) for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"))
-    return not is_conditional and not any(name and not name.startswith("/") for name in chosen)
+def _parsed(top: Path, records: list[bytes]) -> tuple[ConfigValue, ...]:
+    values = []
+    for scope, origin, item in grouped(records, 3):
+        key, separator, value = item.decode(errors="replace").partition("\n")
+        name = os.fsdecode(origin)
+        file = top / name.removeprefix("file:") if name.startswith("file:") else None
+        values.append(ConfigValue(scope.decode(), file, key, value if separator else None))
+    return tuple(values)
 
 
 def _files_read(repo: Repository, values: Iterable[ConfigValue]) -> tuple[Path, ...]:
-    """List the files that decide on git's configuration, and the places where it looks for more."""
-    files = (value.file for value in values if value.file is not None)
-    branch = (repo.git_dir / "HEAD" for value in values if value.key.startswith(_INCLUDE_IF))
-    return tuple(dict.fromkeys((*_candidate_files(repo), *files, *branch)))
+    """List the files that decide on git's configuration, and those where it looks for more.
 
-
-def _parsed(top: Path, records: list[bytes]) -> tuple[ConfigValue, ...]:
-    return tuple(_value(top, *record) for record in grouped(records, 3))
-
-
-def _value(top: Path, scope: bytes, origin: bytes, item: bytes) -> ConfigValue:
-    key, separator, value = item.decode(errors="replace").partition("\n")
-    name = os.fsdecode(origin)
-    file = top / name.removeprefix("file:") if name.startswith("file:") else None
-    return ConfigValue(scope.decode(), file, key, value if separator else None)
+    These may not exist yet; some builds of git read others too.
+    """
+    files = [repo.common_dir / "config", repo.git_dir / "config.worktree"]
+    files.append(Path(repo.environ.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig"))
+    home, elsewhere = repo.environ.get("HOME"), repo.environ.get("GIT_CONFIG_GLOBAL")
+    if elsewhere is not None:
+        files.append(repo.top / elsewhere)
+    elif home:
+        files += [Path(home) / ".gitconfig", _user_folder(repo) / "config"]
+    files += [value.file for value in values if value.file is not None]
+    files += [repo.git_dir / "HEAD" for value in values if value.key.startswith(_INCLUDE_IF)]
+    return tuple(dict.fromkeys(files))
 
 
 def stable_signature(path: str | Path, began: int) -> tuple[int, ...]:
@@ -124,10 +129,7 @@ def stable_signature(path: str | Path, began: int) -> tuple[int, ...]:
 
 
 def write_setting(repo: Repository, key: str, value: str) -> None:
-    """Set ``blackbird.KEY`` for this repository, keeping an existing spelling.
-
-    Raises GitError.
-    """
+    """Set ``blackbird.KEY`` for this repository, keeping an existing spelling. Raises GitError."""
     spelled = [*_spellings(repo, key), _SECTION + key][0]
     repo.git("config", "--local", "--replace-all", *operands(spelled, value))
 
@@ -215,27 +217,12 @@ def is_sparse(repo: Repository) -> bool:
         return False
 
 
-def _candidate_files(repo: Repository) -> Iterator[Path]:
-    """Yield the files that git may read, which may not exist yet; some builds of git read others too."""
-    yield repo.common_dir / "config"
-    yield repo.git_dir / "config.worktree"
-    yield Path(repo.environ.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig")
-    home, elsewhere = repo.environ.get("HOME"), repo.environ.get("GIT_CONFIG_GLOBAL")
-    if elsewhere is not None:
-        yield repo.top / elsewhere
-    elif home:
-        yield Path(home) / ".gitconfig"
-        yield _user_folder(repo) / "config"
-
-
 def _user_folder(repo: Repository) -> Path:
-    """Return the user's folder of git's files."""
     environ = repo.environ
     return Path(environ.get("XDG_CONFIG_HOME") or f"{environ.get('HOME', '')}/.config") / "git"
 
 
 def _expand_path(repo: Repository, name: str) -> Path:
-    """Expand a configured path as git does."""
     home = repo.environ.get("HOME", "")
     return repo.top / (f"{home}{name[1:]}" if name.startswith("~/") else os.path.expanduser(name))  # noqa: PTH111
 
@@ -308,7 +295,6 @@ _YES = frozenset({"true", "yes", "on", "1"})
 
 
 def is_in_pager(repo: Repository) -> bool:
-    """Whether git has started a pager for what is printed."""
     return bool(repo.environ.get(_PAGER_IN_USE))
 
 
@@ -329,7 +315,6 @@ def pager_command(repo: Repository, verb: str = "log") -> str | None:
 
 
 def _answer(completed: Completed) -> str:
-    """Return git's output; "" if it failed, as for a key that is not set."""
     return completed.answer().strip() if completed.code == 0 else ""
 
 
@@ -371,20 +356,18 @@ _AFTER_COLON = frozenset(("hx", "helix", "subl", "zed"))
 _GOTO = frozenset(("code", "codium", "cursor"))
 
 
-def _at_line(editor: str, path: Path, line: int) -> list[str]:
-    """Return the arguments with which an editor opens a file at a line; 0 stands for none."""
-    name = Path(editor.partition(" ")[0]).name
-    if line and name in _LINE_FIRST:
-        return [f"+{line}", os.fspath(path)]
-    if line and name in _GOTO | _AFTER_COLON:
-        return [*["--goto"] * (name in _GOTO), f"{path}:{line}"]
-    return [os.fspath(path)]
-
-
 def edit_file(repo: Repository, editor: str, path: Path, line: int = 0) -> int:
-    """Open a file in the editor and wait; return the editor's exit status. Ctrl+C is left to the editor."""
+    """Open a file in the editor, at a line if one is given, and wait; return the editor's exit status.
+
+    Ctrl+C is left to the editor.
+    """
+    name, arguments = Path(editor.partition(" ")[0]).name, [os.fspath(path)]
+    if line and name in _LINE_FIRST:
+        arguments = [f"+{line}", *arguments]
+    elif line and name in _GOTO | _AFTER_COLON:
+        arguments = [*["--goto"] * (name in _GOTO), f"{path}:{line}"]
     # The shell must survive Ctrl+C, or it would report an error for an editor that goes on.
-    command = ["/bin/sh", "-c", f'trap : INT QUIT; {editor} "$@"', editor, *_at_line(editor, path, line)]
+    command = ["/bin/sh", "-c", f'trap : INT QUIT; {editor} "$@"', editor, *arguments]
     with subprocess.Popen(command, cwd=repo.top, env=repo.git_environ) as process:
         while process.poll() is None:
             with contextlib.suppress(KeyboardInterrupt):

@@ -21,7 +21,7 @@ class Completed(NamedTuple):
     """The result of a process, its output, and whether Ctrl+C was pressed for it meanwhile.
 
     ``verb`` is the git command. ``parse`` of the methods below gets all lines or records, and may raise what
-    parsing raises; it must not return an iterator. The methods raise UnusableError for it.
+    parsing raises, which becomes an UnusableError; it must not return an iterator.
     """
 
     code: int
@@ -47,7 +47,6 @@ class Completed(NamedTuple):
         return self.lines(_answer).decode(errors=errors)
 
     def oid(self) -> str:
-        """Return the one object id."""
         return self.lines(_one_oid)
 
     def _read(self, parse: Callable[[bytes], _T]) -> _T:
@@ -79,12 +78,10 @@ def _one_oid(lines: list[bytes]) -> str:
 
 
 def object_ids(lines: list[bytes]) -> list[str]:
-    """Parse lines of one object id each."""
     return [oid for (oid,) in object_id_rows(lines)]
 
 
 def object_id_rows(lines: list[bytes]) -> list[list[str]]:
-    """Parse lines of one or more object ids each."""
     if not all(map(_OIDS.fullmatch, lines)):
         raise ValueError("no object id")
     return [line.decode().split() for line in lines]
@@ -101,5 +98,5 @@ def grouped(records: Iterable[_T], size: int) -> Iterator[tuple[_T, ...]]:
 
 
 def paths_listed(records: list[bytes]) -> list[bytes]:
-    """Return the path of each record, which follows a tab."""
+    """Return the path of each record: what follows its tab."""
     return [record.split(b"\t", 1)[1] for record in records]

@@ -29,21 +29,17 @@ class Process(subprocess.Popen[bytes]):
     """A process whose wait with a time limit does not sleep in steps, as it does before Python 3.15."""
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end. Raises subprocess.TimeoutExpired."""
         if sys.platform == "linux" and timeout is not None and self.returncode is None:
             # Without descriptors to spare, or on an old kernel, it is a nap.
             with contextlib.suppress(OSError):
-                _await_exit(os.pidfd_open(self.pid), timeout)
+                descriptor = os.pidfd_open(self.pid)
+                try:
+                    ended = select.poll()
+                    ended.register(descriptor, select.POLLIN)
+                    ended.poll(max(timeout, 0) * 1000)
+                finally:
+                    os.close(descriptor)
         return super().wait(timeout)
-
-
-def _await_exit(descriptor: int, timeout: float) -> None:
-    try:
-        ended = select.poll()
-        ended.register(descriptor, select.POLLIN)
-        ended.poll(max(timeout, 0) * 1000)
-    finally:
-        os.close(descriptor)
 
 
 def feed(process: subprocess.Popen[bytes], data: bytes | None) -> None:
@@ -67,7 +63,7 @@ def feed(process: subprocess.Popen[bytes], data: bytes | None) -> None:
 
 
 def wait(process: subprocess.Popen[bytes], deadline: float | None) -> Completed | None:
-    """Exchange data until the process ends, whoever has its pipes open; None if the deadline passes first."""
+    """Exchange data until the process ends, whoever has its pipes open; None once the deadline has passed."""
     while True:
         left = _POLL_SECONDS if deadline is None else min(_POLL_SECONDS, deadline - time.monotonic())
         try:
@@ -103,7 +99,6 @@ def _read_rest(pipe: IO[bytes] | None) -> bytes:
 
 
 def not_started(error: OSError, cwd: Path) -> UnusableError:
-    """Return the error to raise where git cannot be started in ``cwd``."""
     if error.filename is not None and os.fsdecode(error.filename) == os.fspath(cwd):
         return UnusableError(f"cannot work in {cwd}: {error.strerror}")
     hint = refusal_hint(error) if is_exhausted(error) else "install git 2.31 or newer, or put it on PATH"
@@ -133,7 +128,7 @@ class GitTimeoutError(GitError):
 
 
 def revisions(*names: str) -> tuple[str, ...]:
-    """Return arguments for object names, none of which git can take for an option.
+    """Fence off object names: git can take none for an option.
 
     Everything read from a file reaches git's command line through this function or ``operands``, or else
     through standard input.
@@ -142,7 +137,7 @@ def revisions(*names: str) -> tuple[str, ...]:
 
 
 def operands(*names: str) -> tuple[str, ...]:
-    """Return arguments for paths, keys and values that git cannot take for options or revisions."""
+    """Fence off paths, keys and values: git can take none for an option or a revision."""
     return "--", *names
 
 
@@ -171,8 +166,8 @@ def run_git(
 
     Git runs in a session of its own: its filters and hooks are killed with it at the time limit, and nothing
     it starts, such as ssh, asks on the terminal. A grandchild that keeps the pipes open after git ended is
-    not waited for. Raises GitTimeoutError, GitError
-    for a status other than 0 if ``check``, and UnusableError if git cannot be started.
+    not waited for. Raises GitTimeoutError, GitError for a status other than 0 if ``check``, and UnusableError
+    if git cannot be started.
     """
     began = time.monotonic()
     deadline = None if timeout is None else began + timeout
@@ -194,10 +189,7 @@ class GitStoppedError(GitError):
 
 
 class GitWork:
-    """Work in another thread whose git processes can be stopped, for Ctrl+C: a filter may hang.
-
-    ``run_user_program`` is not affected.
-    """
+    """Work in another thread whose git processes can be stopped, for Ctrl+C: a filter may hang."""
 
     def __init__(self) -> None:
         # The git processes that the thread waits for, and whether each was killed.
@@ -206,7 +198,6 @@ class GitWork:
 
     @contextlib.contextmanager
     def in_this_thread(self) -> Iterator[None]:
-        """Let this work own the git processes that this thread starts in the block."""
         token = _work.set(self)
         try:
             yield
@@ -260,49 +251,37 @@ def _started(
     process = None
     try:
         with _deferring_interrupt():
-            process = _start(args, cwd, environ, has_input=has_input)
+            try:
+                process = Process(
+                    ["git", *args],
+                    cwd=cwd,
+                    env={**_UNLESS_ASKED, **environ, **_ALWAYS},
+                    stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise not_started(error, cwd) from error
+            except ValueError as error:
+                raise UnusableError(f"cannot start git {_verb(args)}: {error}") from error
             with _running_lock:
                 running[process] = False
         yield process
     finally:
         if process is not None:
             with _deferring_interrupt():
-                _kill_rest(process)
+                with _running_lock:
+                    _kill_group(process)
+                process.wait()
+                for pipe in filter(None, (process.stdin, process.stdout, process.stderr)):
+                    with contextlib.suppress(OSError):
+                        pipe.close()
                 with _running_lock:
                     was_stopped = running.pop(process)
             if was_stopped:
                 message = f"git {_verb(args)} was interrupted"
                 raise GitStoppedError(args, -signal.SIGKILL, b"", message=message)
-
-
-def _start(
-    args: Sequence[str], cwd: Path, environ: Mapping[str, str], *, has_input: bool
-) -> subprocess.Popen[bytes]:
-    try:
-        return Process(
-            ["git", *args],
-            cwd=cwd,
-            env={**_UNLESS_ASKED, **environ, **_ALWAYS},
-            stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise not_started(error, cwd) from error
-    except ValueError as error:
-        raise UnusableError(f"cannot start git {_verb(args)}: {error}") from error
-
-
-def _kill_rest(process: subprocess.Popen[bytes]) -> None:
-    """Kill the rest of a process's group, and close its pipes."""
-    with _running_lock:
-        _kill_group(process)
-    process.wait()
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
 
 
 @contextlib.contextmanager

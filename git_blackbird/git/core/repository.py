@@ -3,7 +3,7 @@
 import contextlib
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -37,7 +37,6 @@ _QUESTIONS = (
     "--show-toplevel",
 )
 
-
 # Variables by which a person says where the worktree is.
 _CHOOSING = ("GIT_DIR", "GIT_WORK_TREE")
 LOCAL_VARIABLES = (
@@ -62,19 +61,18 @@ LOCAL_VARIABLES = (
 
 
 def without_git_env(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return ``environ`` without the variables that tie a process to one repository."""
     return {name: value for name, value in environ.items() if name not in LOCAL_VARIABLES}
 
 
 class Head(NamedTuple):
-    """The target of HEAD: ``branch`` is None if detached, ``commit`` None before the first commit."""
+    """``branch`` is None if HEAD is detached, ``commit`` None before the first commit."""
 
     branch: str | None
     commit: str | None
 
 
 class ConfigValue(NamedTuple):
-    """A value of git's configuration, in its scope and file; it is None for a key without one."""
+    """A value of git's configuration; None for a key without one."""
 
     scope: str
     file: Path | None
@@ -97,9 +95,9 @@ ConfigMemo = dict[Path | None, KnownConfig]
 class Repository:
     """One worktree and its repository.
 
-    ``git_dir`` belongs to this worktree, ``common_dir`` is shared by all worktrees. ``environ`` is the
-    environment without variables that tie a process to a repository; ``call_configuration`` comes from ``git
-    -c``. The worktrees of a repository share ``config_memo``.
+    ``git_dir`` belongs to this worktree, ``common_dir`` and ``config_memo`` are shared by all worktrees.
+    ``environ`` has none of the variables that tie a process to a repository; ``call_configuration`` comes
+    from ``git -c``.
     """
 
     top: Path
@@ -116,12 +114,10 @@ class Repository:
 
     @property
     def index(self) -> Path:
-        """The user's index, which may not exist yet."""
         return self.git_dir / "index"
 
     @property
     def index_lock(self) -> Path:
-        """Git's lock on that index."""
         return self.git_dir / "index.lock"
 
     def git(
@@ -147,12 +143,10 @@ class Repository:
 
     @property
     def git_options(self) -> tuple[str, str]:
-        """The options that tie a git process to this repository."""
         return f"--git-dir={self.git_dir}", f"--work-tree={self.top}"
 
     @property
     def git_environ(self) -> dict[str, str]:
-        """The environment of git processes that do not run for the user."""
         return {**self.environ, **self.call_configuration}
 
 
@@ -164,14 +158,24 @@ def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
     completed = run_git(_QUESTIONS, cwd=cwd, environ=environ, check=False)
     answers = completed.lines(list)
     if answers[:1] == [b"true"]:
-        raise _bare_error(answers[2:3])
+        # Only a repository that has had a worktree has an index.
+        if any(Path(os.fsdecode(git_dir), "index").exists() for git_dir in answers[2:3]):
+            raise UnusableError(
+                "git takes this repository for a bare one: core.bare is true", hint=SETTING_BACK["core.bare"]
+            )
+        raise UnusableError(
+            "this is a bare repository: there is no worktree for agents to work in",
+            hint="run this in a clone of it, or in a worktree made with `git worktree add`",
+        )
     if answers[1:2] == [b"true"]:
         raise UnusableError(
             "this is inside a git directory, not in a worktree", hint="go to the top of the worktree"
         )
     if completed.code != 0:
         raise _unusable(completed, cwd, environ)
-    git_dir, common_dir, top = completed.lines(_places)
+    if len(answers) > 5:
+        raise UnusableError("the path of this repository holds a line break; move the repository elsewhere")
+    _, _, git_dir, common_dir, top = map(Path, completed.lines(texts))
     if not any(environ.get(name) for name in _CHOOSING) and not _is_below(cwd, top):
         raise UnusableError(
             f"git takes {top} for the worktree of {git_dir}: core.worktree says so",
@@ -186,30 +190,11 @@ def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
     )
 
 
-def _bare_error(git_dir: Sequence[bytes]) -> UnusableError:
-    # Only a repository that has had a worktree has an index.
-    if any(Path(os.fsdecode(each), "index").exists() for each in git_dir):
-        return UnusableError(
-            "git takes this repository for a bare one: core.bare is true", hint=SETTING_BACK["core.bare"]
-        )
-    return UnusableError(
-        "this is a bare repository: there is no worktree for agents to work in",
-        hint="run this in a clone of it, or in a worktree made with `git worktree add`",
-    )
-
-
 def _is_below(cwd: Path, top: Path) -> bool:
     if os.path.realpath(cwd).startswith(f"{os.path.realpath(top).rstrip('/')}/"):
         return True
     # File systems may take other spellings of a name as well.
     return top.is_dir() and any(above.samefile(top) for above in (cwd, *cwd.parents))
-
-
-def _places(answers: list[bytes]) -> tuple[Path, Path, Path]:
-    if len(answers) > 5:
-        raise UnusableError("the path of this repository holds a line break; move the repository elsewhere")
-    _, _, git_dir, common_dir, top = map(Path, texts(answers))
-    return git_dir, common_dir, top
 
 
 def _unusable(completed: Completed, cwd: Path, environ: Mapping[str, str]) -> UnusableError:
@@ -322,7 +307,6 @@ def init_repository(folder: Path, environ: Mapping[str, str], settings: Mapping[
 
 
 def commit_all(repo: Repository, message: str, name: str, email: str) -> None:
-    """Commit everything as this author. Raises GitError."""
     variables = {
         f"GIT_{role}_{what}": value
         for role in ("AUTHOR", "COMMITTER")
@@ -372,5 +356,5 @@ def list_all_tracked(repo: Repository) -> list[str]:
 
 
 def list_tracked(repo: Repository, folder: str) -> list[str]:
-    """List every tracked file below a folder, with surrogates for other bytes. Raises GitError."""
+    """List every tracked file below a folder. Raises GitError."""
     return repo.git(*_KNOWN, *operands(f":(top,literal){folder}")).records(texts)

@@ -235,7 +235,6 @@ def _row(entry: TreeEntry) -> _Row:
 
 
 def _directory(row: _Row | None) -> str | None:
-    """Return the id of an entry that is a directory; None for any other, or for none."""
     return None if row is None or row[0] != _DIRECTORY_MODE else row[1].hex()
 
 

@@ -27,7 +27,6 @@ class ForegroundProcesses:
 
     @property
     def is_apart(self) -> bool:
-        """Whether any process runs in its own session."""
         return bool(self._signals)
 
     @contextlib.contextmanager
@@ -60,7 +59,6 @@ class ForegroundProcesses:
                 os.killpg(session, signal.SIGTERM if times else signal.SIGINT)
 
     def was_interrupted(self, session: int) -> bool:
-        """Whether a session was interrupted."""
         return self._signals.get(session, 0) > 0
 
     def environ(self, environ: Mapping[str, str]) -> dict[str, str]:
@@ -114,23 +112,15 @@ def run_user_program(
     except OSError as error:
         raise not_started(error, cwd) from error
     with process, _passing_on(process), ALONG.tracking(process.pid) if is_apart else contextlib.nullcontext():
-        completed = _wait_through(process, stdin)
+        interrupted, completed = False, None
+        feed(process, stdin)
+        while completed is None:
+            try:
+                completed = wait(process, None)
+            except KeyboardInterrupt:
+                interrupted = True
         trace.event("exit", process.pid, completed.code, time.monotonic() - began, command)
-        return completed._replace(interrupted=completed.interrupted or ALONG.was_interrupted(process.pid))
-
-
-def _wait_through(process: subprocess.Popen[bytes], stdin: bytes | None) -> Completed:
-    """Wait for the end and ignore Ctrl+C meanwhile."""
-    interrupted = False
-    feed(process, stdin)
-    while True:
-        try:
-            completed = wait(process, None)
-        except KeyboardInterrupt:
-            interrupted = True
-        else:
-            if completed is not None:
-                return completed._replace(interrupted=interrupted)
+        return completed._replace(interrupted=interrupted or ALONG.was_interrupted(process.pid))
 
 
 @contextlib.contextmanager
