@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.worktree.saved_trees import delete_our_refs, hold_trees
+from git_blackbird.git.worktree.saved_trees import delete_refs, hold_trees, list_our_refs
 from tests.git.support import found, tree_of
 from tests.support import commit, git, run_trees, write
 
@@ -27,8 +27,8 @@ def test_a_runs_trees_are_kept_and_named(repo: Path) -> None:
     git(repo, "gc", "-q", "--prune=now")
     assert run_trees(repo, RUN) == (base, head)
     assert git(repo, "fsck", "--strict") == ""
-    assert delete_our_refs(there) == 1
-    assert delete_our_refs(there) == 0
+    delete_refs(there, list_our_refs(there))
+    delete_refs(there, list_our_refs(there))
     assert run_trees(repo, RUN) == (None, None)
     assert git(repo, "for-each-ref", "refs/blackbird") == ""
 

@@ -300,10 +300,11 @@ def _redactors(environ: Mapping[str, str]) -> "Callable[[], Redactor]":
 
 def _require_no_task(repo: Repository) -> None:
     """Raise ElsewhereError in the worktree of a task: its plan and records are another worktree's."""
-    from git_blackbird.git.worktree.linked import home_folder, owner_of  # in linked worktrees only
+    from git_blackbird.git.worktree.linked import home_repository, owner_of  # in linked worktrees only
 
     if (task_id := owner_of(repo)) is not None:
-        home = home_folder(repo)
+        found = home_repository(repo)
+        home = None if found is None else found.top
         of = "" if home is None else f" of {home}"
         raise ElsewhereError(f"this is the worktree of task {clean_line(task_id)}{of}", home)
 

@@ -24,7 +24,7 @@ from git_blackbird.git.hooks.merge_driver import (
 )
 from git_blackbird.git.hooks.script import HookCommand
 from git_blackbird.git.worktree.linked import task_worktrees
-from git_blackbird.git.worktree.saved_trees import delete_our_refs, list_our_refs
+from git_blackbird.git.worktree.saved_trees import delete_refs, list_our_refs
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.own_files import STATE_NAME
 from git_blackbird.model.base.sanitize import shell_word
@@ -246,7 +246,7 @@ def remove_all(workspace: Workspace) -> None:
             uninstall_hook(workspace.environment)
         with _writing_attributes():
             remove_driver(workspace.repo)
-        delete_our_refs(workspace.repo)
+        delete_refs(workspace.repo, list_our_refs(workspace.repo))
         with workspace.store.transaction():
             tracked = list_tracked(workspace.repo, STATE_NAME)
             remove_state(workspace.paths, _kept_state(workspace, tracked))

@@ -35,7 +35,7 @@ def commit_tree(repo: Repository, tree: str, parent: str | None, message: str) -
 
 
 def create_branch(repo: Repository, name: str, commit: str) -> None:
-    """Create a branch. Raises GitError if there is one of that name, or if it is no name for one."""
+    """Raises GitError if there is a branch of that name, or if it is no name for one."""
     repo.git("branch", "--no-track", *operands(name, commit))
 
 
@@ -64,7 +64,7 @@ def push_branch(repo: Repository, name: str, remote: str) -> None:
 
 
 def request_program(environ: Mapping[str, str]) -> str | None:
-    """Return the program that opens requests here; None where there is none."""
+    """Return the program that opens requests here, if there is one."""
     path = environ.get("PATH", os.defpath)
     return next((name for name in _PROGRAMS if shutil.which(name, path=path) is not None), None)
 

@@ -22,7 +22,6 @@ from git_blackbird.git.core.repository import Head, Repository, using_objects
 from git_blackbird.git.core.trees import EXECUTABLE, REGULAR, TreeEntry, TreeStore
 from git_blackbird.git.core.user_programs import ALONG, run_user_program
 from git_blackbird.git.worktree.index import (
-    IndexState,
     private_index,
     read_entry,
     read_index_state,
@@ -43,12 +42,9 @@ _PLACES = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--show-
 # Titles may begin with `#`, and the message is UTF-8 whatever encoding the user's commits have.
 _COMMIT = (
     # The file system monitor does not cover the private index.
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "i18n.commitEncoding=UTF-8",
-    "commit",
-    "--cleanup=whitespace",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "i18n.commitEncoding=UTF-8"),
+    *("commit", "--cleanup=whitespace"),
 )
 
 
@@ -65,7 +61,7 @@ class HookRefusedError(CommitRefusedError):
 
 
 class IndexUpdateError(UnusableError):
-    """The user's index could not be updated for a commit without changing other entries."""
+    """The user's index cannot follow a commit without changes to other entries."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +108,12 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> CreatedComm
     if completed.code != 0 or summary is None:
         raise CommitRefusedError(error_output(completed))
     oid = repo.git("rev-parse", "--verify", *revisions(summary[1].decode())).oid()
-    _require_parent(repo, plan, oid)
+    _, parents = commit_parts(repo, oid)
+    if parents != (() if plan.head.commit is None else (plan.head.commit,)):
+        # It would revert the commits in between. Git itself refuses if HEAD moves while it works; this covers
+        # the instant before.
+        repo.git("update-ref", "-m", _TAKEN_BACK, *operands("HEAD", parents[0], oid))
+        raise CommitRefusedError("someone else committed here at the same moment")
     return inspect_commit(repo, plan, oid)
 
 
@@ -178,18 +179,6 @@ def _set_entries(repo: Repository, index: Path, entries: Mapping[bytes, TreeEntr
     repo.git("update-index", "-z", "--index-info", stdin=b"".join([*gone, *there]), variables=variables)
 
 
-def _require_parent(repo: Repository, plan: CommitPlan, oid: str) -> None:
-    """Undo a commit whose parent is not the expected one: it would revert the commits in between.
-
-    Git itself refuses if HEAD moves while it works; this covers the instant before.
-    """
-    _, parents = commit_parts(repo, oid)
-    if parents == (() if plan.head.commit is None else (plan.head.commit,)):
-        return
-    repo.git("update-ref", "-m", _TAKEN_BACK, *operands("HEAD", parents[0], oid))
-    raise CommitRefusedError("someone else committed here at the same moment")
-
-
 def error_output(completed: Completed, max_lines: int = MAX_WORDS_LINES) -> str:
     """Return the end of the output of git and the hooks, or the name of the program that ran them."""
     lines = (completed.err + completed.out).decode(errors="replace").strip().splitlines()
@@ -208,38 +197,33 @@ def update_index(repo: Repository, before: str, after: str) -> None:
     Raises UnusableError, GitError, or IndexUpdateError if other entries would change; the index is
     untouched then.
     """
-    replace_index(repo, lambda index: _move_entries(repo, index, before, after))
 
+    def move_entries(index: Path) -> bool:
+        staged = read_index_state(repo, index)
+        moves = {
+            path: now
+            for path, (was, now) in _differences(repo, before, after).items()
+            if path not in staged.unmerged and staged.entries.get(path) == was
+        }
+        if not moves:
+            return False
+        _set_entries(repo, index, moves)
+        written = read_index_state(repo, index)
+        for old, new in (
+            (staged.entries, written.entries),
+            (staged.intended, written.intended),
+            (staged.tags, written.tags),
+        ):
+            strangers = {path for path, _ in old.items() ^ new.items()} - moves.keys()
+            if strangers:
+                names = ", ".join(sorted(path.decode(errors="replace") for path in strangers))
+                raise IndexUpdateError(f"the index cannot hold {names} beside the change")
+        # As git does after a commit of some paths: unchanged files need not be read again.
+        variables = {"GIT_INDEX_FILE": os.fspath(index)}
+        repo.git("update-index", "-q", "--refresh", check=False, variables=variables)
+        return True
 
-def _move_entries(repo: Repository, index: Path, before: str, after: str) -> bool:
-    """Update the entries of a copy of the index; return whether any changed."""
-    staged = read_index_state(repo, index)
-    moves = {
-        path: now
-        for path, (was, now) in _differences(repo, before, after).items()
-        if path not in staged.unmerged and staged.entries.get(path) == was
-    }
-    if not moves:
-        return False
-    _set_entries(repo, index, moves)
-    _require_only(moves, staged, read_index_state(repo, index))
-    # As git does after a commit of some paths: unchanged files need not be read again.
-    variables = {"GIT_INDEX_FILE": os.fspath(index)}
-    repo.git("update-index", "-q", "--refresh", check=False, variables=variables)
-    return True
-
-
-def _require_only(moves: Mapping[bytes, TreeEntry | None], before: IndexState, after: IndexState) -> None:
-    """Raise IndexUpdateError if an unrelated entry or flag changed."""
-    for old, new in (
-        (before.entries, after.entries),
-        (before.intended, after.intended),
-        (before.tags, after.tags),
-    ):
-        strangers = {path for path, _ in old.items() ^ new.items()} - moves.keys()
-        if strangers:
-            names = ", ".join(sorted(path.decode(errors="replace") for path in strangers))
-            raise IndexUpdateError(f"the index cannot hold {names} beside the change")
+    replace_index(repo, move_entries)
 
 
 _ROOT = Path(__file__).parents[3]
@@ -306,7 +290,7 @@ def commit_in_subprocess(
 
 
 def main(order: str) -> str:
-    """Carry out a request in the worker process and return the result."""
+    """Make the commit of a request, in the worker process, and return the result."""
     for number in _ENDING:
         # Git gets the signal from the terminal or from here; the worker goes on until the index is updated.
         if signal.getsignal(number) is not signal.SIG_IGN:

@@ -145,7 +145,7 @@ def plan_commit(
 
 
 def _abortable(repo: Repository, hint: str, *, is_staged: bool) -> str:
-    """Let a hint work where the operation staged the plan, and this program has written it since."""
+    """Let a hint work where the operation staged the plan, which has been written since."""
     name = os.fsdecode(_PLAN)
     if not is_staged or not repo.git("diff-files", "--quiet", *operands(name), check=False).code:
         return hint
@@ -183,15 +183,12 @@ class CommitBuilder:
 
     @cached_property
     def tree(self) -> str:
-        """The tree of HEAD with the change applied."""
         return self.trees.edited(self.base_tree, self.edits)
 
     def entry_in_change(self, path: bytes) -> TreeEntry | None:
-        """Return the entry that the change leaves at ``path``."""
         return self.trees.entry(self.pair.head, path)
 
     def entry_in_head(self, path: bytes) -> TreeEntry | None:
-        """Return the entry of HEAD at ``path``."""
         return self.trees.entry(self.base_tree, path)
 
     def versions_since_head(self, path: bytes) -> list[TreeEntry | None]:

@@ -173,9 +173,7 @@ def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
         )
     if completed.code != 0:
         raise _unusable(completed, cwd, environ)
-    if len(answers) > 5:
-        raise UnusableError("the path of this repository holds a line break; move the repository elsewhere")
-    _, _, git_dir, common_dir, top = map(Path, completed.lines(texts))
+    git_dir, common_dir, top = completed.lines(_places)
     if not any(environ.get(name) for name in _CHOOSING) and not _is_below(cwd, top):
         raise UnusableError(
             f"git takes {top} for the worktree of {git_dir}: core.worktree says so",
@@ -188,6 +186,13 @@ def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
         environ=without_git_env(environ),
         call_configuration={name: environ[name] for name in _CALL_CONFIGURATION if name in environ},
     )
+
+
+def _places(answers: list[bytes]) -> tuple[Path, Path, Path]:
+    if len(answers) > 5:
+        raise UnusableError("the path of this repository holds a line break; move the repository elsewhere")
+    _, _, git_dir, common_dir, top = map(Path, texts(answers))
+    return git_dir, common_dir, top
 
 
 def _is_below(cwd: Path, top: Path) -> bool:

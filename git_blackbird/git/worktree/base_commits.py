@@ -55,7 +55,6 @@ def stray_commits(linked: Repository) -> list[str]:
 
 
 def note_base(linked: Repository, commit: str) -> None:
-    """Store the commit that the worktree of a task begins with."""
     (linked.private_dir / _BASE).write_text(commit)
 
 
@@ -68,7 +67,7 @@ def base_commit_of(linked: Repository) -> str | None:
 
 
 def base_tree(linked: Repository) -> str | None:
-    """Return the tree of the commit that a task's worktree began with; None if that is gone."""
+    """Return the tree of the commit that a task's worktree began with, or None."""
     import pygit2  # slow to load
 
     commit = base_commit_of(linked)
@@ -103,14 +102,14 @@ _NOT_REMOTE = ("--not", "--remotes", "--not")
 
 
 class CommitTrees(NamedTuple):
-    """The tree of a commit, and of its first parent: one without files if it has none."""
+    """The tree of a commit, and of its first parent: an empty one if it has none."""
 
     tree: str
     before: str
 
 
 def find_fork_point(linked: Repository, base: str, began: int) -> str | None:
-    """Return the newest commit that a worktree's files continue from and that no agent made there.
+    """Return the newest commit below a worktree's HEAD that no agent made there.
 
     That is ``base``, the commit that the worktree began with, as long as it is below HEAD, or was amended.
     Else the agent went to another commit: to one from before ``began``, in seconds since 1970, or to one that
@@ -122,8 +121,10 @@ def find_fork_point(linked: Repository, base: str, began: int) -> str | None:
     if linked.git("merge-base", "--is-ancestor", *revisions(base, at), check=False).code == 0:
         return base
     made = _made_on(linked, at, [base])
-    if made and _is_amended(linked, base, made[-1]):
-        return base
+    if made:
+        old, new = _read(linked, base), _read(linked, made[-1])
+        if (new.author, new.parent_ids) == (old.author, old.parent_ids):  # amended
+            return base
     older = linked.git(*_FIRST_PARENTS, "-1", f"--min-age={began - 1}", *revisions(at), *operands())
     made = _made_on(linked, at, [base, *older.lines(object_ids)])
     return _parent(linked, made[-1]) if made else at
@@ -142,11 +143,6 @@ def _made_on(linked: Repository, at: str, known: Sequence[str]) -> list[str]:
     return listed.lines(object_ids)
 
 
-def _is_amended(linked: Repository, before: str, after: str) -> bool:
-    old, new = _read(linked, before), _read(linked, after)
-    return (new.author, new.parent_ids) == (old.author, old.parent_ids)
-
-
 def _parent(linked: Repository, commit: str) -> str | None:
     return next(map(str, _read(linked, commit).parent_ids), None)
 
@@ -159,10 +155,7 @@ def _read(repo: Repository, commit: str) -> "pygit2.Commit":
 
 
 def read_commit_trees(repo: Repository, commit: str, hidden: Sequence[str]) -> CommitTrees:
-    """Return the trees of a commit and of what it was made on, without these names at their top.
-
-    Raises UnusableError.
-    """
+    """Return the trees of a commit and its parent without these names at their top. Raises UnusableError."""
     trees, found, names = TreeStore(repo), _read(repo, commit), [name.encode() for name in hidden]
     parent = _parent(repo, commit)
     before = trees.save({}) if parent is None else str(_read(repo, parent).tree_id)

@@ -10,7 +10,7 @@ import fnmatch
 import os
 import re
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -45,7 +45,7 @@ _SHOWING_ALL = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
 class Comparison:
     """A repository of our own with the objects of another one, and the order in which paths are shown.
 
-    ``patterns`` are as in git's order files: what matches the first of them comes first.
+    What matches the first of ``patterns``, which are as in git's order files, comes first.
     """
 
     repo: Repository
@@ -53,7 +53,6 @@ class Comparison:
 
     @property
     def diff_options(self) -> tuple[str, ...]:
-        """The options of a command that compares."""
         return (*_SHOWING_ALL, f"-O{self.repo.git_dir / _ORDER}")
 
     def rank(self, path: bytes) -> int:
@@ -67,8 +66,13 @@ class Comparison:
 
 
 def comparison(repo: Repository) -> Comparison:
-    """Return where the trees of a repository are compared. Raises UnusableError."""
-    folder, patterns = repo.private_dir / "compare", tuple(_patterns(repo))
+    """Return where the trees of a repository are compared, and have its files there. Raises UnusableError."""
+    folder = repo.private_dir / "compare"
+    patterns = [pattern for name in _GOVERNING for pattern in (name, f"*/{name}")]
+    for path in configured_paths(repo, _CONFIGURED):
+        pattern = re.sub(r"[^\w./-]", "?", path)
+        patterns += (pattern, f"{pattern}/*")
+    patterns.append(_HIDDEN_AT_TOP)
     contents = {
         "config": _included(repo.common_dir / "config")
         + _included(repo.git_dir / "config.worktree")
@@ -86,7 +90,7 @@ def comparison(repo: Repository) -> Comparison:
         for name, content in contents.items():
             _ensure_file(folder / name, content)
     view = replace(repo, git_dir=folder, common_dir=folder, config_memo={})
-    return Comparison(view, patterns)
+    return Comparison(view, tuple(patterns))
 
 
 def _included(config: Path) -> bytes:
@@ -98,15 +102,6 @@ def _included(config: Path) -> bytes:
 def is_binary(content: bytes) -> bool:
     """Whether git finds no lines in a content."""
     return b"\0" in content[:_LOOKED_AT_BYTES]
-
-
-def _patterns(repo: Repository) -> Iterator[str]:
-    for name in _GOVERNING:
-        yield from (name, f"*/{name}")
-    for path in configured_paths(repo, _CONFIGURED):
-        pattern = re.sub(r"[^\w./-]", "?", path)
-        yield from (pattern, f"{pattern}/*")
-    yield _HIDDEN_AT_TOP
 
 
 def _ensure_file(path: Path, content: bytes) -> None:
@@ -132,10 +127,7 @@ def attributes_of(repo: Repository, paths: Collection[bytes], name: str) -> Mapp
 
 
 def generated_paths(repo: Repository, tree: str, paths: Collection[bytes]) -> Mapping[bytes, bool]:
-    """Return for each path whether a tree says that it is generated; without those of which it says nothing.
-
-    Raises UnusableError.
-    """
+    """Return of each path whether a tree says that it is generated, if it says so. Raises UnusableError."""
     with private_folder(repo, "attributes") as folder:
         index = folder / "index"
         write_entries(index, dict(with_attributes(TreeStore(repo), tree, paths)))
@@ -151,22 +143,14 @@ def generated_paths(repo: Repository, tree: str, paths: Collection[bytes]) -> Ma
 
 
 def _values(answer: Completed) -> Mapping[bytes, str]:
-    rows = answer.records(_rows)
+    rows = answer.records(lambda records: list(grouped(records, 3)))
     return {path: value.decode(errors="replace") for path, _, value in rows}
-
-
-def _rows(records: list[bytes]) -> list[tuple[bytes, ...]]:
-    return list(grouped(records, 3))
 
 
 def merge_drivers(repo: Repository, paths: Collection[bytes]) -> dict[bytes, str]:
     """Return the driver, or ``unset``, of each path that git does not merge as text. Raises GitError."""
-    values = attributes_of(repo, paths, "merge")
-    default = _default(repo) if UNSPECIFIED in values.values() else ""
-    chosen = {path: default if value == UNSPECIFIED else value for path, value in values.items()}
+    values, default = attributes_of(repo, paths, "merge"), None
+    if UNSPECIFIED in values.values():
+        default = {value.key: value.value for value in read_config(repo)}.get("merge.default")
+    chosen = {path: default or "text" if value == UNSPECIFIED else value for path, value in values.items()}
     return {path: value for path, value in chosen.items() if value not in _AS_TEXT}
-
-
-def _default(repo: Repository) -> str:
-    values = [each.value for each in read_config(repo) if each.key == "merge.default"]
-    return values[-1] or "text" if values else "text"

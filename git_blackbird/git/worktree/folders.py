@@ -29,7 +29,7 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 def list_ignored(repo: Repository, patterns: Sequence[str], hidden: Collection[str]) -> list[str]:
     """List the files and whole folders that git ignores and that patterns, as in ``.gitignore``, match.
 
-    What is at the top below a ``hidden`` name is none of them. Raises GitError.
+    What is at the top with a ``hidden`` name is left out. Raises GitError.
     """
     if not patterns:
         return []
@@ -58,7 +58,7 @@ def _listed(repo: Repository, *options: str) -> list[str]:
 
 
 def count_bytes(top: Path, names: Sequence[str], target: Path) -> int:
-    """Return the size of a copy of these in another folder: none if it can share their content.
+    """Return how many bytes a copy in another folder takes: none if it can share the content of files.
 
     The first file with content is tried. Raises UnusableError.
     """
@@ -91,10 +91,10 @@ def _files(top: Path, names: Sequence[str]) -> Iterator[tuple[str, os.stat_resul
 
 
 def first_naming(top: Path, name: str) -> str | None:
-    """Return a file at or below a path of a worktree that names the worktree's own folder; None without one.
+    """Return a file at or below a path of a worktree that names the worktree's own folder, or None.
 
-    A copy leads back to that worktree, as programs of a virtual environment do. Text files and links are
-    looked at, those nearest to the top first, up to a number of them. Raises UnusableError.
+    A copy of it would lead back to that worktree, as programs of a virtual environment do. Text files and
+    links are read, those nearest to the top first, up to a number of them. Raises UnusableError.
     """
     whole = re.compile(re.escape(os.fsencode(top)) + rb"(?![\w.-])")
     level, looked_at = [os.path.join(top, name.rstrip("/"))], 0  # noqa: PTH118  # faster
@@ -169,8 +169,7 @@ class _Copier:
         self._copy(f"{source}/{steps[-1]}", f"{target}/{steps[-1]}")
 
     def _copy(self, source: str, target: str) -> None:
-        if self._is_stopped():
-            raise UnusableError("the copying was interrupted")
+        self._require_going_on()
         try:
             status = os.lstat(source)
         except FileNotFoundError:
@@ -185,6 +184,10 @@ class _Copier:
             os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns), follow_symlinks=False)
         elif stat.S_ISREG(status.st_mode):
             self._copy_file(source, target, status)
+
+    def _require_going_on(self) -> None:
+        if self._is_stopped():
+            raise UnusableError("the copying was interrupted")
 
     def _copy_folder(self, source: str, target: str, status: os.stat_result) -> None:
         is_new = not os.path.lexists(target)
@@ -203,21 +206,17 @@ class _Copier:
         try:
             writer = os.open(target, _CREATE, 0o600)
             try:
-                if not _share(reader, writer):
-                    self._copy_content(reader, writer)
+                is_shared = _share(reader, writer)
+                while not is_shared and (piece := os.read(reader, _PIECE_BYTES)):
+                    self._require_going_on()
+                    while piece:
+                        piece = piece[os.write(writer, piece) :]
                 os.fchmod(writer, stat.S_IMODE(status.st_mode))
                 os.utime(writer, ns=(status.st_atime_ns, status.st_mtime_ns))
             finally:
                 os.close(writer)
         finally:
             os.close(reader)
-
-    def _copy_content(self, reader: int, writer: int) -> None:
-        while piece := os.read(reader, _PIECE_BYTES):
-            if self._is_stopped():
-                raise UnusableError("the copying was interrupted")
-            while piece:
-                piece = piece[os.write(writer, piece) :]
 
 
 def _share(source: int, target: int) -> bool:
@@ -230,7 +229,7 @@ def _share(source: int, target: int) -> bool:
 
 
 def remove_tree(folder: Path, *, keep: str | None = None) -> None:
-    """Remove a folder with everything in it, read-only folders included, or all in it but one name.
+    """Remove a folder of ours with everything in it, read-only folders included, or all in it but one name.
 
     Whatever can be removed is. Raises UnusableError that names something that cannot.
     """
@@ -238,7 +237,13 @@ def remove_tree(folder: Path, *, keep: str | None = None) -> None:
         return
     left = list(_empty(folder, keep))
     if left:
-        _make_writable(folder)
+        with contextlib.suppress(OSError):
+            folder.chmod(0o700)
+        for place, names, _ in os.walk(folder):
+            for inner in (Path(place, name) for name in names):
+                if not inner.is_symlink():
+                    with contextlib.suppress(OSError):
+                        inner.chmod(0o700)
         left = list(_empty(folder, keep))
     try:
         if left:
@@ -273,13 +278,3 @@ def _empty(folder: Path, keep: str | None) -> Iterator[OSError]:
             except OSError as error:
                 yield error
     yield from failures
-
-
-def _make_writable(folder: Path) -> None:
-    with contextlib.suppress(OSError):
-        folder.chmod(0o700)
-    for place, names, _ in os.walk(folder):
-        for inner in (Path(place, name) for name in names):
-            if not inner.is_symlink():
-                with contextlib.suppress(OSError):
-                    inner.chmod(0o700)

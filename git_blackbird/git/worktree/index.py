@@ -41,8 +41,8 @@ class IndexState:
 def read_index_state(repo: Repository, index: Path) -> IndexState:
     """Read an index file, which may be missing. Raises GitError."""
     variables = {"GIT_INDEX_FILE": os.fspath(index)}
-    listed = repo.git("ls-files", "-z", "-s", "-v", variables=variables).records(_listed_entries)
-    entries, tags, unmerged = listed
+    listed = repo.git("ls-files", "-z", "-s", "-v", variables=variables)
+    entries, tags, unmerged = listed.records(_listed_entries)
     if unmerged:
         return IndexState(entries, {}, tags, unmerged, None)
     tree = repo.git("write-tree", variables=variables).oid()
@@ -56,8 +56,8 @@ def read_index_state(repo: Repository, index: Path) -> IndexState:
 
 def read_entry(repo: Repository, name: str) -> tuple[TreeEntry | None, bytes]:
     """Return the entry of the user's index at one path, and its tag; None without one, and in conflict."""
-    listed = repo.git("ls-files", "-z", "-s", "-v", *operands(name)).records(_listed_entries)
-    entries, tags, _ = listed
+    listed = repo.git("ls-files", "-z", "-s", "-v", *operands(name))
+    entries, tags, _ = listed.records(_listed_entries)
     path = os.fsencode(name)
     return entries.get(path), tags.get(path, b"")
 
@@ -127,12 +127,9 @@ def write_entries(index: Path, entries: Mapping[bytes, TreeEntry]) -> None:
 # Options for our own git commands on an index: the repository's programs do not run for them, except for
 # content filters, and core.safecrlf does not keep a file out.
 QUIET_OPTIONS = (
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "core.splitIndex=false",
-    "-c",
-    "core.safecrlf=false",
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.splitIndex=false"),
+    *("-c", "core.safecrlf=false"),
 )
 _STALE_SECONDS = 24 * 3600
 _WORKING_COPIES = frozenset({"files", "checkout", "snapshot", "modes", "submodule", "forgotten"})
@@ -203,7 +200,7 @@ def sweep_private_folders(repo: Repository) -> None:
 
 
 class _Lock:
-    """A lock on a folder, which a killed process loses; without one where the file system has none."""
+    """A lock on a folder, which a killed process loses; not held where the file system has none."""
 
     def __init__(self, folder: Path, *, waits: bool = True) -> None:
         self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -213,7 +210,6 @@ class _Lock:
             self.is_held = True
 
     def close(self) -> None:
-        """Release it."""
         os.close(self._descriptor)
 
 

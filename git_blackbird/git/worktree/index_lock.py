@@ -10,16 +10,15 @@ import errno
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository
 
 PATIENCE_SECONDS = 3.0
+# The purpose of the private folders with new versions of the user's index.
 NEXT = "next"
-"""The purpose of the private folders with new versions of the user's index."""
-
 _POLL_SECONDS = 0.02
 _NO_HARD_LINKS = frozenset(
     {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV}
@@ -45,11 +44,17 @@ def replace_if(repo: Repository, finished: Path, is_current: Callable[[], bool])
     """
     lock = repo.index_lock
     try:
-        with _lock_index(lock, finished):
+        descriptor = _acquire(lock, finished)
+        try:
             if not is_current():
                 return False
             os.rename(lock, repo.index)  # noqa: PTH104  # the plain system call, as its name in traces
             return True
+        finally:
+            # The file is gone if it has replaced the index.
+            if is_open_file(lock, descriptor):
+                lock.unlink()
+            os.close(descriptor)
     except OSError as error:
         message = f"cannot write {repo.index}: {error.strerror}"
         raise UnusableError(message, hint="make room or make it writable") from error
@@ -87,21 +92,8 @@ def lock_files(repo: Repository) -> list[Path]:
     return sorted(path for pattern in _LOCKS for path in repo.common_dir.glob(f"{pattern}.lock"))
 
 
-@contextlib.contextmanager
-def _lock_index(lock: Path, finished: Path) -> Iterator[None]:
-    """Hold git's lock in the block; its file is the finished index, which may replace the user's."""
-    descriptor = _acquire(lock, finished)
-    try:
-        yield
-    finally:
-        # The file is gone if it has replaced the index.
-        if is_open_file(lock, descriptor):
-            lock.unlink()
-        os.close(descriptor)
-
-
 def _acquire(lock: Path, finished: Path) -> int:
-    """Create the lock and return its descriptor, locked to show that its process is alive."""
+    """Create git's lock from the finished index; its descriptor is locked as long as its process lives."""
     make, deadline = _link, time.monotonic() + PATIENCE_SECONDS
     while True:
         try:

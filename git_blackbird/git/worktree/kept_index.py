@@ -52,18 +52,13 @@ class KeptIndex:
         variables = sorted(item for item in repo.git_environ.items() if item[0].startswith(("GIT_", "XDG_")))
         self._made_for = f"{repo.top} {settings} {repo.environ.get('HOME')} {variables}"
         self._users = index_checksum(repo.index)
-        self.state = self._load()
-
-    def _load(self) -> KeptState | None:
-        """Return the state that was kept; None if it is out of date."""
-        try:
+        # What was kept; None if it is out of date.
+        self.state: KeptState | None = None
+        with contextlib.suppress(OSError, ValidationError):
             state = KeptState.from_json(self._state_path.read_bytes())
-            if self._users is None or state.key != self._key():
-                return None
-        except (OSError, ValidationError):
-            return None
-        holds = all(known == signature(path) for path, known in state.rules.items())
-        return state if holds else None
+            is_ours = self._users is not None and state.key == self._key()
+            if is_ours and all(known == signature(path) for path, known in state.rules.items()):
+                self.state = state
 
     def _key(self) -> str:
         """Return a digest of what the index was made for, and of what is in it: a crash may have torn it."""
@@ -71,7 +66,6 @@ class KeptIndex:
         return hashlib.sha256(f"{self._users} {content} {self._made_for}".encode()).hexdigest()
 
     def copy_user_index(self) -> None:
-        """Start with a copy of the user's index."""
         with writing(self.path):
             self.path.unlink(missing_ok=True)
             self._users = copy_index(self.repo.index, self.path)
@@ -82,16 +76,20 @@ class KeptIndex:
             return
         # Without room or a name that JSON can hold, the next snapshot starts anew.
         with contextlib.suppress(OSError, PydanticSerializationError, UnicodeError):
-            rules = {**state.rules, **self._new_rules(state, changed)}
+            directories = {above for path in changed for above in (b"", *parents(path))}
+            paths = [
+                os.path.join(self.repo.top, os.fsdecode(directory), name)  # noqa: PTH118  # many of them
+                for directory in directories
+                for name in _RULES
+                if directory or name != ".git"
+            ]
+            if paths and not state.rules:
+                paths += map(os.fspath, files_of_rules(self.repo))
+            new = {path: stable_signature(path, self._began) for path in paths if path not in state.rules}
+            rules = {**state.rules, **new}
             kept = state.model_copy(update={"key": self._key(), "rules": rules})
             self._state_path.write_text(kept.model_dump_json())
             os.rename(self._state_path.parent, _place(self.repo))  # noqa: PTH104  # as its name in traces
-
-    def _new_rules(self, state: KeptState, changed: Iterable[bytes]) -> dict[str, tuple[int, ...]]:
-        paths = dict.fromkeys(_rules_above(self.repo.top, changed))
-        if paths and not state.rules:
-            paths |= dict.fromkeys(map(os.fspath, files_of_rules(self.repo)))
-        return {path: stable_signature(path, self._began) for path in paths if path not in state.rules}
 
 
 @contextlib.contextmanager
@@ -117,12 +115,3 @@ def start_kept_index(repo: Repository, tree: str, settings: str) -> None:
 
 def _place(repo: Repository) -> Path:
     return repo.private_dir / "snapshot"
-
-
-def _rules_above(top: Path, paths: Iterable[bytes]) -> Iterator[str]:
-    """Return the places of rules in all directories above these paths."""
-    directories = {above for path in paths for above in (b"", *parents(path))}
-    for directory in directories:
-        for name in _RULES:
-            if directory or name != ".git":
-                yield os.path.join(top, os.fsdecode(directory), name)  # noqa: PTH118  # many of them

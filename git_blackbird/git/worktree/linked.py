@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.process import deferring_stop, operands
@@ -16,9 +16,6 @@ from git_blackbird.git.worktree.base_commits import note_base, write_commit
 from git_blackbird.git.worktree.folders import remove_tree
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, private_folder, writing
 from git_blackbird.model.base.system import make_own_folder
-
-if TYPE_CHECKING:
-    pass
 
 _OWNER = "task"
 _BEGUN = "checkout-begun"
@@ -51,10 +48,7 @@ def add_worktree(repo: Repository, folder: Path, commit: str) -> Repository:
 
 
 def add_task_worktree(repo: Repository, task_id: str, folder: Path) -> Repository:
-    """Add the worktree of a task, without files yet.
-
-    Raises RequestError where something is in its place, UnusableError.
-    """
+    """Add the worktree of a task, without files yet. Raises RequestError where it is taken, UnusableError."""
     if is_taken(folder):
         raise RequestError(f"{folder} is in the place of the worktree of {task_id}", hint=_WAY_OUT)
     return _add_empty(repo, folder, _empty_commit(repo), task_id)
@@ -84,7 +78,6 @@ def begin_checkout(linked: Repository, commit: str) -> None:
 
 
 def end_checkout(linked: Repository) -> None:
-    """Note that the checkout of a task's worktree is complete."""
     (linked.private_dir / _BEGUN).unlink()
 
 
@@ -94,7 +87,7 @@ def is_checkout_incomplete(linked: Repository) -> bool:
 
 
 def incomplete_tree(linked: Repository) -> str:
-    """Return the tree of which files may be missing; one without files if its checkout had not begun."""
+    """Return the tree of an incomplete checkout; an empty one if it had not begun."""
     import pygit2  # slow to load
 
     begun = (linked.private_dir / _BEGUN).read_text()
@@ -112,22 +105,21 @@ def _add_empty(repo: Repository, folder: Path, commit: str, task_id: str | None 
         if linked is None:
             raise UnusableError(f"git has made no worktree at {folder}")
         if task_id is not None:
-            _mark(repo, linked, task_id)
-    _share_keys(repo, linked)
-    return linked
-
-
-def _share_keys(repo: Repository, linked: Repository) -> None:
-    """Let git-crypt find its keys, which it looks for in the git directory of the worktree alone."""
+            make_own_folder(linked.private_dir)
+            (linked.private_dir / _BEGUN).touch()
+            owner = f"{task_id}\n{_home_name(repo)}\n{linked.top}"
+            (linked.private_dir / _OWNER).write_text(owner, encoding="utf-8", errors="surrogateescape")
+    # git-crypt looks for its keys in the git directory of the worktree alone.
     places = (folder / _KEYS for folder in (repo.git_dir, repo.common_dir))
     keys = next((place for place in places if place.is_dir()), None)
     if keys is not None:
         with writing(linked.git_dir):
             (linked.git_dir / _KEYS).symlink_to(os.path.relpath(keys, linked.git_dir))
+    return linked
 
 
 def check_out(linked: Repository, commit: str) -> None:
-    """Do what ``git worktree add`` does after adding one, beside other worktrees that are checked out.
+    """Check out files as ``git worktree add`` does, beside other worktrees that are being checked out.
 
     ``commit`` is HEAD or an id. Raises GitError.
     """
@@ -151,33 +143,21 @@ def remove_half_added(repo: Repository, above: Path) -> None:
 def half_added_worktrees(repo: Repository, above: Path) -> Iterator[Repository]:
     """Yield the worktrees below a folder that git, or we, were killed in adding: they have no files yet."""
     for linked in _registered(repo):
-        is_unmarked = linked.top.parent == above and owner_of(linked) is None
-        if is_unmarked and (_is_half_added(linked) or head(linked).commit == _empty_commit(repo)):
-            yield linked
+        if linked.top.parent == above and owner_of(linked) is None:
+            # Git's own lock is there while it adds one.
+            locked = linked.git_dir / "locked"
+            is_begun = locked.exists() and locked.read_bytes().strip() == b"initializing"
+            if is_begun or head(linked).commit == _empty_commit(repo):
+                yield linked
 
 
 def _empty_commit(repo: Repository) -> str:
-    """Return the commit that the worktree of a task is at before anything is checked out."""
+    """Write the commit that the worktree of a task is at before anything is checked out."""
     return write_commit(repo, TreeStore(repo).save({}), (), "Nothing yet\n", 0)
 
 
 def is_locked(linked: Repository) -> bool:
-    """Whether somebody has locked a worktree against removal."""
     return (linked.git_dir / "locked").exists()
-
-
-def _is_half_added(linked: Repository) -> bool:
-    """Whether git was killed while adding a worktree: it has a lock of git's own."""
-    locked = linked.git_dir / "locked"
-    return locked.exists() and locked.read_bytes().strip() == b"initializing"
-
-
-def _mark(repo: Repository, linked: Repository, task_id: str) -> None:
-    make_own_folder(linked.private_dir)
-    (linked.private_dir / _BEGUN).touch()
-    (linked.private_dir / _OWNER).write_text(
-        f"{task_id}\n{_home_name(repo)}\n{linked.top}", encoding="utf-8", errors="surrogateescape"
-    )
 
 
 def worktree_name(repo: Repository) -> str:
@@ -186,12 +166,12 @@ def worktree_name(repo: Repository) -> str:
 
 
 def _home_name(repo: Repository) -> str:
-    """Name this worktree among those of the repository: several may have a task of one id in their plans."""
+    # Several worktrees of a repository may have a task of one id in their plans.
     return "." if repo.git_dir == repo.common_dir else repo.git_dir.name
 
 
 def open_linked(repo: Repository, folder: Path) -> Repository | None:
-    """Return the linked worktree of this repository at a folder; None if there is none."""
+    """Return the linked worktree of this repository at a folder, or None."""
     git_dir = _registration(folder)
     if git_dir is None or not _is_same(git_dir.parent, repo.common_dir / "worktrees"):
         return None
@@ -219,14 +199,13 @@ def _registration(folder: Path) -> Path | None:
 
 
 def _is_same(path: Path, other: Path) -> bool:
-    try:
+    with contextlib.suppress(OSError):
         return path.samefile(other)
-    except OSError:
-        return False
+    return False
 
 
 def task_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
-    """Return the worktrees of tasks of this worktree's plan: those that git lists and that our mark is of."""
+    """Yield the worktrees of tasks of this worktree's plan: those that git lists and that have our mark."""
     return (each for each in _marked(repo) if _is_unaltered(each.repo))
 
 
@@ -250,18 +229,15 @@ def _is_set_aside(linked: Repository) -> bool:
 
 def _is_unaltered(linked: Repository) -> bool:
     """Whether folder and git directory point to each other, and the folder is no link to another."""
-    return _is_itself(linked.top) and open_linked(linked, linked.top) == linked
-
-
-def _is_itself(folder: Path) -> bool:
-    return os.path.realpath(folder) == os.fspath(folder)
+    is_itself = os.path.realpath(linked.top) == os.fspath(linked.top)
+    return is_itself and open_linked(linked, linked.top) == linked
 
 
 def lost_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
-    """Return the worktrees of tasks of this worktree's plan that git lists though their folders are gone.
+    """Yield the worktrees of tasks of this worktree's plan that git lists though their folders are gone.
 
-    What is left of a removed one may be an empty folder. Those that somebody locked, as of a disk that is
-    away, are not lost.
+    What is left of a removed one may be an empty folder. One that somebody locked, as on a disk that is
+    away, is not lost.
     """
     for linked in _registered(repo):
         if is_locked(linked) or is_taken(linked.top):
@@ -272,7 +248,7 @@ def lost_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
 
 
 def _registered(repo: Repository) -> Iterator[Repository]:
-    """Return every linked worktree that git lists, whether its folder is there or not."""
+    # Whether their folders are there or not.
     for git_dir in sorted((repo.common_dir / "worktrees").glob("*")):
         with contextlib.suppress(OSError):
             top = Path(os.fsdecode((git_dir / "gitdir").read_bytes()).removesuffix("\n")).parent
@@ -281,7 +257,7 @@ def _registered(repo: Repository) -> Iterator[Repository]:
 
 
 def unowned_worktrees(repo: Repository) -> list[Repository]:
-    """Return the linked worktrees that no task owns, whether their folders are there or not."""
+    """Return the linked worktrees of people, whether their folders are there or not."""
     found = [linked for linked in _registered(repo) if owner_of(linked) is None]
     with _changing_list if found else contextlib.nullcontext():  # one may be just being added for a task
         return [linked for linked in found if owner_of(linked) is None]
@@ -301,12 +277,12 @@ def move_back(repo: Repository, linked: Repository, folder: Path) -> Repository:
 
 
 def owner_of(linked: Repository) -> str | None:
-    """Return the task that a linked worktree was made for; None for one of a person's."""
+    """Return the task of a linked worktree; None for one of a person's."""
     return _owner_of(linked).task_id
 
 
 class _Owner(NamedTuple):
-    """The task of a linked worktree, the worktree whose plan has it, and the folder that git was given."""
+    """``home`` is the worktree whose plan has the task, ``made_at`` the folder that git was given."""
 
     task_id: str | None = None
     home: str = ""
@@ -322,14 +298,8 @@ def _owner_of(linked: Repository) -> _Owner:
     return _Owner()
 
 
-def home_folder(linked: Repository) -> Path | None:
-    """Return the folder of the worktree whose plan has the task of a linked worktree, or None."""
-    home = home_repository(linked)
-    return None if home is None else home.top
-
-
 def home_repository(linked: Repository) -> Repository | None:
-    """Return the repository of the worktree whose plan has the task of a linked worktree, or None."""
+    """Return the worktree whose plan has the task of a linked worktree, or None."""
     home = _owner_of(linked).home
     wanted = linked.common_dir if home == "." else linked.common_dir / "worktrees" / home
     found = (each for each in other_worktrees(linked) if each.git_dir == wanted)
@@ -360,7 +330,7 @@ def remove_worktree(repo: Repository, linked: Repository) -> None:
 
 
 def _forget(repo: Repository, linked: Repository) -> None:
-    """Make git forget a worktree, in one step, while nobody else changes the list. Raises UnusableError."""
+    """Make git forget a worktree in one step; the caller holds the lock of the list. Raises UnusableError."""
     with private_folder(repo, "forgotten") as folder, writing(linked.git_dir):
         linked.git_dir.rename(folder / linked.git_dir.name)
     repo.config_memo.pop(linked.git_dir, None)

@@ -1,5 +1,6 @@
 """Find and read commits, those of a run and the stash, and read the moves of HEAD from its reflog."""
 
+import contextlib
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -33,7 +34,6 @@ def find_commit(repo: Repository, name: str) -> str | None:
 
 
 def tree_of(repo: Repository, commit: str) -> str:
-    """Return the tree of a commit. Raises GitError."""
     return repo.git("rev-parse", "--verify", *revisions(f"{commit}^{{tree}}")).oid()
 
 
@@ -152,10 +152,9 @@ _LONGEST_BYTES = 16 * 1024 * 1024
 
 def log_size(git_dir: Path) -> int:
     """Return the size of the reflog of HEAD; later entries are appended after it."""
-    try:
+    with contextlib.suppress(OSError):
         return _log(git_dir).stat().st_size
-    except OSError:
-        return 0
+    return 0
 
 
 def moves_in(repo: Repository, span: LogSpan) -> list[HeadMove]:
@@ -164,29 +163,20 @@ def moves_in(repo: Repository, span: LogSpan) -> list[HeadMove]:
     If the log was rewritten since that part began, return the moves since HEAD was last at its start.
     """
     first = max(0, span.end - _LONGEST_BYTES)
-    data = _load(repo.git_dir, first, span.end)
+    data = b""
+    with contextlib.suppress(OSError), _log(repo.git_dir).open("rb") as log:
+        log.seek(first)
+        data = log.read(span.end - first)
     begin = -1 if span.begin is None else span.begin - first
     if 0 <= begin <= len(data) and (begin == 0 or data[begin - 1 :][:1] == b"\n"):
-        moves = _parse(data[begin:])
-    else:
-        moves = _parse(data)
-        came = [place for place, move in enumerate(moves) if move.new == span.start]
-        moves = moves[came[-1] + 1 :] if came else []
-    return moves
+        return _parse(data[begin:])
+    moves = _parse(data)
+    came = [place for place, move in enumerate(moves) if move.new == span.start]
+    return moves[came[-1] + 1 :] if came else []
 
 
 def _log(git_dir: Path) -> Path:
     return git_dir / "logs" / "HEAD"
-
-
-def _load(git_dir: Path, begin: int, end: int) -> bytes:
-    """Return a part of the log; empty if there is none."""
-    try:
-        with _log(git_dir).open("rb") as log:
-            log.seek(begin)
-            return log.read(end - begin)
-    except OSError:
-        return b""
 
 
 def _parse(data: bytes) -> list[HeadMove]:
@@ -199,7 +189,7 @@ def _parse(data: bytes) -> list[HeadMove]:
 
 
 class Stash(NamedTuple):
-    """The newest entry of the stash: its tree, and the commit and the tree that it was made on."""
+    """The newest entry: its tree, and the commit and the tree that it was made on."""
 
     tree: str
     base: str
@@ -207,12 +197,12 @@ class Stash(NamedTuple):
 
 
 def has_stash(repo: Repository) -> bool:
-    """Whether there may be one; its log goes with the last entry."""
+    # The log of the stash goes with its last entry.
     return (repo.common_dir / "logs" / "refs" / "stash").exists()
 
 
 def find_stash(repo: Repository) -> Stash | None:
-    """Return the newest entry; None without any. Raises UnusableError."""
+    """Return the newest entry of the stash, if there is one. Raises UnusableError."""
     objects = open_libgit2(repo)
     import pygit2  # loaded by now
 

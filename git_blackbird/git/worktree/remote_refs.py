@@ -14,6 +14,10 @@ from git_blackbird.git.worktree.index import QUIET_OPTIONS
 # A first push or fetch may be of a whole history.
 _TRANSFER_SECONDS = 3600.0
 _POLL_SECONDS = 120.0
+_FETCH = (
+    *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
+    "--recurse-submodules=no",
+)
 
 
 def push(
@@ -36,19 +40,16 @@ def push(
 
 def fetch(repo: Repository, remote: str, refs: Iterable[str]) -> None:
     """Fetch references of a remote under their own names. Raises GitError, also if one is missing."""
-    command = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
     wanted = (f"+{ref}:{ref}" for ref in refs)
-    options = ("--recurse-submodules=no",)
     with _naming_remote(remote):
-        repo.git(*QUIET_OPTIONS, *command, *options, *operands(remote, *wanted), timeout=_TRANSFER_SECONDS)
+        repo.git(*QUIET_OPTIONS, *_FETCH, *operands(remote, *wanted), timeout=_TRANSFER_SECONDS)
 
 
 def fetch_checked(repo: Repository, remote: str, ref: str) -> None:
     """Fetch a reference that somebody else wrote, and let git check its objects. Raises GitError."""
-    command = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance")
-    options = ("-c", "fetch.fsckObjects=true", *command, "--recurse-submodules=no")
+    options = (*QUIET_OPTIONS, "-c", "fetch.fsckObjects=true")
     with _naming_remote(remote):
-        repo.git(*QUIET_OPTIONS, *options, *operands(remote, f"+{ref}:{ref}"), timeout=_TRANSFER_SECONDS)
+        repo.git(*options, *_FETCH, *operands(remote, f"+{ref}:{ref}"), timeout=_TRANSFER_SECONDS)
 
 
 def list_refs(repo: Repository, remote: str, pattern: str) -> dict[str, str]:
@@ -76,10 +77,7 @@ def _naming_remote(remote: str) -> Iterator[None]:
 
 
 def without_login(url: str) -> str:
-    """Return a URL without the name and the password that it may hold, which are one machine's own.
-
-    Of ssh the name stays: it belongs to the place.
-    """
+    """Return a URL without name and password, which are one machine's own; of ssh the name stays."""
     return re.sub(r"^((?:https?|ftps?)://)[^/@]*@|^(ssh://[^/@:]*):[^/@]*(?=@)", r"\1\2", url)
 
 

@@ -61,15 +61,6 @@ def save_pair(repo: Repository, family: Family, name: str, pair: "Trees") -> Non
     _set_ref(repo, _name(family, name), trees.save({end: TreeEntry(DIRECTORY, oid) for end, oid in ends}))
 
 
-def _entries_at(repo: Repository, trees: TreeStore, name: str) -> Mapping[bytes, TreeEntry]:
-    """Return the entries of the tree that a reference points to; none without the reference."""
-    import pygit2  # slow to load
-
-    with using_objects(repo):
-        reference = open_libgit2(repo).references.get(name)
-        return {} if reference is None else trees.load(str(reference.peel(pygit2.Tree).id))
-
-
 def _set_ref(repo: Repository, name: str, oid: str) -> None:
     import pygit2  # slow to load
 
@@ -99,20 +90,23 @@ def keep_commit(repo: Repository, name: str, *commits: str) -> None:
 
 def load_pair(repo: Repository, family: Family, name: str) -> "Trees | None":
     """Return the two trees that a reference holds; None if not both are there."""
+    import pygit2  # slow to load
+
     from git_blackbird.model.run.summary import Trees  # not in that process
 
-    held = _entries_at(repo, TreeStore(repo), _name(family, name))
+    with using_objects(repo):
+        reference = open_libgit2(repo).references.get(_name(family, name))
+        held = {} if reference is None else TreeStore(repo).load(str(reference.peel(pygit2.Tree).id))
     base, head = held.get(b"base"), held.get(b"head")
     return None if base is None or head is None else Trees(base.oid, head.oid)
 
 
 def kept_worktree_ref(name: str) -> str:
-    """Return the reference that keeps the files of a worktree that was removed."""
     return _name("worktrees", name)
 
 
 def find_kept_worktrees(repo: Repository, name: str) -> list[str]:
-    """Return the references of removed worktrees of this name, or whose id begins with it."""
+    """Return the references of removed worktrees with this name, or with an id that begins so."""
     folder = kept_worktree_ref("")
     names = (each for each in list_our_refs(repo) if each.startswith(folder))
     return [each for each in names if name and (each == name or each.removeprefix(folder).startswith(name))]
@@ -128,50 +122,36 @@ def list_our_refs(repo: Repository) -> tuple[str, ...]:
 
 
 def run_refs(repo: Repository) -> dict[str, str]:
-    """Return the references that hold the trees of runs, of all worktrees, by run id. Raises GitError."""
+    """Return the references that hold the trees of runs, by run id, of all worktrees. Raises GitError."""
     above = f"{_OURS}runs/"
     names = (name for name in list_our_refs(repo) if name.startswith(above))
     return {name.removeprefix(above): name for name in names}
 
 
 def broken_refs(repo: Repository) -> list[str]:
-    """Return our references whose files name no object. Raises GitError."""
+    """Return those of our references whose files name no object. Raises GitError."""
     above, known = repo.common_dir / _OURS, {*list_our_refs(repo)}
     files = (path for path in sorted(above.rglob("*")) if path.is_file() and path.suffix != ".lock")
     names = (str(path.relative_to(repo.common_dir)) for path in files)
     return [name for name in names if name not in known]
 
 
-def delete_our_refs(repo: Repository) -> int:
-    """Delete every reference below ``refs/blackbird/``, or none; return how many there were.
-
-    Raises GitError.
-    """
-    names = list_our_refs(repo)
-    delete_refs(repo, names)
-    return len(names)
-
-
 def delete_refs(repo: Repository, names: Iterable[str]) -> None:
-    """Delete references of ours, all or none. Raises GitError."""
+    """Delete references, all or none. Raises GitError."""
     _update_refs(repo, "".join(f"delete {name}\n" for name in names))
 
 
 def _update_refs(repo: Repository, commands: str) -> None:
     """Run ``commands`` of git update-ref, all or nothing, without the repository's hooks."""
     for command in commands.splitlines():
-        _await_unlocked(repo, command.split(" ")[1])
+        # Wait until nobody writes that reference; remove a lock that a killed process left.
+        lock, until = repo.common_dir / f"{command.split(' ')[1]}.lock", time.monotonic() + _LOCK_SECONDS
+        with contextlib.suppress(FileNotFoundError):
+            while time.time() - lock.stat().st_mtime < _LOCK_SECONDS and time.monotonic() < until:
+                time.sleep(_POLL_SECONDS)
+            lock.unlink()
+            trace.event("stale lock", lock)
     repo.git(*QUIET_OPTIONS, "update-ref", "--no-deref", "--stdin", stdin=os.fsencode(commands))
-
-
-def _await_unlocked(repo: Repository, name: str) -> None:
-    """Wait until nobody writes a reference of ours; remove a lock that a killed process left."""
-    lock, until = repo.common_dir / f"{name}.lock", time.monotonic() + _LOCK_SECONDS
-    with contextlib.suppress(FileNotFoundError):
-        while time.time() - lock.stat().st_mtime < _LOCK_SECONDS and time.monotonic() < until:
-            time.sleep(_POLL_SECONDS)
-        lock.unlink()
-        trace.event("stale lock", lock)
 
 
 # Every file of the tree, even outside the user's sparse checkout.
@@ -179,8 +159,7 @@ _WHOLE = ("-c", "core.sparseCheckout=false")
 _NAMED = ("checkout-index", "-z", "--stdin")
 
 
-class CheckoutError(UnusableError):
-    """A tree could not be written out as files."""
+class CheckoutError(UnusableError): ...
 
 
 def checkout_tree(repo: Repository, tree: str, folder: Path, *, timeout_seconds: float = 60.0) -> None:
@@ -256,7 +235,6 @@ _OTHERS_READ = stat.S_IRGRP | stat.S_IROTH
 
 
 def is_readable_by_owner_only(status: os.stat_result) -> bool:
-    """Whether only the owner of a file can read it."""
     return stat.S_ISREG(status.st_mode) and not status.st_mode & _OTHERS_READ
 
 
@@ -264,8 +242,7 @@ def is_readable_by_owner_only(status: os.stat_result) -> bool:
 def writing_privately(repo: Repository) -> Iterator[tuple[str, ...]]:
     """Return the options with which git writes objects that only their owner can read.
 
-    Folders that git creates for them get their usual permissions afterwards, because other objects go there,
-    too.
+    Folders that git creates for them get their usual permissions after the block: other objects go there too.
     """
     before = set(_folders(repo))
     try:
@@ -279,7 +256,7 @@ def writing_privately(repo: Repository) -> Iterator[tuple[str, ...]]:
 
 
 def publish(repo: Repository, oids: Iterable[str]) -> None:
-    """Give these objects git's usual permissions: they become part of a commit."""
+    """Give objects git's usual permissions, as parts of a commit."""
     private = [place for oid in oids if (place := find_private_object(repo, oid)) is not None]
     if private:
         _, mode = _usual_modes(repo)
@@ -288,7 +265,7 @@ def publish(repo: Repository, oids: Iterable[str]) -> None:
 
 
 def find_private_object(repo: Repository, oid: str) -> Path | None:
-    """Return where an object lies that only its owner can read, as that of a private file."""
+    """Return the file of an object that only its owner can read, if it is one."""
     place = repo.common_dir / "objects" / oid[:2] / oid[2:]
     with contextlib.suppress(FileNotFoundError):
         if is_readable_by_owner_only(place.lstat()):
@@ -321,7 +298,12 @@ class ObjectFaults:
         self._folder = os.fspath(repo.common_dir / "objects")
         self._above: dict[str, list[str]] = {}
         self._faulty = self._look({tree: TreeEntry(DIRECTORY, tree) for tree in trees})
-        self._leading = self._with_all_above()
+        # Those, and what has them in it.
+        self._leading, pending = set(self._faulty), [*self._faulty]
+        while pending:
+            above = {*self._above.get(pending.pop(), ())} - self._leading
+            self._leading |= above
+            pending += above
 
     def below(self, trees: Collection[str]) -> tuple[str, ...]:
         """Return those of these trees, and of what is in them, that are gone or damaged."""
@@ -356,11 +338,3 @@ class ObjectFaults:
                 return None
         is_loose = os.path.lexists(f"{self._folder}/{one.oid[:2]}/{one.oid[2:]}")
         return [] if (self._store.is_sound(one.oid) if is_loose else one.oid in self._store) else None
-
-    def _with_all_above(self) -> set[str]:
-        found, pending = set(self._faulty), [*self._faulty]
-        while pending:
-            above = {*self._above.get(pending.pop(), ())} - found
-            found |= above
-            pending += above
-        return found

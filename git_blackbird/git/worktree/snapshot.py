@@ -22,13 +22,12 @@ from git_blackbird.model.base.system import describe, hint_in
 from git_blackbird.model.run.summary import SkippedPath
 
 
-class SnapshotError(UnusableError):
-    """The worktree could not be recorded as a tree."""
+class SnapshotError(UnusableError): ...
 
 
 @dataclass(frozen=True)
 class SnapshotLimits:
-    """``timeout_seconds`` for the whole snapshot; untracked files over ``max_untracked_bytes`` stay out."""
+    """The time for a whole snapshot; larger untracked files than that stay out."""
 
     timeout_seconds: float = 60.0
     max_untracked_bytes: int = 50_000_000
@@ -36,7 +35,7 @@ class SnapshotLimits:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The tree of the worktree, and the paths that are not in it."""
+    """The tree of a worktree, and the paths that are not in it."""
 
     tree: str
     left_out: tuple[SkippedPath, ...] = ()
@@ -67,7 +66,7 @@ class IndexUpdate:
 
     @property
     def changed(self) -> set[bytes]:
-        """The paths whose content, as the worktree has it, is in the private index."""
+        # What of the worktree's content is in the private index.
         return {*self.update, *self.private}.difference(self.untouched, self.missing)
 
 
@@ -93,7 +92,7 @@ def take_snapshot(
 
 
 def take_full_snapshot(repo: Repository, limits: SnapshotLimits) -> Snapshot:
-    """Record a worktree with the entries that no change may have. Raises as ``take_snapshot`` does."""
+    """Record a worktree, with the entries too that no change may have. Raises as ``take_snapshot`` does."""
     with _builder(repo, limits, ()) as builder:
         state, work = builder.update_user_index()
         return Snapshot(state.tree, tuple(work.left_out))
@@ -101,7 +100,7 @@ def take_full_snapshot(repo: Repository, limits: SnapshotLimits) -> Snapshot:
 
 @contextlib.contextmanager
 def _builder(repo: Repository, limits: SnapshotLimits, hidden: Sequence[str]) -> Iterator["SnapshotBuilder"]:
-    """Return what takes a snapshot, and convert errors in the block to SnapshotError."""
+    """Take the private index for the block, and convert errors to SnapshotError."""
     trees = TreeStore(repo)
     try:
         with taken_index(repo, _settings(limits, hidden)) as index:
@@ -136,7 +135,7 @@ def snapshot_of_checkout(
 
 
 def _settings(limits: SnapshotLimits, hidden: Sequence[str]) -> str:
-    """Return a text of the settings that a kept index depends on."""
+    # What a kept index depends on.
     return f"{limits.max_untracked_bytes} {hidden}"
 
 
@@ -182,17 +181,14 @@ class SnapshotBuilder:
             tree = self.with_unlisted(tree, since, work)
         if work.is_plain:
             self.index.keep(state, work.changed)
-        return self.without_reserved(tree, work.left_out)
-
-    def without_reserved(self, tree: str, left_out: Sequence[SkippedPath]) -> Snapshot:
-        """Remove the entries at the top that no change may have, and name those that are not state."""
+        # No change may have these at its top; those that are not state are named.
         reserved = self.trees.reserved(tree)
         named = [SkippedPath(path=_text(name), reason=_RESERVED) for name in reserved.difference(self.hidden)]
-        found = sorted([*left_out, *named], key=lambda item: item.path)
-        return Snapshot(self.trees.without(tree, reserved), tuple(found))
+        left_out = sorted([*work.left_out, *named], key=lambda item: item.path)
+        return Snapshot(self.trees.without(tree, reserved), tuple(left_out))
 
     def update_kept_index(self) -> tuple[KeptState, IndexUpdate] | None:
-        """Update the index of an earlier snapshot; None if only a new index can show what is in the tree."""
+        """Update the index of an earlier snapshot; None if only a new one can show what is in the tree."""
         state = self.index.state
         if state is None or state.tree not in self.trees:
             return None
@@ -207,14 +203,16 @@ class SnapshotBuilder:
         return self.next_state(state, tree, work), work
 
     def update_user_index(self) -> tuple[KeptState, IndexUpdate]:
-        """Update a copy of the user's index."""
         self.index.copy_user_index()
         has_skipped = self.clear_flags()
         state = KeptState()
         work = self.classify(self.git(*_STATUS), state)
         self.drop(work.remove)
         self.update(work)
-        self.drop_unmerged(work.untouched)
+        if work.untouched:
+            # No tree can be written with those of them that are in conflict.
+            unmerged = set(self.git("ls-files", "-z", "-u").records(paths_listed))
+            self.drop([path for path in work.untouched if path in unmerged])
         work.is_plain = work.is_plain and not has_skipped
         return self.next_state(state, self.write_tree(), work), work
 
@@ -227,7 +225,6 @@ class SnapshotBuilder:
         return before.model_copy(update={"tree": tree, **names})
 
     def write_tree(self) -> str:
-        """Write the tree of the private index."""
         return self.git("write-tree").oid()
 
     def with_unlisted(self, tree: str, since: str, work: IndexUpdate) -> str:
@@ -264,9 +261,15 @@ class SnapshotBuilder:
         work = IndexUpdate(left_out=left_out, is_plain=not shut)
         links: dict[bytes, bool] = {}
         directories: list[bytes] = []
-        paths = self.changed(work, listed.records(list), state)
+        items = listed.records(list)
+        untracked = {item[3:] for item in items if item[:2] == _UNTRACKED}
+        work.in_index = {item[3:] for item in items if item[1:2] != b" "} - untracked
+        # Files that are tracked, but not in this index, may be ignored by now.
+        back = {path for path in map(os.fsencode, state.removed) if os.path.lexists(self.prefix + path)}
+        added = frozenset(state.added)
+        work.tracked = {path for path in work.in_index if os.fsdecode(path) not in added} | back
         known = work.in_index | work.tracked
-        for path in paths:
+        for path in sorted(work.in_index | untracked | back):
             if path.partition(b"/")[0] in self.hidden or _TEMPORARY.search(path):
                 continue
             if path in known and self.is_beyond_link(path, links):
@@ -276,16 +279,6 @@ class SnapshotBuilder:
         self.classify_directories(work, directories)
         work.is_plain = work.is_plain and not work.remove and not directories
         return work
-
-    def changed(self, work: IndexUpdate, items: Sequence[bytes], state: KeptState) -> list[bytes]:
-        """Return the paths to inspect, and note in ``work`` what is known of them."""
-        untracked = {item[3:] for item in items if item[:2] == _UNTRACKED}
-        work.in_index = {item[3:] for item in items if item[1:2] != b" "} - untracked
-        # Files that are tracked, but not in this index, may be ignored by now.
-        back = {path for path in map(os.fsencode, state.removed) if os.path.lexists(self.prefix + path)}
-        added = frozenset(state.added)
-        work.tracked = {path for path in work.in_index if os.fsdecode(path) not in added} | back
-        return sorted(work.in_index | untracked | back)
 
     def clear_flags(self) -> bool:
         """Clear, in the private index, the flags that make git ignore changes.
@@ -381,12 +374,6 @@ class SnapshotBuilder:
         if paths:
             self.git("update-index", "-z", "--force-remove", "--stdin", stdin=_joined(paths))
 
-    def drop_unmerged(self, paths: Sequence[bytes]) -> None:
-        """Remove those of ``paths`` that are in conflict: no tree can be written with them."""
-        if paths:
-            unmerged = set(self.git("ls-files", "-z", "-u").records(paths_listed))
-            self.drop([path for path in paths if path in unmerged])
-
     def update(self, work: IndexUpdate) -> None:
         """Update paths in the private index; those that git refuses are left out, with its message."""
         self.update_paths(work, work.update)
@@ -395,11 +382,7 @@ class SnapshotBuilder:
                 self.update_paths(work, work.private, options)
 
     def update_paths(self, work: IndexUpdate, paths: list[bytes], options: Sequence[str] = ()) -> None:
-        """Update some paths.
-
-        Git stops at the first bad path and keeps nothing, so the list is halved until each bad path stands
-        alone.
-        """
+        # Git stops at the first bad path and keeps nothing: the list is halved until each stands alone.
         pending = [paths] if paths else []
         while pending:
             part = pending.pop()

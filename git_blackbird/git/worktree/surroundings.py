@@ -61,8 +61,14 @@ def _references(common_dir: Path) -> dict[str, dict[str, str]]:
     """Return branches, tags and all other references by subject; of very many, the branches alone."""
     found: dict[str, dict[str, str]] = {subject: {} for subject in (*_BY_PREFIX.values(), Subject.REFERENCE)}
     # As git does, the files first: packing removes them last.
-    loose = dict(_loose(common_dir))
-    for name, oid in {**_packed(common_dir), **loose}.items():
+    loose, packed = dict(_loose(common_dir)), dict[str, str]()
+    with contextlib.suppress(OSError):
+        for line in (common_dir / "packed-refs").read_bytes().splitlines():
+            commit, _, ref = line.partition(b" ")
+            folder = ref.split(b"/", 2)[1:2]
+            if ref.startswith(b"refs/") and os.fsdecode(folder[0]) not in _PASSED_OVER:
+                packed[os.fsdecode(ref)] = commit.decode(errors="replace")
+    for name, oid in {**packed, **loose}.items():
         prefix = next((prefix for prefix in _BY_PREFIX if name.startswith(prefix)), "")
         found[_BY_PREFIX.get(prefix, Subject.REFERENCE)][name.removeprefix(prefix)] = oid
     return {
@@ -70,17 +76,6 @@ def _references(common_dir: Path) -> dict[str, dict[str, str]]:
         for subject, names in found.items()
         if subject == Subject.BRANCH or len(names) <= _MOST_REFERENCES
     }
-
-
-def _packed(common_dir: Path) -> dict[str, str]:
-    packed: dict[str, str] = {}
-    with contextlib.suppress(OSError):
-        for line in (common_dir / "packed-refs").read_bytes().splitlines():
-            oid, _, name = line.partition(b" ")
-            folder = name.split(b"/", 2)[1:2]
-            if name.startswith(b"refs/") and os.fsdecode(folder[0]) not in _PASSED_OVER:
-                packed[os.fsdecode(name)] = oid.decode(errors="replace")
-    return packed
 
 
 def _loose(common_dir: Path) -> Iterator[tuple[str, str]]:
