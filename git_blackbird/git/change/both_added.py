@@ -117,12 +117,13 @@ def _name(line: str) -> str:
 def _removals_too(hunk: _Hunk) -> str | None:
     if not hunk.base:
         return _ours_then_theirs(hunk)
-    around = _additions_around_removal(hunk)
-    return _left_by_both(hunk) if around is None else around
-
-
-def _left_by_both(hunk: _Hunk) -> str | None:
-    """Return the lines that neither side removed, if both only removed some; none of them may stand twice."""
+    if not hunk.ours or not hunk.theirs:
+        # Where one side removed the lines and they stand once in the other, what was added around them stays.
+        there, gone = (f"\n{lines}" for lines in (hunk.ours or hunk.theirs, hunk.base))
+        at = there.find(gone)
+        if at >= 0 and there.find(gone, at + 1) < 0:
+            return there[1 : at + 1] + there[at + len(gone) :]
+    # Where both only removed lines, and none stands twice, those stay that neither did.
     base, *sides = (text.splitlines(keepends=True) for text in (hunk.base, hunk.ours, hunk.theirs))
     kept = [set(lines) for lines in sides]
     if len(set(base)) < len(base):
@@ -130,17 +131,6 @@ def _left_by_both(hunk: _Hunk) -> str | None:
     if any(lines != [line for line in base if line in has] for lines, has in zip(sides, kept, strict=True)):
         return None
     return "".join(line for line in base if all(line in has for has in kept))
-
-
-def _additions_around_removal(hunk: _Hunk) -> str | None:
-    """Return the lines added around others that the other side removed; None for any other conflict."""
-    if hunk.ours and hunk.theirs:
-        return None
-    there, wanted = (f"\n{lines}" for lines in (hunk.ours or hunk.theirs, hunk.base))
-    at = there.find(wanted)
-    if at < 0 or there.find(wanted, at + 1) >= 0:
-        return None
-    return there[1 : at + 1] + there[at + len(wanted) :]
 
 
 def _resolve_all(repo: Repository, merge: TreeMerge, rule: _Rule) -> dict[bytes, TreeEntry]:
@@ -186,34 +176,26 @@ def _merged(repo: Repository, contents: _Contents, rule: _Rule) -> bytes | None:
     size = max(_SMALLEST_MARKER, longest + 1)
     if size > _LONGEST_MARKER:
         return None
-    code, merged = _merge_files(repo, contents, size)
+    with private_folder(repo, "merge") as folder:
+        base, ours, theirs = (Path(folder, name) for name in ("base", "ours", "theirs"))
+        for file, content in zip((base, ours, theirs), contents, strict=True):
+            file.write_bytes(content)
+        files = operands(*map(str, (ours, base, theirs)))
+        # Its status is the number of conflicts.
+        code = repo.git(*_MERGE_FILE, f"--marker-size={size}", *files, check=False).code
+        merged = ours.read_bytes()
     clean, *rest = _pattern(size).split(merged.decode(errors="surrogateescape"))
     hunks = list(zip(*[iter(rest)] * 4, strict=True))
     if not hunks or code != min(len(hunks), _MOST_COUNTED):
         return None
     pieces = [clean]
-    for ours, base, theirs, after in hunks:
-        piece = rule(_Hunk(ours, base, theirs, _first_line(after)))
+    for our, old, their, after in hunks:
+        below = next((line for line in after.split("\n") if line.strip()), "")
+        piece = rule(_Hunk(our, old, their, below))
         if piece is None:
             return None
         pieces += [piece, after]
     return "".join(pieces).encode(errors="surrogateescape")
-
-
-def _first_line(text: str) -> str:
-    return next((line for line in text.split("\n") if line.strip()), "")
-
-
-def _merge_files(repo: Repository, contents: _Contents, size: int) -> tuple[int, bytes]:
-    """Return git's status, which is the number of conflicts, and the lines with markers of this size."""
-    with private_folder(repo, "merge") as folder:
-        base, ours, theirs = (Path(folder, name) for name in ("base", "ours", "theirs"))
-        for file, content in zip((base, ours, theirs), contents, strict=True):
-            file.write_bytes(content)
-        completed = repo.git(
-            *_MERGE_FILE, f"--marker-size={size}", *operands(*map(str, (ours, base, theirs))), check=False
-        )
-        return completed.code, ours.read_bytes()
 
 
 def _pattern(size: int) -> re.Pattern[str]:

@@ -35,7 +35,6 @@ _PATCH = (*_PLAIN, "diff-tree", "-r", "-p", "--no-color", *_PREFIXES)
 
 
 def changed_paths(repo: Repository, pair: Trees) -> frozenset[bytes]:
-    """Return every path at which the two trees differ, both sides of a rename included."""
     return frozenset(TreeStore(repo).changed_paths(*pair))
 
 
@@ -79,7 +78,6 @@ def diverged_paths(repo: Repository, worktree_tree: str, pair: Trees) -> Iterato
 
 
 def path_differs(repo: Repository, worktree_tree: str, pair: Trees) -> tuple[str, ...]:
-    """Return the paths of ``diverged_paths`` as text."""
     return tuple(path.decode(errors="replace") for path in diverged_paths(repo, worktree_tree, pair))
 
 
@@ -96,7 +94,8 @@ def show_diff(repo: Repository, pair: Trees, harmless: Filter | None = None) -> 
     Where programs may read it, print the plain patch. Return git's exit status, or 128 and the signal's
     number, as for Ctrl+C in the pager.
     """
-    if harmless is not None and _is_for_people(repo):
+    # It is shown on a terminal, in a pager that git started, or coloured.
+    if harmless is not None and (sys.stdout.isatty() or is_in_pager(repo) or _is_colored(repo)):
         return _page_diff(repo, pair, harmless)
     command = _diff_command(repo, pair)
     with subprocess.Popen(command, cwd=repo.top, env=repo.git_environ) as process:
@@ -105,11 +104,6 @@ def show_diff(repo: Repository, pair: Trees, harmless: Filter | None = None) -> 
             with contextlib.suppress(KeyboardInterrupt):
                 status = process.wait()
                 return status if status >= 0 else 128 - status
-
-
-def _is_for_people(repo: Repository) -> bool:
-    """Whether what is printed is shown: on a terminal, in a pager that git started, or coloured."""
-    return sys.stdout.isatty() or is_in_pager(repo) or _is_colored(repo)
 
 
 def _page_diff(repo: Repository, pair: Trees, harmless: Filter) -> int:
@@ -173,12 +167,10 @@ class Carrier:
         self._empty = self._trees.save({})
 
     def without(self, pair: Trees, paths: Iterable[bytes]) -> Trees:
-        """Return a change without these paths."""
         edits = {path: self._trees.entry(pair.head, path) for path in paths}
         return Trees(self._trees.edited(pair.base, edits), pair.head)
 
     def changed_paths(self, base: str, head: str) -> frozenset[bytes]:
-        """Return every path at which two trees differ."""
         return frozenset(self._trees.changed_paths(base, head))
 
     def changed_by(self, old: str | None, new: str) -> frozenset[bytes]:

@@ -28,10 +28,8 @@ def list_commits(repo: Repository, run_id: str) -> tuple[str, ...]:
 
     Raises OSError.
     """
-    oids = (
-        oid for git_dir in _git_dirs(repo) for oid, owners in _owners(git_dir).items() if owners == {run_id}
-    )
-    return tuple(dict.fromkeys(oids))
+    noted = ((oid, owners) for git_dir in _git_dirs(repo) for oid, owners in _owners(git_dir).items())
+    return tuple(dict.fromkeys(oid for oid, owners in noted if owners == {run_id}))
 
 
 def commits_elsewhere(repo: Repository) -> Iterator[tuple[str, Worktree, frozenset[str]]]:
@@ -92,8 +90,12 @@ def unmark_active(repo: Repository) -> None:
     if not marker.exists():
         return
     marker.unlink(missing_ok=True)
-    _sweep_markers(repo)
     active = repo.common_dir / _ACTIVE
+    with contextlib.suppress(FileNotFoundError):
+        for name in os.listdir(active):
+            linked = repo.common_dir / "worktrees" / name.removeprefix(_LINKED)
+            if name.startswith(_LINKED) and not linked.exists():
+                (active / name).unlink(missing_ok=True)
     try:
         active.rmdir()
     except OSError:
@@ -113,15 +115,6 @@ def unmark_active(repo: Repository) -> None:
 def _marker(repo: Repository) -> Path:
     is_main = repo.git_dir == repo.common_dir
     return repo.common_dir / _ACTIVE / (_MAIN if is_main else _LINKED + repo.git_dir.name)
-
-
-def _sweep_markers(repo: Repository) -> None:
-    """Remove marks of deleted worktrees."""
-    with contextlib.suppress(FileNotFoundError):
-        for name in os.listdir(repo.common_dir / _ACTIVE):
-            linked = repo.common_dir / "worktrees" / name.removeprefix(_LINKED)
-            if name.startswith(_LINKED) and not linked.exists():
-                (repo.common_dir / _ACTIVE / name).unlink(missing_ok=True)
 
 
 def _git_dirs(repo: Repository) -> Iterator[Path]:

@@ -82,8 +82,6 @@ class HookStatus:
 
 
 class HookAction(StrEnum):
-    """What installing or uninstalling did."""
-
     INSTALLED = "installed"
     UPDATED = "updated"
     REMOVED = "removed"
@@ -93,8 +91,6 @@ class HookAction(StrEnum):
 
 @dataclass(frozen=True)
 class HookResult:
-    """The action taken, and the state afterwards."""
-
     outcome: HookAction
     view: HookStatus
 
@@ -112,13 +108,16 @@ def view_hook(repo: Repository, caller: HookCommand) -> HookStatus:
         is_current = text == render_hook(caller, parse_place(text))
         as_it_runs = HookState.INSTALLED if os.access(path, os.X_OK) else HookState.DISABLED
         state = as_it_runs if is_current else HookState.OUTDATED
+    unmovable = None
+    if path.exists() and not (path.is_symlink() or path.is_file()):
+        unmovable = f"{path} is {'a folder' if path.is_dir() else 'not a file'}"
     return HookStatus(
         path=path,
         state=state,
         other=text is None and os.path.lexists(path),
         backup=aside if os.path.lexists(aside) else None,
         runs_aside=aside.is_file() and os.access(aside, os.X_OK),
-        blocked_reason=_why_no_folder(path.parent) or _why_unmovable(path) or _why_left_alone(path, state),
+        blocked_reason=_why_no_folder(path.parent) or unmovable or _why_left_alone(path, state),
         missing_programs=() if text is None else missing_programs(text),
         shared=_shared(repo, path.parent),
     )
@@ -130,7 +129,13 @@ def install_hook(repo: Repository, caller: HookCommand) -> HookResult:
     Raises RequestError if a file would be overwritten, UnusableError.
     """
     path = _hook_path(repo)
-    folders = _make_folders(path.parent)
+    folders = sum(not os.path.lexists(folder) for folder in path.parents)
+    if (obstacle := _why_no_folder(path.parent)) is not None:
+        raise RequestError(obstacle, hint=_WHERE)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(path.parent, error) from error
     with _lock(path) as draft:
         view = view_hook(repo, caller)
         if view.state is HookState.INSTALLED:
@@ -140,12 +145,22 @@ def install_hook(repo: Repository, caller: HookCommand) -> HookResult:
         other = path if view.other else path.with_name(ASIDE)
         place = Location(folders if old is None else parse_place(old).folders, hook_interpreter(_text(other)))
         if other.is_symlink() or uses_own_path(_text(other)):
-            _link_original_name(path.parent)
+            link = path.parent / _NAMED / NAME
+            if not _is_our_link(link):
+                if os.path.lexists(link.parent):
+                    raise RequestError(f"{link.parent} exists; it is left alone", hint="move it away")
+                link.parent.mkdir()
+                link.symlink_to(_TARGET)
         draft.write_text(render_hook(caller, place), encoding="utf-8", errors="surrogateescape")
         if view.other:
             if view.blocked_reason is not None:
                 raise RequestError(f"{view.blocked_reason}; it is left alone", hint="move it away")
-            _move_aside(path)
+            try:
+                # Until ours replaces it, it keeps its own name as well.
+                os.link(path, path.with_name(ASIDE), follow_symlinks=False)
+            except OSError:
+                # It exists already, or the file system has no hard links.
+                path.rename(path.with_name(ASIDE))
         draft.rename(path)
         is_update = view.state in {HookState.OUTDATED, HookState.DISABLED}
         return HookResult(HookAction.UPDATED if is_update else HookAction.INSTALLED, view_hook(repo, caller))
@@ -163,7 +178,11 @@ def uninstall_hook(repo: Repository, caller: HookCommand) -> HookResult:
         view = view_hook(repo, caller)
         _require_ours_or_none(view)
         folders = parse_place(_read_ours(path) or "").folders
-        _unlink_original_name(path.parent)
+        link = path.parent / _NAMED / NAME
+        if _is_our_link(link):
+            link.unlink()
+            with contextlib.suppress(OSError):
+                link.parent.rmdir()
         if view.backup is not None:
             view.backup.rename(path)
             outcome = HookAction.RESTORED
@@ -172,7 +191,9 @@ def uninstall_hook(repo: Repository, caller: HookCommand) -> HookResult:
         else:
             path.unlink()
             outcome = HookAction.REMOVED
-    _remove_folders(path.parent, folders)
+    with contextlib.suppress(OSError):  # one is not empty any more, nor are those above it
+        for folder in path.parents[:folders]:
+            folder.rmdir()
     return HookResult(outcome, view_hook(repo, caller))
 
 
@@ -208,7 +229,7 @@ def _text(path: Path) -> str:
 
 
 def _foreign_state(path: Path, aside: Path) -> HookState:
-    """Classify a hook written over ours; an unchanged earlier hook was only written again by its manager."""
+    """Classify a hook over ours; an unchanged earlier hook was only written again by its manager."""
     if not os.path.lexists(path) or not os.path.lexists(aside):
         return HookState.ABSENT
     with contextlib.suppress(OSError):
@@ -251,57 +272,13 @@ def _why_left_alone(path: Path, state: HookState) -> str | None:
     return None
 
 
-def _why_unmovable(path: Path) -> str | None:
-    if path.is_symlink() or path.is_file() or not path.exists():
-        return None
-    return f"{path} is {'a folder' if path.is_dir() else 'not a file'}"
-
-
 def _why_no_folder(folder: Path) -> str | None:
     there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
     return None if there.is_dir() else f"{there} is not a folder: this repository runs no hooks"
 
 
-def _link_original_name(folder: Path) -> None:
-    """Link the moved hook under its original name."""
-    link = folder / _NAMED / NAME
-    if _is_our_link(link):
-        return
-    if os.path.lexists(link.parent):
-        raise RequestError(f"{link.parent} exists; it is left alone", hint="move it away")
-    link.parent.mkdir()
-    link.symlink_to(_TARGET)
-
-
-def _unlink_original_name(folder: Path) -> None:
-    link = folder / _NAMED / NAME
-    if _is_our_link(link):
-        link.unlink()
-        with contextlib.suppress(OSError):
-            link.parent.rmdir()
-
-
 def _is_our_link(link: Path) -> bool:
     return link.is_symlink() and link.readlink() == _TARGET
-
-
-def _make_folders(folder: Path) -> int:
-    """Create the folder and its missing parents; return how many were created."""
-    missing = [path for path in (folder, *folder.parents) if not os.path.lexists(path)]
-    obstacle = _why_no_folder(folder)
-    if obstacle is not None:
-        raise RequestError(obstacle, hint=_WHERE)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    return len(missing)
-
-
-def _remove_folders(folder: Path, count: int) -> None:
-    with contextlib.suppress(OSError):  # one is not empty any more, nor are those above it
-        for path in (folder, *folder.parents)[:count]:
-            path.rmdir()
 
 
 @contextlib.contextmanager
@@ -310,11 +287,18 @@ def _lock(path: Path) -> Iterator[Path]:
 
     The lock ends with its process, so that a file left by a killed process blocks nobody.
     """
-    draft = path.with_name(f"{path.name}.lock")
+    draft, is_held = path.with_name(f"{path.name}.lock"), False
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
     try:
         with open(os.open(draft, flags, 0o777), "wb") as file:  # noqa: PTH123  # a descriptor
-            _require_lock(draft, file.fileno())
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                is_held = is_open_file(draft, file.fileno())
+            if not is_held:
+                raise RequestError(
+                    f"another process is working here: it holds {draft}",
+                    hint="wait for it, then repeat the command",
+                )
             try:
                 yield draft
             finally:
@@ -322,26 +306,6 @@ def _lock(path: Path) -> Iterator[Path]:
                     draft.unlink()
     except OSError as error:
         raise _unwritable(path.parent, error) from error
-
-
-def _require_lock(draft: Path, descriptor: int) -> None:
-    with contextlib.suppress(BlockingIOError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if is_open_file(draft, descriptor):
-            return
-    raise RequestError(
-        f"another process is working here: it holds {draft}", hint="wait for it, then repeat the command"
-    )
-
-
-def _move_aside(path: Path) -> None:
-    """Hard-link the existing hook to its backup name; ours replaces its own name later."""
-    aside = path.with_name(ASIDE)
-    try:
-        os.link(path, aside, follow_symlinks=False)
-    except OSError:
-        # It exists already, or the file system has no hard links.
-        path.rename(aside)
 
 
 def _unwritable(folder: Path, error: OSError) -> UnusableError:

@@ -33,7 +33,6 @@ def _command(caller: HookCommand) -> str:
 
 
 def is_driver_installed(repo: Repository) -> bool:
-    """Whether anything of the driver is there."""
     return _configured(repo) is not None or _LINE in _lines(repo)
 
 
@@ -56,7 +55,7 @@ def remove_driver(repo: Repository) -> None:
 
 
 def _configured(repo: Repository) -> str | None:
-    """Return the command that is configured, if one is."""
+    """Return the configured command, if there is one."""
     found = repo.git("config", "--local", "--null", "--get", *operands(f"{_SECTION}.driver"), check=False)
     return os.fsdecode(found.whole(b"\0").removesuffix(b"\0")) if found.code == 0 else None
 

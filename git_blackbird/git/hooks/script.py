@@ -96,12 +96,11 @@ def uses_own_path(hook: str) -> bool:
 
 
 def is_ours(text: str) -> bool:
-    """Whether this program wrote the hook, in any version."""
+    """Whether any version of this program wrote the hook."""
     return text.startswith(_START)
 
 
 def is_untouched(text: str) -> bool:
-    """Whether the hook is unchanged since it was written."""
     body, _, checksum = text.rpartition(_SUM)
     return checksum.strip() == _checksum(body)
 

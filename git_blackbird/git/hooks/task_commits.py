@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 TASK = "Blackbird-Task"
 RUN = "Blackbird-Run"
+# The prefix of the hook's files; the commit's id and, during a bisection, ``BISECT`` follow.
 PREFIX = "deferred-commit-"
-"""The prefix of the hook's files; the commit's id and, during a bisection, ``BISECT`` follow."""
 BISECT = "-bisect"
+# Runs git with arguments and returns its output; raises an error if it fails.
 Git = Callable[..., str]
-"""Run git with arguments and return its output; raise an error if it fails."""
 
 # Beginnings of reflog messages for moves of HEAD by a person's own `git commit`.
 _OWN = ("commit", "commit (initial)", "commit (amend)")
@@ -47,7 +47,6 @@ class Verdict:
 
     @property
     def is_work(self) -> bool:
-        """Whether the commit is to be recorded."""
         return self.reason is None and bool(self.tasks or self.replaced)
 
     @property
@@ -126,16 +125,14 @@ def judge(git: Git, moves: bytes, oid: str, *, in_bisect: bool) -> Verdict:
     replaced = old if action == _AMEND else None
     if not tasks and not (replaced and _names_in(git, replaced)[1]):
         return Verdict()
-    return Verdict(tasks, replaced, _obstacle(action, parents, in_bisect=in_bisect) if tasks else None)
-
-
-def _obstacle(action: str, parents: list[str], *, in_bisect: bool) -> str | None:
-    """Return why a commit is not a person's work on a task, or None."""
-    if in_bisect:
-        return "a bisection is under way"
-    if len(parents) > 1:
-        return "the commit is a merge"
-    return None if action in ("", *_OWN) else f"the commit came from `{action}`"
+    reason = None
+    if tasks and in_bisect:
+        reason = "a bisection is under way"
+    elif tasks and len(parents) > 1:
+        reason = "the commit is a merge"
+    elif tasks and action not in ("", *_OWN):
+        reason = f"the commit came from `{action}`"
+    return Verdict(tasks, replaced, reason)
 
 
 def _names_in(git: Git, oid: str) -> tuple[list[str], list[str]]:
@@ -146,6 +143,5 @@ def _names_in(git: Git, oid: str) -> tuple[list[str], list[str]]:
     output = git(*_LOOK, _FORMAT, "--end-of-options", oid, "--")
     oids, _, rest = output.partition("\0")
     tasks, _, run = rest.partition("\0")
-    return oids.split() or [""], [] if run.strip() else [
-        task.strip() for task in tasks.split("\x1f") if task.strip()
-    ]
+    named = [] if run.strip() else list(filter(None, map(str.strip, tasks.split("\x1f"))))
+    return oids.split() or [""], named

@@ -29,8 +29,8 @@ from git_blackbird.git.worktree.snapshot import SnapshotLimits
 from git_blackbird.model.base.system import describe
 from git_blackbird.model.run.summary import Trees
 
-# Histories may be large.
-_CLONE_SECONDS = 600.0
+# Histories and files may be large.
+_SECONDS = 600.0
 _URL = "remote.origin.url"
 
 
@@ -96,7 +96,7 @@ def _clone(source: Path, inner: Repository, commit: str) -> None:
     options = ("--quiet", "--no-checkout", "--template=", f"--separate-git-dir={inner.git_dir}")
     inner.git_dir.parent.mkdir(parents=True, exist_ok=True)
     command = ("clone", *options, *operands(os.fspath(source), os.fspath(inner.top)))
-    run_git(command, cwd=inner.top, environ=inner.git_environ, timeout=_CLONE_SECONDS)
+    run_git(command, cwd=inner.top, environ=inner.git_environ, timeout=_SECONDS)
     with using_objects(inner):
         config = open_fresh_libgit2(source).config
         if _URL in config:
@@ -148,7 +148,6 @@ def replace_submodule(linked: Repository, path: str, commit: str | None) -> str 
     return None if commit is None else add_submodule(linked, path, commit)
 
 
-_CHECKOUT_SECONDS = 600.0
 _BY_HAND = "bring its commit over by hand"
 _REPOSITORY = f"it is or was a repository of its own: {_BY_HAND}"
 _NOT_THERE = f"its submodule is not checked out here: {_BY_HAND}"
@@ -198,7 +197,7 @@ def move_submodule(
     if not inner.git("for-each-ref", "--count=1", f"--contains={before.oid}").lines(list):
         keep_commit(inner, before.oid, before.oid)
     try:
-        inner.git(*QUIET_OPTIONS, *_CHECKOUT, after.oid, timeout=_CHECKOUT_SECONDS)
+        inner.git(*QUIET_OPTIONS, *_CHECKOUT, after.oid, timeout=_SECONDS)
     except GitError as error:
         return f"its submodule cannot be moved to {after.oid}: {error.message}"
     for each in nested:

@@ -35,9 +35,8 @@ from git_blackbird.model.run.summary import MAX_SUBMODULE_FILES, SubmoduleChange
 if TYPE_CHECKING:
     import pygit2
 
+# The folder of a git directory with those of submodules.
 MODULES = "modules"
-"""The folder of a git directory with those of submodules."""
-
 _MODE = f"{SUBMODULE:o} "
 _NAMED = 5
 PRUNE_AFTERWARDS = "then `git blackbird worktrees prune`"
@@ -85,7 +84,8 @@ def uncommitted(repo: Repository, limits: SnapshotLimits) -> dict[str, Uncommitt
     top = Path(os.path.realpath(repo.top))
     paths = submodule_commits(repo, limits.timeout_seconds)
     # What a link leads to is elsewhere.
-    folders = (path for path in paths if (top / path).is_dir() and _is_itself(top / path))
+    is_there = {path: os.path.realpath(top / path) == os.fspath(top / path) for path in paths}
+    folders = (path for path in paths if is_there[path] and (top / path).is_dir())
     states = {path: _state(repo, top / path, limits) for path in folders}
     return {path: state for path, state in states.items() if state.files}
 
@@ -93,31 +93,20 @@ def uncommitted(repo: Repository, limits: SnapshotLimits) -> dict[str, Uncommitt
 def _state(repo: Repository, top: Path, limits: SnapshotLimits) -> Uncommitted:
     try:
         git_dir = find_git_dir(top)
-        return _files_in(top) if git_dir is None else _edited(repo, top, git_dir, limits)
+        if git_dir is None:
+            files = tuple(sorted(_files_below(top)))
+            return Uncommitted(_digest(_signature(top / name) for name in files), files)
+        with isolated_view(repo, git_dir, top) as view:
+            trees, taken = TreeStore(view), take_full_snapshot(view, limits)
+            changed = set(map(os.fsdecode, trees.changed_paths(_head_tree(view, trees), taken.tree)))
+            below = uncommitted(view, limits)
+        changed.update(skipped.path for skipped in taken.left_out)
+        changed.update(f"{path}/{name}" for path, state in below.items() for name in state.files)
+        return Uncommitted(_digest([taken, below]), tuple(sorted(changed)))
     except GitStoppedError:
         raise
     except (UnusableError, OSError):
         return _UNREADABLE
-
-
-def _is_itself(folder: Path) -> bool:
-    return os.path.realpath(folder) == os.fspath(folder)
-
-
-def _files_in(top: Path) -> Uncommitted:
-    """Return what is in a folder that is no repository."""
-    files = tuple(sorted(_files_below(top)))
-    return Uncommitted(_digest(_signature(top / name) for name in files), files)
-
-
-def _edited(repo: Repository, top: Path, git_dir: Path, limits: SnapshotLimits) -> Uncommitted:
-    with isolated_view(repo, git_dir, top) as view:
-        trees, taken = TreeStore(view), take_full_snapshot(view, limits)
-        changed = set(map(os.fsdecode, trees.changed_paths(_head_tree(view, trees), taken.tree)))
-        below = uncommitted(view, limits)
-    changed.update(skipped.path for skipped in taken.left_out)
-    changed.update(f"{path}/{name}" for path, state in below.items() for name in state.files)
-    return Uncommitted(_digest([taken, below]), tuple(sorted(changed)))
 
 
 def is_edited(repo: Repository, top: Path, limits: SnapshotLimits) -> bool:
@@ -135,13 +124,12 @@ def _signature(place: Path) -> tuple[int, ...]:
 
 
 def _files_below(folder: Path) -> Iterator[str]:
-    for place, folders, names in os.walk(folder, onerror=_raise):
+    def fail(error: OSError) -> None:
+        raise error
+
+    for place, folders, names in os.walk(folder, onerror=fail):
         links = (name for name in folders if (Path(place) / name).is_symlink())
         yield from (os.path.relpath(Path(place) / name, folder) for name in (*names, *links))
-
-
-def _raise(error: OSError) -> None:
-    raise error
 
 
 def _head_tree(view: Repository, trees: TreeStore) -> str:
@@ -155,10 +143,7 @@ def _head_tree(view: Repository, trees: TreeStore) -> str:
 
 
 def require_committed(linked: Repository, limits: SnapshotLimits) -> None:
-    """Refuse a worktree whose submodules have uncommitted content.
-
-    Raises RequestError, GitError.
-    """
+    """Refuse a worktree whose submodules have uncommitted content. Raises RequestError, GitError."""
     for path, state in uncommitted(linked, limits).items():
         if state == _UNREADABLE:
             what = f"its submodule {path} cannot be read"
@@ -277,10 +262,7 @@ _GIT = ".git"
 
 
 def require_no_repository(linked: Repository, limits: SnapshotLimits) -> None:
-    """Refuse a worktree with a repository below it whose work would go with it.
-
-    Raises RequestError, GitError.
-    """
+    """Refuse a worktree with a repository below it whose work would go too. Raises RequestError, GitError."""
     found = list(islice(nested_repositories(linked, linked.top, limits), _NAMED + 1))
     if found:
         names = ", ".join(map(clean_line, found[:_NAMED])) + (" and others" if len(found) > _NAMED else "")

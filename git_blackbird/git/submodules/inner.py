@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ _OF_FILE_SYSTEM = ("core.filemode", "core.ignorecase", "core.precomposeunicode",
 
 
 def repository_at(repo: Repository, git_dir: Path, top: Path) -> Repository:
-    """Return the repository with this git directory and worktree, with the environment of ``repo``."""
+    """Return the repository at these places, with the environment of another."""
     return replace(repo, top=top, git_dir=git_dir, common_dir=git_dir, config_memo={})
 
 
@@ -36,29 +36,24 @@ def isolated_view(outer: Repository, git_dir: Path, top: Path | None, *others: P
     """
     with private_folder(outer, "submodule") as folder:
         with writing(folder):
-            _fill(folder, git_dir, (git_dir, *others))
-            (folder / "config").write_text(_config(outer))
+            (folder / "objects" / "info").mkdir(parents=True)
+            (folder / "refs").mkdir()
+            objects = (bytes(_common(source) / "objects") for source in (git_dir, *others))
+            (folder / "objects" / "info" / "alternates").write_bytes(
+                b"".join(each + b"\n" for each in objects)
+            )
+            (folder / "HEAD").write_text(f"{head_of(git_dir) or 'ref: refs/heads/none'}\n")
+            for index in (git_dir / "index", *git_dir.glob("sharedindex.*")):
+                if index.is_file():
+                    copy_index(index, folder / index.name)
+            shallow = _common(git_dir) / "shallow"
+            if shallow.is_file():
+                shutil.copyfile(shallow, folder / "shallow")
+            values = {value.key: value.value for value in read_config(outer) if value.key in _OF_FILE_SYSTEM}
+            settings = (f"\t{key.removeprefix('core.')} = {value}\n" for key, value in sorted(values.items()))
+            config = f"[core]\n\trepositoryformatversion = 0\n{''.join(settings)}"
+            (folder / "config").write_text(config)
         yield repository_at(outer, folder, top or folder)
-
-
-def _fill(folder: Path, git_dir: Path, sources: Sequence[Path]) -> None:
-    (folder / "objects" / "info").mkdir(parents=True)
-    (folder / "refs").mkdir()
-    objects = (bytes(_common(source) / "objects") for source in sources)
-    (folder / "objects" / "info" / "alternates").write_bytes(b"".join(each + b"\n" for each in objects))
-    (folder / "HEAD").write_text(f"{head_of(git_dir) or 'ref: refs/heads/none'}\n")
-    for index in (git_dir / "index", *git_dir.glob("sharedindex.*")):
-        if index.is_file():
-            copy_index(index, folder / index.name)
-    shallow = _common(git_dir) / "shallow"
-    if shallow.is_file():
-        shutil.copyfile(shallow, folder / "shallow")
-
-
-def _config(outer: Repository) -> str:
-    values = {value.key: value.value for value in read_config(outer) if value.key in _OF_FILE_SYSTEM}
-    lines = "".join(f"\t{key.removeprefix('core.')} = {value}\n" for key, value in sorted(values.items()))
-    return f"[core]\n\trepositoryformatversion = 0\n{lines}"
 
 
 def find_git_dir(top: Path) -> Path | None:
@@ -74,7 +69,6 @@ def find_git_dir(top: Path) -> Path | None:
 
 
 def is_git_dir(folder: Path) -> bool:
-    """Whether a folder has what makes it a git directory."""
     return (folder / "HEAD").is_file() and (_common(folder) / "objects").is_dir()
 
 
@@ -97,7 +91,7 @@ def head_of(git_dir: Path) -> str | None:
 
 
 def references(git_dir: Path) -> dict[str, str]:
-    """Return all references, HEADs included, that are at an object."""
+    """Return the objects of all references, HEADs included."""
     common = _common(git_dir)
     packed = _PACKED.findall(_read(common / "packed-refs"))
     found = {os.fsdecode(name): oid.decode() for oid, name in packed}
