@@ -143,10 +143,7 @@ class Agent(Protocol):
         ...
 
     def probe(self, environ: Mapping[str, str]) -> str:
-        """Check that the agent can be started and return its version, or "".
-
-        Raises AgentUnavailableError.
-        """
+        """Check that the agent can be started and return its version, or "". Raises AgentUnavailableError."""
         ...
 
     def inspect(self, environ: Mapping[str, str]) -> ProbeResult:

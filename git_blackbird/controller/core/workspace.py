@@ -312,10 +312,7 @@ def _require_no_task(repo: Repository) -> None:
 def read_layers(
     environment: Environment, repo: Repository, paths: Paths
 ) -> tuple[list[RawSetting], list[ConfigProblem]]:
-    """Read all layers but flags, and the faults of whole files.
-
-    Raises GitError when git's cannot be read.
-    """
+    """Read all layers but flags, and the faults of whole files. Raises GitError when git's cannot be read."""
     project, project_problems = load_layer(paths.config, Layer.PROJECT, paths.state_root)
     everywhere, global_problems = load_layer(global_config_path(environment.environ), Layer.GLOBAL)
     go_choice = load_agent_choice(paths.agent_choice, paths.state_root)

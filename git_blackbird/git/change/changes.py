@@ -67,10 +67,7 @@ def files_before(repo: Repository, pair: Trees, began: int, now: int) -> frozens
 
 
 def diverged_paths(repo: Repository, worktree_tree: str, pair: Trees) -> Iterator[bytes]:
-    """Return, sorted, the paths at which the worktree no longer has what the change left there.
-
-    ``worktree_tree`` is a fresh snapshot.
-    """
+    """Yield, sorted, the paths at which a fresh snapshot no longer has what the change left there."""
     trees = TreeStore(repo)
     for path in sorted(trees.changed_paths(*pair)):
         if trees.entry(worktree_tree, path) != trees.entry(pair.head, path):

@@ -19,10 +19,7 @@ _IS_SIGNED = ("config", "--type=bool", "--default=false", "--get", "commit.gpgSi
 
 
 def commit_tree(repo: Repository, tree: str, parent: str | None, message: str) -> str:
-    """Make a commit of a tree, with the user's identity and signing, and return its id.
-
-    ``parent`` is the id of a commit. Raises GitError.
-    """
+    """Commit a tree, with the user's identity and signing, and return the commit's id. Raises GitError."""
     trees = TreeStore(repo)
     base = trees.save({}) if parent is None else tree_of(repo, parent)
     entries = (trees.entry(tree, path) for path in trees.changed_paths(base, tree))
@@ -48,10 +45,7 @@ _MAX_LETTERS = 2000
 
 
 def push_branch(repo: Repository, name: str, remote: str) -> None:
-    """Push a branch and have it follow that one, with the user's hooks and credentials.
-
-    Raises RequestError with git's own words.
-    """
+    """Push a branch and set its upstream, with the user's hooks and credentials. Raises RequestError."""
     ref = f"refs/heads/{name}"
     # The user's configuration and prompts are wanted: it is as if they had typed it.
     command = ("git", "push", "--set-upstream", *operands(remote, f"{ref}:{ref}"))
@@ -70,10 +64,7 @@ def request_program(environ: Mapping[str, str]) -> str | None:
 
 
 def open_request(repo: Repository, program: str, branch: str, title: str, body: str) -> str:
-    """Open a request to merge a branch, and return what the program printed: its address.
-
-    Raises RequestError with the program's own words.
-    """
+    """Open a request to merge a branch, and return its address as printed. Raises RequestError."""
     begin, option = _PROGRAMS[program]
     command = (program, *begin, branch, f"--title={title}", f"{option}={body}")
     done = run_user_program(command, cwd=repo.top, environ=repo.git_environ)

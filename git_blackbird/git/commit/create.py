@@ -319,19 +319,19 @@ _MOST_BYTES = 64 * 1024 * 1024
 
 
 def content_in_tree(repo: Repository, tree: str, name: str) -> bytes | None:
-    """Return the content of a file at the top of a tree; None if there is no such file that can be read."""
+    """Return the content of a file at the top of a tree, if it is there and can be read."""
     trees = TreeStore(repo)
     return _content(trees, trees.entry(tree, os.fsencode(name)))
 
 
 def is_ignored_by_flag(repo: Repository, name: str) -> bool:
-    """Whether the user's index has a mark at a file with which git ignores its changes."""
+    """Whether a flag in the user's index makes git ignore changes of a file."""
     _, tag = read_entry(repo, name)
     return tag.upper() == b"S" or tag.islower()
 
 
 def with_content(repo: Repository, plan: CommitPlan, name: str, data: bytes) -> CommitPlan:
-    """Return a commit plan in which a file that HEAD has at the top has this content."""
+    """Return a commit plan that also gives this content to a file that HEAD has at the top."""
     trees, path = TreeStore(repo), os.fsencode(name)
     entry = trees.entry(plan.base_tree, path)
     edits = {} if entry is None else {path: _with_data(repo, trees, entry, data)}
@@ -339,10 +339,7 @@ def with_content(repo: Repository, plan: CommitPlan, name: str, data: bytes) -> 
 
 
 def edit_staged(repo: Repository, name: str, committed: str, edit: Callable[[bytes], bytes | None]) -> None:
-    """Edit a file that the user has staged otherwise than it is at the top of the tree ``committed``.
-
-    Raises UnusableError; the index is untouched then.
-    """
+    """Edit what the user staged of a file beyond ``committed``. Raises UnusableError before any change."""
     trees, path = TreeStore(repo), os.fsencode(name)
     entry, _ = read_entry(repo, name)
     content = None if entry == trees.entry(committed, path) else _content(trees, entry)

@@ -109,10 +109,7 @@ class CommitPlan:
 def plan_commit(
     repo: Repository, pair: "Trees", worktree: str, origin: ChangeOrigin = _UNKNOWN_ORIGIN
 ) -> CommitPlan:
-    """Plan a commit of the change ``pair``; writes only objects.
-
-    ``worktree`` is a fresh snapshot. Raises UnusableError if the repository cannot be read.
-    """
+    """Plan the commit of a change, given a fresh snapshot; write only objects. Raises UnusableError."""
     at = head(repo)
     trees = TreeStore(repo)
     base_tree = trees.save({}) if at.commit is None else tree_of(repo, at.commit)
@@ -222,7 +219,6 @@ class CommitBuilder:
         yield from (_flag_text(path, reasons[path]) for path in sorted(reasons))
 
     def hint(self) -> str | None:
-        """Return a hint for the obstacles that are no later edits."""
         if self.staged.unmerged:
             return _RESOLVE
         reasons = {path: self.obstacle(path) for path in self.edits}
@@ -232,7 +228,6 @@ class CommitBuilder:
         return ", ".join(hints) or None
 
     def later_edits(self) -> Iterator[LaterEdit]:
-        """List the paths that cannot be committed because they were edited after the change."""
         for path in self.edits:
             if self.obstacle(path) == _EDITED_LATER:
                 in_worktree = self.trees.entry(self.worktree, path) is not None
@@ -251,7 +246,6 @@ class CommitBuilder:
         return f"it is marked as {' and '.join(names)}; to clear that: {command}"
 
     def has_moved_on(self) -> bool:
-        """Whether HEAD has a version of its own at a path of the change."""
         return any(self.obstacle(path) == _MOVED_ON for path in self.edits)
 
     def obstacle(self, path: bytes) -> str | None:

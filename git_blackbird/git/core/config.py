@@ -51,8 +51,7 @@ _FORMATS = {
 def read_settings(repo: Repository) -> tuple[list[RawSetting], list[ConfigProblem]]:
     """Return every value under ``blackbird.`` in git's order, and for what the repository cannot be used.
 
-    The last one of a key is effective. Names are in lower case without ``blackbird.``. Raises GitError if a
-    configuration file cannot be read.
+    The last one of a key is effective. Names are in lower case without ``blackbird.``. Raises GitError.
     """
     settings: list[RawSetting] = []
     problems: list[ConfigProblem] = []
@@ -70,10 +69,7 @@ def read_settings(repo: Repository) -> tuple[list[RawSetting], list[ConfigProble
 
 
 def read_config(repo: Repository) -> tuple[ConfigValue, ...]:
-    """Return all of git's configuration; git is asked again once a file of it may have changed.
-
-    Raises GitError if a configuration file cannot be read.
-    """
+    """Return all of git's configuration, read again once a file of it may have changed. Raises GitError."""
     known = _known_config(repo)
     if known is None or any(seen != signature(path) for path, seen in known.signatures.items()):
         began = time.time_ns()
@@ -135,7 +131,7 @@ def write_setting(repo: Repository, key: str, value: str) -> None:
 
 
 def unset_setting(repo: Repository, key: str) -> bool:
-    """Remove ``blackbird.KEY`` from this repository in any spelling; return whether it was set there."""
+    """Remove ``blackbird.KEY`` in any spelling from this repository; return whether it was set there."""
     spellings = _spellings(repo, key)
     for spelled in spellings:
         repo.git("config", "--local", "--unset-all", *operands(spelled))
@@ -149,18 +145,12 @@ def _spellings(repo: Repository, key: str) -> list[str]:
 
 
 def files_of_settings(repo: Repository) -> tuple[Path, ...]:
-    """List git's configuration files with their includes, and the places where git looks for more.
-
-    Raises GitError if a configuration file cannot be read.
-    """
+    """List git's configuration files, also those that may come into being. Raises GitError."""
     return _files_read(repo, read_config(repo))
 
 
 def files_of_rules(repo: Repository) -> tuple[Path, ...]:
-    """List the files outside the worktree that say how its files are converted, and which are ignored.
-
-    Raises GitError if a configuration file cannot be read.
-    """
+    """List the files outside the worktree that decide on conversion and ignoring. Raises GitError."""
     values = {value.key: value.value for value in read_config(repo)}
     ignored = (
         _configured_file(repo, values, "core.excludesfile", "ignore"),
@@ -170,10 +160,7 @@ def files_of_rules(repo: Repository) -> tuple[Path, ...]:
 
 
 def configured_paths(repo: Repository, keys: Iterable[str]) -> Iterator[str]:
-    """Yield the paths below the top of a worktree that these keys name; in the main worktree they count too.
-
-    Raises GitError if a configuration file cannot be read.
-    """
+    """Yield the paths below the top of the main or this worktree that these keys name. Raises GitError."""
     values = {value.key: value.value for value in read_config(repo)}
     for name in filter(None, (values.get(key) for key in keys)):
         path = Path(os.path.normpath(_expand_path(repo, name)))
@@ -182,17 +169,13 @@ def configured_paths(repo: Repository, keys: Iterable[str]) -> Iterator[str]:
 
 
 def may_convert_files(repo: Repository) -> bool:
-    """Whether files may differ from what git stores of them for another reason than a ``.gitattributes``.
-
-    Raises GitError if a configuration file cannot be read.
-    """
+    """Whether git may convert files for another reason than a ``.gitattributes``. Raises GitError."""
     values = {value.key: value.value for value in read_config(repo)}
     is_set = any(values.get(key, "false") != "false" for key in _CONVERTING)
     return is_set or any(map(os.path.lexists, _attributes_files(repo, values)))
 
 
 def _attributes_files(repo: Repository, values: Mapping[str, str | None]) -> tuple[Path, ...]:
-    """List the files outside the worktree that may give its files attributes."""
     installed = Path(shutil.which("git", path=repo.environ.get("PATH")) or "/usr/bin/git").resolve()
     return (
         _configured_file(repo, values, "core.attributesfile", "attributes"),
@@ -203,12 +186,11 @@ def _attributes_files(repo: Repository, values: Mapping[str, str | None]) -> tup
 
 
 def _configured_file(repo: Repository, values: Mapping[str, str | None], key: str, name: str) -> Path:
-    """Return the user's own file that is configured under ``key``, or has the usual name."""
     return _expand_path(repo, values.get(key) or f"{_user_folder(repo)}/{name}")
 
 
 def is_sparse(repo: Repository) -> bool:
-    """Whether the worktree is a sparse checkout. Raises GitError if a configuration file cannot be read."""
+    """Whether the worktree is a sparse checkout. Raises GitError."""
     values = [value.value for value in read_config(repo) if value.key == "core.sparsecheckout"]
     try:
         # A key without a value means true, as in git.
@@ -228,7 +210,6 @@ def _expand_path(repo: Repository, name: str) -> Path:
 
 
 def list_own_keys(repo: Repository) -> tuple[str, ...]:
-    """List every ``blackbird.`` key in this repository's own configuration files."""
     return tuple(dict.fromkeys(key for scope in _own_scopes(repo) for key in _keys_in(repo, scope)))
 
 
@@ -256,7 +237,7 @@ def _keys_in(repo: Repository, scope: str) -> list[str]:
 
 
 def git_identity(repo: Repository) -> str:
-    """Return name and address of a commit made now, or "" if git has none."""
+    """Return name and address of a commit made now, "" without any."""
     completed = repo.git("var", "GIT_COMMITTER_IDENT", check=False)
     if completed.code != 0:
         return ""
@@ -299,10 +280,7 @@ def is_in_pager(repo: Repository) -> bool:
 
 
 def pager_command(repo: Repository, verb: str = "log") -> str | None:
-    """Return the pager's shell command: ``GIT_PAGER``, ``core.pager``, ``PAGER`` or git's default; else None.
-
-    ``pager.VERB`` takes precedence for the git command ``verb``, as in git.
-    """
+    """Return the shell command of the pager, as git chooses it for its command ``verb``; None without one."""
     if is_in_pager(repo):
         return None
     own = _answer(repo.git("config", *operands(f"pager.{verb}"), check=False))
@@ -337,10 +315,7 @@ def page(repo: Repository, pager: str, pieces: Iterable[bytes]) -> None:
 
 
 def editor_command(repo: Repository) -> str:
-    """Return the editor's shell command: ``GIT_EDITOR``, ``core.editor``, ``VISUAL``, ``EDITOR`` or default.
-
-    Raises GitError if there is none, as on a dumb terminal.
-    """
+    """Return the editor's shell command. Raises GitError if there is none, as on a dumb terminal."""
     try:
         return repo.git("var", "GIT_EDITOR").answer()
     except GitError as error:
@@ -357,10 +332,7 @@ _GOTO = frozenset(("code", "codium", "cursor"))
 
 
 def edit_file(repo: Repository, editor: str, path: Path, line: int = 0) -> int:
-    """Open a file in the editor, at a line if one is given, and wait; return the editor's exit status.
-
-    Ctrl+C is left to the editor.
-    """
+    """Open a file in the editor, at a line if given, and return its exit status; it gets Ctrl+C."""
     name, arguments = Path(editor.partition(" ")[0]).name, [os.fspath(path)]
     if line and name in _LINE_FIRST:
         arguments = [f"+{line}", *arguments]

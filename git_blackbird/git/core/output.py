@@ -31,7 +31,6 @@ class Completed(NamedTuple):
     verb: str = ""
 
     def lines(self, parse: Callable[[list[bytes]], _T]) -> _T:
-        """Return what ``parse`` makes of the lines; there may be none."""
         return self._read(lambda out: parse(_split(out, b"\n")))
 
     def records(self, parse: Callable[[list[bytes]], _T]) -> _T:
@@ -88,7 +87,6 @@ def object_id_rows(lines: list[bytes]) -> list[list[str]]:
 
 
 def texts(lines: list[bytes]) -> list[str]:
-    """Return lines or records as text, with surrogates for other bytes."""
     return list(map(os.fsdecode, lines))
 
 

@@ -78,7 +78,6 @@ def wait(process: subprocess.Popen[bytes], deadline: float | None) -> Completed 
 
 
 def _collected(process: subprocess.Popen[bytes]) -> Completed:
-    """Return all output of an ended process, even if a grandchild keeps its pipes open."""
     try:
         out, err = process.communicate(timeout=_POLL_SECONDS)
     except subprocess.TimeoutExpired as error:
@@ -88,7 +87,6 @@ def _collected(process: subprocess.Popen[bytes]) -> Completed:
 
 
 def _read_rest(pipe: IO[bytes] | None) -> bytes:
-    """Read what is in a pipe now, without waiting."""
     parts: list[bytes] = []
     if pipe is not None and not pipe.closed:
         os.set_blocking(pipe.fileno(), False)
@@ -142,10 +140,7 @@ def operands(*names: str) -> tuple[str, ...]:
 
 
 def name_lines(names: Iterable[str]) -> bytes:
-    """Return object names for git's standard input, one a line.
-
-    Raises UnusableError for a name that git could take for an option or for several names.
-    """
+    """Return object names for git's standard input. Raises UnusableError for what names no single object."""
     listed = tuple(names)
     for name in listed:
         if name.startswith("-") or not name.isprintable():
@@ -243,10 +238,7 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 def _started(
     args: Sequence[str], cwd: Path, environ: Mapping[str, str], *, has_input: bool
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start git and kill its group at the end of the block unless git ended by itself.
-
-    Raises GitStoppedError if it was ended for the user.
-    """
+    """Start git for the block; kill its group afterwards. Raises GitStoppedError if the user ended it."""
     running = _work.get(_ALONE).running
     process = None
     try:
@@ -328,7 +320,6 @@ def _first_words(stderr: bytes) -> str:
 
 
 def _verb(args: Sequence[str]) -> str:
-    """Return the git command among its options, for messages."""
     rest = list(args)
     while rest and rest[0].startswith("-"):
         del rest[: 2 if rest[0] in {"-c", "-C"} else 1]

@@ -109,7 +109,6 @@ class Repository:
 
     @cached_property
     def private_dir(self) -> Path:
-        """The folder of locks and private indexes; it may not exist yet."""
         return self.git_dir / "blackbird"
 
     @property
@@ -151,10 +150,7 @@ class Repository:
 
 
 def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
-    """Find the repository and worktree of ``cwd``, honouring ``GIT_DIR`` and ``GIT_WORK_TREE``.
-
-    Raises UnusableError if there is none, if it is bare, or if git refuses to use it.
-    """
+    """Find the worktree of ``cwd``, honouring ``GIT_DIR`` and ``GIT_WORK_TREE``. Raises UnusableError."""
     completed = run_git(_QUESTIONS, cwd=cwd, environ=environ, check=False)
     answers = completed.lines(list)
     if answers[:1] == [b"true"]:
@@ -283,7 +279,6 @@ def _opened(git_dir: Path, _thread: int, _packs: tuple[int, ...]) -> "pygit2.Rep
 
 @contextlib.contextmanager
 def using_objects(repo: Repository) -> Iterator[None]:
-    """Convert errors of libgit2 in the block to an UnusableError that names the repository."""
     import pygit2  # loaded by now
 
     try:
@@ -300,10 +295,7 @@ _COMMIT = ("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false", "comm
 
 
 def init_repository(folder: Path, environ: Mapping[str, str], settings: Mapping[str, str]) -> Repository:
-    """Create a repository in ``folder`` with only these settings of its own.
-
-    ``environ`` must not tie processes to another repository. Raises GitError.
-    """
+    """Create a repository with only these settings; ``environ`` ties to no other one. Raises GitError."""
     run_git([*_INIT, *operands(str(folder))], cwd=folder, environ=environ)
     repo = discover(folder, environ)
     for key, value in settings.items():
@@ -322,8 +314,6 @@ def commit_all(repo: Repository, message: str, name: str, email: str) -> None:
 
 
 class Worktree(NamedTuple):
-    """A worktree of the same repository, and its own git directory."""
-
     top: Path
     git_dir: Path
 
@@ -348,10 +338,7 @@ def other_worktrees(repo: Repository) -> Iterator[Worktree]:
 
 
 def list_paths(repo: Repository) -> list[str]:
-    """List every file of the worktree, tracked or untracked, without ignored ones, each once.
-
-    Bytes that are not UTF-8 are surrogates, as in file names. Raises GitError, GitTimeoutError.
-    """
+    """List every file of the worktree, tracked or not, but ignored. Raises GitError, GitTimeoutError."""
     return repo.git(*_KNOWN, "-o", "--exclude-standard", timeout=_LIST_SECONDS).records(texts)
 
 

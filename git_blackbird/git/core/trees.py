@@ -141,22 +141,17 @@ class TreeStore:
         return None if row is None or row[0] == _DIRECTORY_MODE else _entry(row)
 
     def reserved(self, oid: str) -> set[bytes]:
-        """Return the entries at the top of the tree ``oid`` that no change may have."""
         rows = self._load(oid).items()
         return {name for name, (mode, _) in rows if is_reserved(name, is_link=mode == _LINK_MODE)}
 
     def without(self, oid: str, names: Iterable[bytes]) -> str:
-        """Write the tree ``oid`` without the entries of these names at its top."""
         top, left_away = self._load(oid), set(names)
         if top.keys().isdisjoint(left_away):
             return oid
         return self._save({name: row for name, row in top.items() if name not in left_away})
 
     def changed_paths(self, base: str, head: str) -> Iterator[bytes]:
-        """Return every path at which the two trees differ, unordered.
-
-        Raises UnusableError for a name that no file may have: these are what is written.
-        """
+        """Yield every path where two trees differ. Raises UnusableError for a name that no file may have."""
         pending: list[tuple[bytes, str | None, str | None]] = [(b"", base, head)]
         while pending:
             prefix, old, new = pending.pop()
@@ -239,7 +234,6 @@ def _directory(row: _Row | None) -> str | None:
 
 
 def _by_directory(edits: Edits) -> dict[bytes, dict[bytes, TreeEntry | None]]:
-    """Group edits by directory, parents first."""
     result: dict[bytes, dict[bytes, TreeEntry | None]] = {b"": {}}
     for path in edits:
         result |= {parent: {} for parent in parents(path) if parent not in result}
@@ -272,7 +266,6 @@ def _render(rows: _Rows) -> bytes:
 
 
 def parents(path: bytes) -> Iterable[bytes]:
-    """Return every directory above ``path`` except the top, shortest first."""
     at = path.find(b"/")
     while at >= 0:
         yield path[:at]

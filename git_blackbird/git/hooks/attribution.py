@@ -24,19 +24,13 @@ _LINKED = "linked-"
 
 
 def list_commits(repo: Repository, run_id: str) -> tuple[str, ...]:
-    """List the commits that only the hook of this run noted so far, in all worktrees, oldest first in each.
-
-    Raises OSError.
-    """
+    """List the commits that only this run's hook noted so far, by worktree, oldest first. Raises OSError."""
     noted = ((oid, owners) for git_dir in _git_dirs(repo) for oid, owners in _owners(git_dir).items())
     return tuple(dict.fromkeys(oid for oid, owners in noted if owners == {run_id}))
 
 
 def commits_elsewhere(repo: Repository) -> Iterator[tuple[str, Worktree, frozenset[str]]]:
-    """Yield the commits that the hook noted in other worktrees, and who is said to have made them.
-
-    Raises OSError.
-    """
+    """Yield the commits that the hook noted in other worktrees, and who made them. Raises OSError."""
     for worktree in other_worktrees(repo):
         for oid, owners in _owners(worktree.git_dir).items():
             yield oid, worktree, frozenset(owners)
@@ -67,10 +61,7 @@ def moves_of_people(repo: Repository, span: LogSpan) -> list[tuple[HeadMove, boo
 
 
 def mark_active(repo: Repository) -> None:
-    """Make the hook list every commit from now on, because an agent begins to work in this worktree.
-
-    Raises OSError.
-    """
+    """Make the hook list commits from now on: an agent begins to work in this worktree. Raises OSError."""
     marker = _marker(repo)
     while True:
         # There is no folder yet, or a run ending in another worktree has just removed it.
@@ -82,10 +73,7 @@ def mark_active(repo: Repository) -> None:
 
 
 def unmark_active(repo: Repository) -> None:
-    """Remove the mark of this worktree, if any; with the last mark of all worktrees, remove the lists.
-
-    Raises OSError.
-    """
+    """Remove the mark of this worktree, and the lists with the last mark of all. Raises OSError."""
     marker = _marker(repo)
     if not marker.exists():
         return
@@ -127,10 +115,7 @@ def _git_dirs(repo: Repository) -> Iterator[Path]:
 
 
 def _owners(git_dir: Path) -> dict[str, set[str]]:
-    """Return the commits in the hook's list of a worktree, oldest first, with who is said to have made them.
-
-    Invalid lines, such as one cut off by a full disk, are skipped.
-    """
+    """Return the commits in a worktree's lists, oldest first, with who made them; skip invalid lines."""
     data = b""
     for name in (_OLD_LIST, _LIST):
         with contextlib.suppress(FileNotFoundError):

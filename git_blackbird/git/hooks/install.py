@@ -124,10 +124,7 @@ def view_hook(repo: Repository, caller: HookCommand) -> HookStatus:
 
 
 def install_hook(repo: Repository, caller: HookCommand) -> HookResult:
-    """Install our hook; an existing hook is moved aside.
-
-    Raises RequestError if a file would be overwritten, UnusableError.
-    """
+    """Install our hook, and move an existing one aside. Raises RequestError for other files in the way."""
     path = _hook_path(repo)
     folders = sum(not os.path.lexists(folder) for folder in path.parents)
     if (obstacle := _why_no_folder(path.parent)) is not None:
@@ -167,10 +164,7 @@ def install_hook(repo: Repository, caller: HookCommand) -> HookResult:
 
 
 def uninstall_hook(repo: Repository, caller: HookCommand) -> HookResult:
-    """Remove our hook and move the earlier one back.
-
-    Raises RequestError if the hook has someone else's changes, UnusableError.
-    """
+    """Remove our hook and move the earlier one back. Raises RequestError if ours was edited."""
     path = _hook_path(repo)
     if not path.parent.is_dir():
         return HookResult(HookAction.UNCHANGED, view_hook(repo, caller))
@@ -212,7 +206,6 @@ def _hook_path(repo: Repository) -> Path:
 
 
 def _read_ours(path: Path) -> str | None:
-    """Return the hook's text if it is ours; a link never is."""
     text = "" if path.is_symlink() else _text(path)
     return text if is_ours(text) else None
 

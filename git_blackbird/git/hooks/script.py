@@ -59,7 +59,6 @@ def render_hook(caller: HookCommand, place: Location) -> str:
 
 
 def parse_place(text: str) -> Location:
-    """Parse the location from an installed hook."""
     count = text.partition(_FOLDERS)[2].partition("\n")[0]
     return Location(int(count) if count.isdecimal() else 0, _value(text, "shell"))
 

@@ -56,10 +56,7 @@ class Verdict:
 
 
 def parse_name(name: str) -> tuple[str, bool] | None:
-    """Parse the name of one of the hook's files: the commit, and whether a bisection was under way.
-
-    None for any other name: an agent may have put anything there.
-    """
+    """Parse the name of a file of the hook: the commit, and whether a bisection was under way."""
     if not name.startswith(PREFIX):
         return None
     oid = name.removeprefix(PREFIX).removesuffix(BISECT)
@@ -136,10 +133,7 @@ def judge(git: Git, moves: bytes, oid: str, *, in_bisect: bool) -> Verdict:
 
 
 def _names_in(git: Git, oid: str) -> tuple[list[str], list[str]]:
-    """Return the ids of a commit and its parents, and the tasks of its trailers; no tasks for one of ours.
-
-    A missing commit has none either.
-    """
+    """Return the ids of a commit and its parents, and the tasks of its trailers; none for one of ours."""
     output = git(*_LOOK, _FORMAT, "--end-of-options", oid, "--")
     oids, _, rest = output.partition("\0")
     tasks, _, run = rest.partition("\0")

@@ -187,10 +187,7 @@ def new_commits(linked: Repository, home: Repository) -> tuple[NewCommits, ...]:
 
 
 def keep_commits(linked: Repository, new: NewCommits) -> None:
-    """Fetch commits into the user's own repository of a submodule, and keep them by a reference of ours.
-
-    Raises GitError, UnusableError.
-    """
+    """Fetch commits into the user's own repository of a submodule, under our reference. Raises GitError."""
     with isolated_view(linked, new.git_dir, None) as view:
         kept = write_commit(view, TreeStore(view).save({}), new.commits, "Kept by git-blackbird\n", 0)
         ref = f"refs/blackbird/commits/{kept}"

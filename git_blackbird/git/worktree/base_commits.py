@@ -21,10 +21,7 @@ _BASE = "base"
 
 
 def write_commit(repo: Repository, tree: str, parents: Sequence[str], message: str, at: int) -> str:
-    """Write a commit that is on no branch, in this program's name, and return its id.
-
-    ``at`` is in seconds since 1970. Raises UnusableError.
-    """
+    """Write a commit on no branch in our name, at seconds since 1970; return its id. Raises UnusableError."""
     import pygit2  # slow to load
 
     objects = open_libgit2(repo)

@@ -100,7 +100,6 @@ def _included(config: Path) -> bytes:
 
 
 def is_binary(content: bytes) -> bool:
-    """Whether git finds no lines in a content."""
     return b"\0" in content[:_LOOKED_AT_BYTES]
 
 
@@ -119,7 +118,6 @@ _AS_TEXT = frozenset({"set", "text"})
 
 
 def attributes_of(repo: Repository, paths: Collection[bytes], name: str) -> Mapping[bytes, str]:
-    """Return the value of one attribute for each path, in git's words. Raises GitError."""
     if not paths:
         return {}
     given = b"".join(path + b"\0" for path in paths)

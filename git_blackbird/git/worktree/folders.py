@@ -124,7 +124,6 @@ def _beginning(path: str) -> bytes:
 
 
 def _entries(path: str) -> list[str]:
-    """Return what is in a folder, in order; nothing of anything else, and of one that cannot be read."""
     try:
         return [] if os.path.islink(path) else sorted(entry.path for entry in os.scandir(path))  # noqa: PTH114
     except OSError:

@@ -39,7 +39,6 @@ class IndexState:
 
 
 def read_index_state(repo: Repository, index: Path) -> IndexState:
-    """Read an index file, which may be missing. Raises GitError."""
     variables = {"GIT_INDEX_FILE": os.fspath(index)}
     listed = repo.git("ls-files", "-z", "-s", "-v", variables=variables)
     entries, tags, unmerged = listed.records(_listed_entries)
@@ -65,7 +64,6 @@ def read_entry(repo: Repository, name: str) -> tuple[TreeEntry | None, bytes]:
 def _listed_entries(
     records: list[bytes],
 ) -> tuple[dict[bytes, TreeEntry], dict[bytes, bytes], tuple[bytes, ...]]:
-    """Return the entries and tags by path, and the paths in conflict."""
     entries: dict[bytes, TreeEntry] = {}
     tags: dict[bytes, bytes] = {}
     unmerged: dict[bytes, None] = {}
@@ -143,9 +141,9 @@ _Seen = tuple[int, int, int, int, bytes]
 
 @contextlib.contextmanager
 def private_index(repo: Repository, purpose: str) -> Iterator[Path]:
-    """Copy the user's index with its time stamp, without which edits of the same second and size are missed.
+    """Copy the user's index to a folder for the block.
 
-    The copy lies in a folder of its own for ``purpose``, and is removed after the block.
+    Its time stamp is copied too: without it git misses edits of the same second and size.
     """
     clear_leftover_lock(repo)
     with private_folder(repo, purpose) as folder:
@@ -157,10 +155,7 @@ def private_index(repo: Repository, purpose: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def private_folder(repo: Repository, purpose: str, kept: Path | None = None) -> Iterator[Path]:
-    """Create a folder in the git directory for the block, or take the kept one, if it is there.
-
-    Raises UnusableError.
-    """
+    """Have a folder in the git directory for the block: the kept one, if there. Raises UnusableError."""
     with contextlib.ExitStack() as stack:
         with writing(repo.private_dir):
             make_own_folder(repo.private_dir)
@@ -190,10 +185,7 @@ def _taken(private: Path, purpose: str, kept: Path | None) -> Path | None:
 
 
 def sweep_private_folders(repo: Repository) -> None:
-    """Remove the private folders of killed processes. Raises UnusableError.
-
-    A file there may be the other name of a file in the worktree.
-    """
+    """Remove the folders of killed processes: files there may be links to some of the worktree."""
     if repo.private_dir.is_dir():
         with writing(repo.private_dir), contextlib.closing(_Lock(repo.private_dir)):
             _sweep(repo.private_dir)
@@ -241,9 +233,9 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def replace_index(repo: Repository, edit: Callable[[Path], bool]) -> None:
-    """Replace the user's index by a copy changed by ``edit``; if that returns False, leave the index alone.
+    """Replace the user's index by a copy changed by ``edit``, unless that returns False.
 
-    If the index was replaced meanwhile, call ``edit`` again with a new copy. Raises UnusableError if
+    ``edit`` is called again with a new copy if the index was replaced meanwhile. Raises UnusableError if
     another process locks it for more than a few seconds, or changes it each time.
     """
     clear_leftover_lock(repo)
@@ -260,13 +252,13 @@ def replace_index(repo: Repository, edit: Callable[[Path], bool]) -> None:
 
 
 def copy_index(source: Path, target: Path) -> str | None:
-    """Copy an index, if there is one, with its time stamp; return its checksum as ``index_checksum`` does."""
+    """Copy an index, if there is one, with its time stamp; return its ``index_checksum``."""
     seen = _copied_index(source, target)
     return _NO_INDEX if seen is None else _checksum(seen)
 
 
 def index_checksum(index: Path) -> str | None:
-    """Return a text that differs for indexes of different content; None if git was told not to make one."""
+    """Return a text that identifies the content of an index; None if git was told not to make one."""
     try:
         with index.open("rb") as file:
             return _checksum(_seen_in(file))

@@ -132,7 +132,6 @@ def _copy(lock: Path, finished: Path) -> int:
 
 
 def is_open_file(path: Path, descriptor: int) -> bool:
-    """Whether the open file still is the one at its path."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except FileNotFoundError:

@@ -42,8 +42,6 @@ class KeptState(Record):
 
 
 class KeptIndex:
-    """A private index in a folder that no other process has."""
-
     def __init__(self, repo: Repository, folder: Path, settings: str) -> None:
         self.path = folder / "index"
         self._state_path = folder / "state.json"
@@ -100,10 +98,7 @@ def taken_index(repo: Repository, settings: str) -> Iterator[KeptIndex]:
 
 
 def start_kept_index(repo: Repository, tree: str, settings: str) -> None:
-    """Keep a copy of the index of a new worktree, which no other process knows yet; its tree is ``tree``.
-
-    Raises UnusableError.
-    """
+    """Keep a copy of the index of a new worktree, checked out from ``tree``. Raises UnusableError."""
     place = _place(repo)
     with writing(place):
         make_own_folder(repo.private_dir)

@@ -55,17 +55,17 @@ def add_task_worktree(repo: Repository, task_id: str, folder: Path) -> Repositor
 
 
 def is_taken(folder: Path) -> bool:
-    """Whether something is where a worktree is to be made: anything but an empty folder."""
+    """Whether a folder for a worktree is in use: it is there, and not empty."""
     return os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir()))
 
 
 def is_place_free(repo: Repository, folder: Path) -> bool:
-    """Whether a worktree can be made at a folder: git knows none there, even one that is gone."""
+    """Whether a worktree can be made at a folder: nothing is there, and git knows none there that is gone."""
     return not is_taken(folder) and all(linked.top != folder for linked in _registered(repo))
 
 
 def set_aside(linked: Repository) -> None:
-    """Keep the worktree of a task as it is, and where it is: the task gets another one."""
+    """Keep the worktree of a task as it is: the task gets another one."""
     with writing(linked.private_dir):
         (linked.private_dir / _SET_ASIDE).touch()
 
@@ -82,7 +82,7 @@ def end_checkout(linked: Repository) -> None:
 
 
 def is_checkout_incomplete(linked: Repository) -> bool:
-    """Whether a killed command was checking out or removing the worktree of a task: files may be missing."""
+    """Whether a killed command left the files of a task's worktree incomplete."""
     return (linked.private_dir / _BEGUN).exists()
 
 
@@ -119,19 +119,13 @@ def _add_empty(repo: Repository, folder: Path, commit: str, task_id: str | None 
 
 
 def check_out(linked: Repository, commit: str) -> None:
-    """Check out files as ``git worktree add`` does, beside other worktrees that are being checked out.
-
-    ``commit`` is HEAD or an id. Raises GitError.
-    """
+    """Check out HEAD or a commit as ``git worktree add`` does, beside other checkouts. Raises GitError."""
     options = ("reset", "--hard", "--no-recurse-submodules", "--quiet")
     linked.git(*QUIET_OPTIONS, *options, commit, timeout=_CHECKOUT_SECONDS)
 
 
 def remove_half_added(repo: Repository, above: Path) -> None:
-    """Remove the worktrees of tasks below a folder that a killed command had not added in full.
-
-    Nothing may be added there meanwhile. Raises UnusableError.
-    """
+    """Remove worktrees that were not added in full; none may be added meanwhile. Raises UnusableError."""
     for linked in list(half_added_worktrees(repo, above)):
         with _changing_list:
             with contextlib.suppress(OSError):  # others are in it
@@ -171,7 +165,6 @@ def _home_name(repo: Repository) -> str:
 
 
 def open_linked(repo: Repository, folder: Path) -> Repository | None:
-    """Return the linked worktree of this repository at a folder, or None."""
     git_dir = _registration(folder)
     if git_dir is None or not _is_same(git_dir.parent, repo.common_dir / "worktrees"):
         return None
@@ -179,10 +172,7 @@ def open_linked(repo: Repository, folder: Path) -> Repository | None:
 
 
 def other_owner(linked: Repository) -> Path | None:
-    """Return the git directory of another repository that the folder of a worktree belongs to, or None.
-
-    That is the original, where the git directory with the worktree was copied.
-    """
+    """Return the git directory of the original, if the git directory with the worktree was copied."""
     git_dir = _registration(linked.top)
     owner = None if git_dir is None else git_dir.parent.parent
     return None if owner is None or _is_same(owner, linked.common_dir) else owner

@@ -75,19 +75,13 @@ def _commits(records: list[bytes]) -> list[Commit]:
 
 
 def reachable(repo: Repository, oids: Iterable[str]) -> frozenset[str]:
-    """Return the commits among these existing ones that HEAD or a reference of any worktree reaches.
-
-    Raises GitError.
-    """
+    """Return those of existing commits that HEAD or a reference of any worktree reaches. Raises GitError."""
     wanted = frozenset(oids)
     return wanted - _beyond_references(repo, wanted)
 
 
 def only_in_worktree(repo: Repository, oids: Iterable[str]) -> frozenset[str]:
-    """Return the commits among these that no reference and no HEAD but those of other worktrees reaches.
-
-    Raises GitError.
-    """
+    """Return the commits that no reference and no HEAD of another worktree reaches. Raises GitError."""
     return _beyond_references(repo, frozenset(oids), "--single-worktree")
 
 
@@ -131,10 +125,7 @@ def _values(text: str) -> tuple[str, ...]:
 
 
 def commit_of_run(repo: Repository, run_id: str, since: str | None) -> str | None:
-    """Find the newest commit in HEAD that names a run in its trailers.
-
-    Search after the commit ``since``, or all history if there is no such commit.
-    """
+    """Find the newest commit in HEAD after ``since`` that names a run in its trailers."""
     grep = f"--grep={RUN_TRAILER}: {run_id}"
     within = revisions("HEAD", *_exclusion(repo, since))
     done = repo.git("rev-list", "--fixed-strings", grep, *within, *operands(), check=False)

@@ -183,10 +183,7 @@ def checkout_tree(repo: Repository, tree: str, folder: Path, *, timeout_seconds:
 def checkout_paths(
     repo: Repository, tree: str, paths: Collection[bytes], private: Path, *, timeout_seconds: float
 ) -> Path:
-    """Write some files of a tree below an empty private folder, as ``checkout_tree`` does.
-
-    Return the folder that they are in. Raises CheckoutError.
-    """
+    """Write files of a tree below an empty private folder, and return where. Raises CheckoutError."""
     folder, index = private / "files", private / "index"
     with _checking_out(tree, folder, timeout_seconds):
         folder.mkdir()

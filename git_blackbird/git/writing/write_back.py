@@ -25,8 +25,7 @@ from git_blackbird.model.run.summary import Trees
 _NOT_TRIED = "it comes after one that could not be written"
 
 
-class WriteBackError(UnusableError):
-    """Files could not be written."""
+class WriteBackError(UnusableError): ...
 
 
 @cache
