@@ -38,10 +38,7 @@ _KNOWN: tuple[tuple[AgentFailure, tuple[str, ...]], ...] = (
     ),
     (AgentFailure.SESSION_BUSY, ("already has an active writer",)),
     (AgentFailure.FORBIDDEN, ("cannot be used with root/sudo privileges",)),
-    (
-        AgentFailure.TOO_OLD,
-        (_UNKNOWN_FLAG.pattern,),
-    ),
+    (AgentFailure.TOO_OLD, (_UNKNOWN_FLAG.pattern,)),
     (AgentFailure.OUTAGE, ("temporarily limiting requests", "selected model is at capacity")),
     (
         AgentFailure.NO_CREDIT,
@@ -173,8 +170,6 @@ class ProviderHelp:
 
 @dataclass(frozen=True)
 class FailureMatch:
-    """A refusal and its hint."""
-
     refusal: AgentFailure
     hint: str
 
@@ -193,7 +188,13 @@ def match_failure(message: str, provider: ProviderHelp) -> FailureMatch | None:
 def failure_hint(refusal: AgentFailure, line: str, provider: ProviderHelp) -> FailureMatch:
     """Return the hint for a refusal; ``line`` is the program's message."""
     if refusal is AgentFailure.TOO_OLD:
-        return _explain_flag(line, provider)
+        match = _UNKNOWN_FLAG.search(line)
+        flag = match[1] if match else ""
+        if flag and _is_given(flag, provider.args):
+            whence = f"comes from the key {provider.name}.args, and this {provider.name} does not support it"
+            return FailureMatch(AgentFailure.REFUSED, f"{flag} {whence}")
+        lacks = f"this {provider.name} does not support {flag}, which is needed" if flag else "it is too old"
+        return FailureMatch(AgentFailure.TOO_OLD, f"{lacks}: update it: {provider.update}")
     variable = _VARIABLE.search(line)
     if refusal is AgentFailure.NOT_LOGGED_IN and variable:
         return FailureMatch(refusal, f"set {variable[1]} in the environment")
@@ -225,27 +226,12 @@ def find_refused_start(exit_code: int | None, stderr: str, provider: ProviderHel
 
 
 def error_line(stderr: str) -> str:
-    """Return the line of a program's standard error that describes the error, or "".
-
-    This is the last line marked as an error, or else the last one that is not usual noise.
-    """
+    """Return the last line of standard error marked as an error, else the last that is no usual noise."""
     lines = stderr.splitlines()
     for line in reversed(lines):
         if _ERROR_LINE.match(line):
             return clean_line(line, 1000)
     return last_line("\n".join(line for line in lines if not _NOISE.match(line)))
-
-
-def _explain_flag(line: str, provider: ProviderHelp) -> FailureMatch:
-    match = _UNKNOWN_FLAG.search(line)
-    flag = match[1] if match else ""
-    if flag and _is_given(flag, provider.args):
-        return FailureMatch(
-            AgentFailure.REFUSED,
-            f"{flag} comes from the key {provider.name}.args, and this {provider.name} does not support it",
-        )
-    lacks = f"this {provider.name} does not support {flag}, which is needed" if flag else "it is too old"
-    return FailureMatch(AgentFailure.TOO_OLD, f"{lacks}: update it: {provider.update}")
 
 
 def _is_given(flag: str, args: tuple[str, ...]) -> bool:

@@ -97,17 +97,19 @@ _MAX_CANDIDATES = 4
 
 
 def split_objects(line: str) -> tuple[Sequence[str], str]:
-    """Return the JSON texts in a line, an inner one before the one around it, and the incomplete rest.
-
-    Never raises; takes time proportional to the line.
-    """
+    """Return the JSON texts in a line, an inner one first, and the incomplete rest; takes linear time."""
     texts: list[str] = []
     rest = line
     while rest.strip() and len(texts) < _MAX_OBJECTS:
         fault = _fault_in(rest)
         if fault is None:
             return [*texts, rest], ""
-        found = _object_to_take_out(rest, fault)
+        found = _object_at(rest, len(rest) - len(rest.lstrip()), len(rest))
+        if found is None:
+            # None at the beginning: the event at the fault without which the rest is JSON, or else the first.
+            events = list(_events_at(rest, fault))
+            whole = (span for span in events if _fault_in(rest[: span[0]] + rest[span[1] :]) is None)
+            found = next(whole, events[0] if events else None)
         if found is None:
             break
         start, end = found
@@ -125,16 +127,6 @@ def _fault_in(text: str) -> int | None:
     except (ValueError, RecursionError):
         return len(text)
     return None
-
-
-def _object_to_take_out(text: str, fault: int) -> tuple[int, int] | None:
-    """Find the object at the beginning, or else the event at the fault without which the rest is JSON."""
-    first = _object_at(text, len(text) - len(text.lstrip()), len(text))
-    if first is not None:
-        return first
-    found = list(_events_at(text, fault))
-    whole = (span for span in found if _fault_in(text[: span[0]] + text[span[1] :]) is None)
-    return next(whole, found[0] if found else None)
 
 
 def _events_at(text: str, fault: int) -> Iterator[tuple[int, int]]:

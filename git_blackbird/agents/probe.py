@@ -21,8 +21,6 @@ _SECONDS = 30.0
 
 @dataclass(frozen=True)
 class CommandOutput:
-    """The output and exit status of a program."""
-
     exit_code: int
     stdout: str
     stderr: str
@@ -102,7 +100,8 @@ def inspect_program(
         program = find_program(name, environ, provider)
         said = run_query(program.path, *needs.help_words, environ=environ)
         program = replace(program, help=f"{said.stdout}\n{said.stderr}".strip())
-        _require_flags(program, needs.flags, provider)
+        if unknown := _unknown_flags(program, needs.flags, provider):
+            raise AgentUnavailableError(unknown, hint=f"update it: {provider.update}")  # noqa: TRY301
         needs.check(program)
     except AgentUnavailableError as error:
         obstacle = error
@@ -130,22 +129,13 @@ def _login(program: Program, environ: Mapping[str, str], needs: Requirements) ->
     return "; ".join(filter(None, known)) or "unknown"
 
 
-def _require_flags(program: Program, flags: tuple[str, ...], provider: ProviderHelp) -> None:
-    unknown = _unknown_flags(program, flags, provider)
-    if unknown:
-        raise AgentUnavailableError(unknown, hint=f"update it: {provider.update}")
-
-
 def _unknown_flags(program: Program, flags: tuple[str, ...], provider: ProviderHelp) -> str:
     missing = [flag for flag in flags if not program.knows(flag)]
     return f"{provider.name} {program.version} does not know {', '.join(missing)}" if missing else ""
 
 
 def run_query(path: str, *args: str, environ: Mapping[str, str], seconds: float = _SECONDS) -> CommandOutput:
-    """Run a program to its end without input, outside of any worktree.
-
-    Raises AgentUnavailableError if it cannot be started or does not end in time.
-    """
+    """Run a program to its end without input, outside of any worktree. Raises AgentUnavailableError."""
     command = " ".join((Path(path).name, *args))
     try:
         # Outside of any worktree, so that a repository's settings do not matter. Not in a new folder, which

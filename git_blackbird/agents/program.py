@@ -27,19 +27,13 @@ class ProgramSettings(Protocol):
     """The keys that the section of each of them has."""
 
     @property
-    def path(self) -> str:
-        """Its program."""
-        ...
+    def path(self) -> str: ...
 
     @property
-    def model(self) -> str | None:
-        """Its model; None for its own choice."""
-        ...
+    def model(self) -> str | None: ...
 
     @property
-    def args(self) -> tuple[str, ...]:
-        """The arguments that it gets beside ours."""
-        ...
+    def args(self) -> tuple[str, ...]: ...
 
 
 S = TypeVar("S", bound=ProgramSettings)
@@ -77,12 +71,10 @@ class ProgramAgent(ABC, Generic[S]):
 
     @property
     def model(self) -> str | None:
-        """The configured model."""
         return self._settings.model or None
 
     @property
     def summary(self) -> str:
-        """Its mode."""
         return f"{self.name}, {self.mode_key.replace('_', ' ')} {self.mode}"
 
     @property
@@ -127,7 +119,6 @@ class ProgramAgent(ABC, Generic[S]):
         """Return how a person opens a session at a terminal, with the rights as configured."""
 
     def parser(self, request: RunRequest) -> EventParser[Any]:
-        """Read its event stream."""
         return self.parser_type(request, () if request.read_only else self._settings.args)
 
 

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
@@ -58,11 +58,6 @@ def _login(program: Program, environ: Mapping[str, str]) -> str:
     return "" if status.logged_in is None else "not logged in"
 
 
-def _sets_mode(args: Sequence[str]) -> bool:
-    """Whether the user's own arguments may choose another permission mode than the key."""
-    return any("permission" in word for word in args)
-
-
 class ClaudeAgent(ProgramAgent[ClaudeConfig]):
     """Start and resume Claude Code, with the prompt on standard input."""
 
@@ -104,12 +99,16 @@ class ClaudeAgent(ProgramAgent[ClaudeConfig]):
         """Return the launch with all options: a resume remembers only the session."""
         settings, schema, reviews = self._settings, render_schema(self, request), request.read_only
         session = ("--resume" if request.resume else "--session-id", request.session or "")
+        budget: tuple[str, ...] = ()
+        if request.usd_left is not None:
+            # Rounded up, so that a run that has cost it has spent all that was left.
+            budget = ("--max-budget-usd", f"{math.ceil(request.usd_left * 10_000) / 10_000:.4f}")
         argv = (
             *(settings.path, "-p", "--output-format", "stream-json", "--verbose"),
             *(("--json-schema", schema) if schema else ()),
             *(_REVIEW_TERMS if reviews else (*session, "--permission-mode", settings.permission_mode)),
             *self._model_args,
-            *(() if request.usd_left is None else ("--max-budget-usd", _rounded_up(request.usd_left))),
+            *budget,
             *(() if reviews else settings.args),
         )
         # A prompt that begins like a command of the program, such as ``/compact``, would be executed and
@@ -118,7 +117,7 @@ class ClaudeAgent(ProgramAgent[ClaudeConfig]):
         return LaunchSpec(argv, prompt.encode(errors="replace"), _PINNED if reviews else self._environ)
 
     def launch_by_hand(self, session: str) -> LaunchSpec:
-        """Return the launch of its own interface; a mode that denies what it could ask for is left out."""
+        """Open its own interface; a mode that denies what it could ask for is left out."""
         settings = self._settings
         denies = settings.permission_mode == "dontAsk"
         argv = (
@@ -130,11 +129,11 @@ class ClaudeAgent(ProgramAgent[ClaudeConfig]):
         return LaunchSpec(argv, b"", self._environ)
 
     def parser(self, request: RunRequest) -> ClaudeParser:
-        """Read its event stream, which says whether it works in the permission mode that was asked for."""
         if request.read_only:
             return ClaudeParser(request, mode=_REVIEW_MODE)
-        args = self._settings.args
-        return ClaudeParser(request, args, "" if _sets_mode(args) else self._settings.permission_mode)
+        # The user's own arguments may choose another mode than the key.
+        is_sure = not any("permission" in word for word in self._settings.args)
+        return ClaudeParser(request, self._settings.args, self._settings.permission_mode if is_sure else "")
 
     @property
     def _environ(self) -> dict[str, str]:
@@ -149,8 +148,3 @@ class ClaudeAgent(ProgramAgent[ClaudeConfig]):
     def _powers(self) -> str:
         sandbox = "; as root, IS_SANDBOX=1 tells it that this is a sandbox" if self._bypasses_as_root else ""
         return f"{super()._powers}{sandbox}"
-
-
-def _rounded_up(usd: float) -> str:
-    """Write an amount so that a run that has cost it has spent all that was left."""
-    return f"{math.ceil(usd * 10_000) / 10_000:.4f}"

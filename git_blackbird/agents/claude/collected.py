@@ -52,7 +52,6 @@ class BackgroundTasks:
         return tuple(self._names.values())
 
     def take(self, event: System) -> None:
-        """Track tasks that begin and end."""
         match event.subtype:
             case "background_tasks_changed":
                 # A list of all.
@@ -136,7 +135,6 @@ class UsageTotals:
         self._since_cost = 0.0
 
     def take(self, result: Result) -> None:
-        """Add one result."""
         self._last = result
         self._has_since = self._has_since and result.model_usage_since_last_result is not None
         for model in (result.model_usage_since_last_result or {}).values():
@@ -300,7 +298,6 @@ class ClaudeEdits(Edits):
     """Collect the files of calls of these tools, once their results say that they went through."""
 
     def take(self, event: MessageEvent) -> None:
-        """Note the calls in a message, or their results."""
         for block in event.message.content:
             if block.type == "tool_result":
                 self.end(block.tool_use_id, is_done=not block.is_error)

@@ -58,8 +58,6 @@ class LimitEvent(Lenient):
 
 
 class TokenUsage(Lenient):
-    """The tokens of a message or of a conversation."""
-
     input_tokens: Count
     cache_creation_input_tokens: Count
     cache_read_input_tokens: Count
@@ -125,7 +123,6 @@ class MessageEvent(Lenient):
 
     @property
     def text(self) -> str:
-        """The text of its blocks."""
         return "\n".join(block.text for block in self.message.content if block.type == "text" and block.text)
 
 
@@ -136,21 +133,15 @@ class StreamEvent(Lenient):
 
 
 class Task(Lenient):
-    """A command or a subagent that works in the background."""
-
     task_id: Text
     description: Text
 
 
 class TaskPatch(Lenient):
-    """The changes of a background task."""
-
     status: Text
 
 
 class McpServer(Lenient):
-    """A server of tools, and whether it could be started."""
-
     name: Text
     status: Text
 
@@ -195,16 +186,12 @@ class ErrorEvent(Lenient):
 
 
 class Denial(Lenient):
-    """A tool call that was denied."""
-
     tool_name: Text
     tool_use_id: Text
     tool_input: Annotated[JsonValue, Fallback(None)]
 
 
 class Origin(Lenient):
-    """The origin of a turn."""
-
     kind: Text
 
 

@@ -80,16 +80,8 @@ _KIND_REFUSALS = {
 }
 
 
-def says_error(result: Result) -> bool:
-    """Whether a result says that it is an error, or never says that it is none."""
-    return result.is_error is not False or result.subtype.startswith("error") or not result.subtype
-
-
 def end_word(result: Result, text: str) -> str | None:
-    """Return the word of an end that is no error, and not known to mean finished; "" if it has none.
-
-    None for one that does; ``text`` is its answer.
-    """
+    """Return the unknown word of an end that is no error, "" if it has none; None if it means finished."""
     if result.subtype != "success":
         return clean_line(result.subtype)
     word = unfinished_word(result, _FINISHED)
@@ -97,22 +89,10 @@ def end_word(result: Result, text: str) -> str | None:
     return None if is_answered and not result.terminal_reason else word
 
 
-def unsent_text(result: Result, why: str) -> str:
-    """Return the error where no model was asked; ``why``, as far as an event said it."""
-    why = why or clean_line(result.result.partition("\n")[0], _FIRST_LINE_CHARACTERS)
-    return ": ".join(filter(None, ("its prompt did not reach the model", why)))
-
-
 def error_of(result: Result, own_words: str) -> str:
     """Return the error of a result in its own words, or else in those that the program said before."""
     text = "; ".join(filter(None, result.errors)) or result.result
     return clean_line(text, 1000) or own_words or result.subtype or "a result without success"
-
-
-def refusal_by(status: int, kind: str) -> AgentFailure | None:
-    """Return the refusal that the status of the server, or the kind of an error, stands for."""
-    refusal = AgentFailure.OUTAGE if status >= 500 else _STATUS_REFUSALS.get(status)
-    return refusal or _KIND_REFUSALS.get(kind)
 
 
 _KINDS = {
@@ -136,14 +116,17 @@ class ClaudeProgress:
         self._calls: dict[str, str] = {}
 
     def enter(self, cwd: str) -> None:
-        """Store the working folder that the program reports."""
         self._tops = top_folders(self._folder, cwd)
 
     def of_message(self, event: MessageEvent) -> Iterator[Progress]:
-        """Report a message of the model."""
         for block in event.message.content:
             if block.type == "text" and block.text.strip():
-                yield _message_text(block.text, event)
+                if event.is_synthetic:
+                    yield Progress(ProgressKind.NOTE, clean_line(block.text))
+                elif event.parent_tool_use_id:
+                    yield Progress(ProgressKind.NOTE, clean_line(f"a subagent says: {block.text}"))
+                else:
+                    yield Progress(ProgressKind.SAYS, bounded(block.text))
             elif block.type == "tool_use":
                 yield from self._call(block)
 
@@ -156,11 +139,6 @@ class ClaudeProgress:
                     why = _first_line(block) or "failed"
                     yield Progress(ProgressKind.NOTE, clean_line(f"{why}: {call}" if call else why))
 
-    def of_error(self, message: str) -> Iterator[Progress]:
-        """Report an error of the model's server."""
-        if text := clean_line(message):
-            yield Progress(ProgressKind.NOTE, text)
-
     def _call(self, block: Block) -> Iterator[Progress]:
         name, value = next(((name, value) for name, value in vars(block.input).items() if value), ("", ""))
         subject = relative_to_top(value, self._tops) if name in _PATHS else value
@@ -169,14 +147,6 @@ class ClaudeProgress:
             self._calls[block.id] = step.text
         if step.text:
             yield step
-
-
-def _message_text(text: str, event: MessageEvent) -> Progress:
-    if event.is_synthetic:
-        return Progress(ProgressKind.NOTE, clean_line(text))
-    if event.parent_tool_use_id:
-        return Progress(ProgressKind.NOTE, clean_line(f"a subagent says: {text}"))
-    return Progress(ProgressKind.SAYS, bounded(text))
 
 
 def _first_line(answer: Block) -> str:
@@ -298,7 +268,8 @@ class ClaudeParser(EventParser[Event]):
                 self._conversed = self._worked = True
             case ErrorEvent():
                 self._own_words, self._own_kind = event.error or event.message, ""
-                yield from self._steps.of_error(self._own_words)
+                if text := clean_line(self._own_words):
+                    yield Progress(ProgressKind.NOTE, text)
             case LimitEvent(rate_limit_info=info):
                 self._limit = info if info.is_rejected else None
             case System(subtype="init"):
@@ -320,7 +291,10 @@ class ClaudeParser(EventParser[Event]):
         self._worked = self._worked or not event.is_synthetic
         if not event.parent_tool_use_id:
             self._in_turn = True
-            self._note_author(event)
+            if not event.is_synthetic:
+                self._own_words = self._own_kind = ""
+            elif event.error or event.text:
+                self._own_words, self._own_kind = event.text, event.error
             if event.message.id != self._last_message.id:
                 self._hear(self._last_message.text)
             self._last_message.take(event.message)
@@ -332,15 +306,7 @@ class ClaudeParser(EventParser[Event]):
             yield replace(first, usage=self._live_usage.usage)
         yield from steps
 
-    def _note_author(self, event: MessageEvent) -> None:
-        """Store the error text of the program itself; a message of a model clears it."""
-        if not event.is_synthetic:
-            self._own_words = self._own_kind = ""
-        elif event.error or event.text:
-            self._own_words, self._own_kind = event.text, event.error
-
     def _end(self, result: Result) -> Iterator[Progress]:
-        """Store a result: all of them count for usage."""
         text = result.result or self._last_message.text
         self._hear(self._last_message.text)
         self._forms.ask(self._denials.take(result))
@@ -396,14 +362,26 @@ class ClaudeParser(EventParser[Event]):
 
     def _failure(self, result: Result) -> str | None:
         """Return the error of a result that says so, or for which no model was asked; None for any other."""
-        if says_error(result) or self._own_kind:
+        # It may never say that it is no error.
+        says_error = result.is_error is not False or result.subtype.startswith("error") or not result.subtype
+        if says_error or self._own_kind:
             return error_of(result, self._words)
+        if result.num_turns != 0 or self._worked:
+            return None
         # As where a hook of the user's blocks the prompt.
-        return unsent_text(result, self._unsent) if result.num_turns == 0 and not self._worked else None
+        why = self._unsent or clean_line(result.result.partition("\n")[0], _FIRST_LINE_CHARACTERS)
+        return ": ".join(filter(None, ("its prompt did not reach the model", why)))
 
     def _refusal(self) -> FailureMatch | None:
-        if self._result is not None and not self._in_turn:
-            return self._refused_result(self._result)
+        if (result := self._result) is not None and not self._in_turn:
+            # Without an error of the program, the text comes from the model.
+            if result.is_error is not True and not self._own_kind:
+                return None
+            message = error_of(result, self._words)
+            refusal = REASON_REFUSALS.get(result.terminal_reason)
+            if refusal is not None:
+                return failure_hint(refusal, message, self._provider)
+            return self._refused_in(message, result.api_error_status)
         if self._words:
             return self._refused_in(self._words, 0)
         if self._exit_code is None or not 0 < self._exit_code < _FIRST_SIGNAL_STATUS:
@@ -412,22 +390,13 @@ class ClaudeParser(EventParser[Event]):
         message = error_line(self._stderr) if self._printed else self._stderr
         return self._find_refusal(message)
 
-    def _refused_result(self, result: Result) -> FailureMatch | None:
-        # Without an error of the program, the text comes from the model.
-        if result.is_error is not True and not self._own_kind:
-            return None
-        message = error_of(result, self._words)
-        refusal = REASON_REFUSALS.get(result.terminal_reason)
-        if refusal is not None:
-            return failure_hint(refusal, message, self._provider)
-        return self._refused_in(message, result.api_error_status)
-
     def _refused_in(self, message: str, status: int) -> FailureMatch | None:
         """Recognize a refusal in the program's words, or else by the status or the kind of the error."""
         failure = match_failure(message, self._provider)
         if failure is not None:
             return failure
-        refusal = refusal_by(status, self._own_kind)
+        refusal = AgentFailure.OUTAGE if status >= 500 else _STATUS_REFUSALS.get(status)
+        refusal = refusal or _KIND_REFUSALS.get(self._own_kind)
         refusal = refusal or (AgentFailure.USAGE_LIMIT if self._limit else None)
         return failure_hint(refusal, message, self._provider) if refusal else None
 

@@ -58,7 +58,6 @@ class CodexAgent(ProgramAgent[CodexConfig]):
     leftover_dirs: tuple[str, ...] = (".codex", ".agents", ".aws")
 
     def probe(self, environ: Mapping[str, str]) -> str:
-        """Find the program and return its version. Raises AgentUnavailableError."""
         version = super().probe(environ)
         self._require_one_sandbox()
         return version
@@ -91,7 +90,7 @@ class CodexAgent(ProgramAgent[CodexConfig]):
         return LaunchSpec(argv=argv, stdin=request.prompt.encode(errors="replace"), files=files)
 
     def launch_by_hand(self, session: str) -> LaunchSpec:
-        """Return the launch of its own interface, in the configured sandbox."""
+        """Open its own interface, in the configured sandbox."""
         settings = self._settings
         sandbox = ("-s", settings.sandbox)
         return LaunchSpec(

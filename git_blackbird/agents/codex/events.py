@@ -29,14 +29,10 @@ class ThreadUsage(Lenient):
 
 
 class Change(Lenient):
-    """A file that a patch changes."""
-
     path: Text
 
 
 class Todo(Lenient):
-    """An entry of the model's to-do list."""
-
     text: Text
     completed: Flag
 
@@ -52,8 +48,6 @@ class WebAction(Lenient):
 
 
 class SubagentState(Lenient):
-    """The state of a subagent."""
-
     status: Text
 
 
@@ -79,8 +73,6 @@ class Item(Lenient):
 
 
 class ErrorMessage(Lenient):
-    """An error message."""
-
     message: Text
 
 
@@ -92,8 +84,6 @@ class ServerError(Lenient):
 
 
 class ThreadStarted(Lenient):
-    """The name of the thread."""
-
     type: Literal["thread.started"]
     thread_id: Text
 

@@ -50,7 +50,6 @@ class CodexProgress:
         self._reported: set[str] = set()
 
     def started(self, item: Item) -> Iterator[Progress]:
-        """Report an item that started or changed."""
         if item.id not in self._reported:
             steps = list(self._begin(item))
             if steps and item.id and len(self._reported) < _MAX_REMEMBERED_ITEMS:
@@ -243,7 +242,9 @@ class CodexParser(EventParser[Event]):
                 self._remember(item)
                 yield from self._steps.completed(item)
             case ItemEvent(item=item):
-                self._note_work(item)
+                if item.type in _WORK and item.id and len(self._at_work) < _MAX_AT_WORK:
+                    words = unwrap_command(item.command) or item.tool or item.type
+                    self._at_work[item.id] = clean_line(words)
                 yield from self._steps.started(item)
             case TurnEvent():
                 self._began = True
@@ -265,21 +266,14 @@ class CodexParser(EventParser[Event]):
             if self._totals:
                 yield Progress(ProgressKind.SPENDS, "", usage=self._usage())
         elif event.type == "turn.failed":
-            self._turns.take(Turn(self._failure_text(event), self._text, is_finished=False))
+            # An earlier error event may have the reason.
+            why = clean_line(unwrap(event.error), 1000)
+            if not why or self._last_error not in why:
+                why = "; ".join(filter(None, (why, self._last_error)))
+            self._turns.take(Turn(why, self._text, is_finished=False))
         if not self._in_turn:
             self._text = ""
             yield from waiting_steps(self.remaining_work)
-
-    def _failure_text(self, failed: TurnEvent) -> str:
-        """Return why a turn failed; an earlier error event may have the reason."""
-        text = clean_line(unwrap(failed.error), 1000)
-        return (
-            text if text and self._last_error in text else "; ".join(filter(None, (text, self._last_error)))
-        )
-
-    def _note_work(self, item: Item) -> None:
-        if item.type in _WORK and item.id and len(self._at_work) < _MAX_AT_WORK:
-            self._at_work[item.id] = clean_line(unwrap_command(item.command) or item.tool or item.type)
 
     @property
     def remaining_work(self) -> Sequence[str] | None:
@@ -294,13 +288,6 @@ class CodexParser(EventParser[Event]):
     @property
     def _completed(self) -> bool:
         return self._turns.answer is not None and not self._in_turn
-
-    def _remark_cut_off(self, item: Item) -> None:
-        """Note subagents that did not finish, once each; one that was closed had finished."""
-        for thread, state in item.agents_states.items():
-            if state.status in _CUT_OFF and len(self._remarks) < _MAX_REMARKS:
-                text = clean_line(f"subagent {thread} {_CUT_OFF[state.status]}")
-                self._remarks += [text] if text not in self._remarks else []
 
     def _remember(self, item: Item) -> None:
         if item.type and item.type != "error":
@@ -319,7 +306,11 @@ class CodexParser(EventParser[Event]):
             case "error" if len(self._remarks) < _MAX_REMARKS:
                 self._remarks.append(clean_line(item.message))
             case "collab_tool_call":
-                self._remark_cut_off(item)
+                # Subagents that did not finish; one that was closed had.
+                for thread, state in item.agents_states.items():
+                    if state.status in _CUT_OFF and len(self._remarks) < _MAX_REMARKS:
+                        text = clean_line(f"subagent {thread} {_CUT_OFF[state.status]}")
+                        self._remarks += [text] if text not in self._remarks else []
             case _:
                 pass
 

@@ -69,7 +69,6 @@ class CommandAgent:
 
     @property
     def summary(self) -> str:
-        """The command."""
         return f"{self.name}: {clean_line(self._command or 'no command is set')}"
 
     @property
@@ -80,10 +79,7 @@ class CommandAgent:
         return Rights(f"do anything you can do yourself: it runs {self._command!a}", (self._command,))
 
     def probe(self, environ: Mapping[str, str]) -> str:
-        """Check that there is a command, and its program if it is a plain name; it has no version.
-
-        Raises AgentUnavailableError.
-        """
+        """Check that a command is set, and that its program is there if it is a plain name."""
         if not self._command:
             raise AgentUnavailableError("the agent 'command' has no command to run", hint=_HINT)
         word = self._program()
@@ -94,7 +90,6 @@ class CommandAgent:
         return ""
 
     def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
-        """Return whether a command is configured, and which."""
         try:
             return ProbeResult(
                 self._command,
@@ -110,10 +105,7 @@ class CommandAgent:
         return bool(session)
 
     def launch(self, request: RunRequest) -> LaunchSpec:
-        """Return the command for the shell, unchanged.
-
-        Raises AgentUnavailableError if a schema is requested and the command is not known to support it.
-        """
+        """Raises AgentUnavailableError for a schema if the command is not known to support it."""
         return LaunchSpec(
             argv=("/bin/sh", "-c", self._command),
             stdin=render_context(request.context),
@@ -121,7 +113,6 @@ class CommandAgent:
         )
 
     def parser(self, request: RunRequest) -> "CommandParser":
-        """Return a parser for arbitrary output."""
         return CommandParser(request, self._program())
 
     def _program(self) -> str:
@@ -140,7 +131,6 @@ def session_environ(agent: Agent, request: RunRequest) -> dict[str, str]:
 
 
 def render_context(context: JsonObject) -> bytes:
-    """Serialize a context pack as one line of JSON."""
     return json.dumps(context, separators=(",", ":")).encode() + b"\n"
 
 
@@ -157,7 +147,6 @@ class CommandParser:
         self._size = self._seen = 0
 
     def feed(self, data: bytes) -> Sequence[Progress]:
-        """Parse the next piece of standard output."""
         # Collect whole pieces and join them once, since each join copies all of them.
         self._pieces.append(data)
         self._seen += len(data)
@@ -169,7 +158,9 @@ class CommandParser:
 
     def finish(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
         """Derive the outcome from the exit status and a question at the end of the output."""
-        if self._is_missing(exit_code, stderr_tail):
+        # The shell did not find the command's first word: nothing was done.
+        is_refused = exit_code == _NOT_FOUND_STATUS and not self._seen and "not found" in stderr_tail
+        if is_refused and self._program and f"{self._program}: " in stderr_tail:
             return AgentResult(
                 succeeded=False,
                 error=f"cannot find the program '{self._program}' of the agent's command",
@@ -196,14 +187,4 @@ class CommandParser:
             error=None if exit_code == 0 else error,
             is_cut=is_cut,
             worked=exit_code not in _NOT_RUN_STATUSES,
-        )
-
-    def _is_missing(self, exit_code: int | None, stderr_tail: str) -> bool:
-        """Whether the shell did not find the command's first word, so that nothing was done."""
-        return (
-            exit_code == _NOT_FOUND_STATUS
-            and not self._seen
-            and bool(self._program)
-            and f"{self._program}: " in stderr_tail
-            and "not found" in stderr_tail
         )

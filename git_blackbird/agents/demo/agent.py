@@ -43,7 +43,6 @@ class DemoAgent:
 
     @property
     def summary(self) -> str:
-        """Its name alone: it has no settings."""
         return self.name
 
     @property
@@ -65,7 +64,6 @@ class DemoAgent:
         )
 
     def accepts_session(self, session: str) -> bool:
-        """Accept every name that is not empty; it saves nothing of a session."""
         return bool(session)
 
     def launch(self, request: RunRequest) -> LaunchSpec:
@@ -77,7 +75,6 @@ class DemoAgent:
         )
 
     def parser(self, request: RunRequest) -> "DemoParser":
-        """Return a parser for its lines of JSON."""
         return DemoParser(request)
 
 
@@ -132,5 +129,4 @@ class DemoParser(AnswerParser[_Event]):
     def _words(self) -> str:
         return last_line(self._stderr)
 
-    def _refusal(self) -> None:
-        """Return None: nothing but its directives makes it fail."""
+    def _refusal(self) -> None: ...

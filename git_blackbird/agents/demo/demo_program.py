@@ -150,8 +150,7 @@ def main() -> int:
     emit("session", session_id=os.environ.get("BLACKBIRD_SESSION_ID", ""))
     data = sys.stdin.read()
     try:
-        context = json.loads(data)
-        session = _session_for(context)
+        session = _session_for(json.loads(data))
         session.run()
     except DemoExit as ending:
         emit("result", ok=False, error=str(ending))

@@ -70,18 +70,15 @@ class DemoSession:
 
 
 def is_resume() -> bool:
-    """Whether the session goes on."""
     return os.environ.get("BLACKBIRD_RESUME") == "1"
 
 
 def split(line: str) -> tuple[str, str]:
-    """Return the first word of a line, and the rest."""
     words = line.split(None, 1)
     return (words[0], words[1].rstrip()) if len(words) > 1 else (line.strip(), "")
 
 
 def emit(event: str, **fields: Any) -> None:
-    """Print one line of output."""
     sys.stdout.write(json.dumps({"type": event, **fields}) + "\n")
     sys.stdout.flush()
 
@@ -106,13 +103,11 @@ def split_text(rest: str) -> tuple[str, str]:
 
 
 def read(path: str, errors: str) -> str:
-    """Return the text of a file."""
     with open(path, encoding="utf-8", errors=errors) as file:
         return file.read()
 
 
 def save(path: str, text: str) -> None:
-    """Write a file, and say so."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)

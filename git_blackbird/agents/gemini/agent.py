@@ -1,7 +1,7 @@
 """The ``gemini`` agent: Gemini CLI, headless; its event stream, parsed to progress and an outcome."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 from pydantic import TypeAdapter
@@ -188,20 +188,14 @@ class GeminiAgent(PermittedAgent):
             *("--approval-mode", *policy, *self._model_args),
             *(("--include-directories", request.folder) if request.read_only else session),
         )
+        names = ", ".join(f'"{tool}"' for tool in tools)
+        rules = (
+            '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 900\n\n'
+            f'[[rule]]\ntoolName = [{names}]\ndecision = "allow"\npriority = 999\n'
+        )
         prompt = as_plain_text(request.prompt).encode(errors="replace")
-        return LaunchSpec(argv, prompt, files=_policy(tools))
+        return LaunchSpec(argv, prompt, files={_POLICY: rules.encode()} if tools else {})
 
     def launch_by_hand(self, session: str) -> LaunchSpec:
-        """Return the launch of its own interface, which asks a person for what it needs."""
         argv = (self._settings.path, "--resume", session, *self._model_args, *self._settings.args)
         return LaunchSpec(argv, b"")
-
-
-def _policy(tools: Sequence[str]) -> dict[str, bytes]:
-    """Return the file with the policy that allows these tools alone; none for all tools."""
-    names = ", ".join(f'"{tool}"' for tool in tools)
-    policy = (
-        '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 900\n\n'
-        f'[[rule]]\ntoolName = [{names}]\ndecision = "allow"\npriority = 999\n'
-    )
-    return {_POLICY: policy.encode()} if tools else {}

@@ -168,7 +168,6 @@ class OpencodeAgent(PermittedAgent):
     )
 
     def accepts_session(self, session: str) -> bool:
-        """Accept only names as the program makes them."""
         return _SESSION.fullmatch(session) is not None
 
     def _start(self, request: RunRequest) -> LaunchSpec:
@@ -185,12 +184,13 @@ class OpencodeAgent(PermittedAgent):
         )
         variables = _confined(agent, _EDITING) if confines else {}
         if request.read_only:
-            variables = _confined(agent, {**_READING, **_reaching(request.folder)})
+            # The worktree is not the working folder.
+            reaching: JsonValue = {"*": "deny", f"{request.folder}/*": "allow"}
+            variables = _confined(agent, {**_READING, "external_directory": reaching})
             variables["OPENCODE_DB"] = f"{request.scratch}/sessions.db"
         return LaunchSpec(argv, request.prompt.encode(errors="replace"), _PINNED | variables)
 
     def launch_by_hand(self, session: str) -> LaunchSpec:
-        """Return the launch of its own interface, with all tools or only those for files."""
         argv = (self._settings.path, "--session", session, *self._model_args, *self._settings.args)
         if self._settings.permissions == "all":
             return LaunchSpec(argv, b"", _PINNED)
@@ -206,8 +206,3 @@ def _confined(agent: str, tools: Mapping[str, JsonValue]) -> dict[str, str]:
     """
     config = {"agent": {agent: {"mode": "primary", "permission": {"*": "deny", **tools}}}}
     return {"OPENCODE_CONFIG_CONTENT": json.dumps(config)}
-
-
-def _reaching(folder: str) -> dict[str, JsonValue]:
-    """Return the permission to reach one folder outside of the working folder."""
-    return {"external_directory": {"*": "deny", f"{folder}/*": "allow"}}

@@ -138,7 +138,6 @@ class TailedLog:
         return self._tail.decode(errors="replace")
 
     def size(self) -> int:
-        """The present size of the file in bytes."""
         return os.fstat(self._fd).st_size
 
     def read(self, end: int | None = None, *, whole: bool = True) -> bytes:
@@ -198,7 +197,10 @@ class TailedLog:
         end = (self._offset - self._slack) // _ALIGNMENT * _ALIGNMENT
         if end - self._freed < _FREED_AT_ONCE:
             return
-        self._can_free = _punch(self._fd, self._freed, end)
+        # The file's size, and data appended meanwhile, stay.
+        free = _fallocate()
+        length = end - self._freed
+        self._can_free = free is not None and free(self._fd, _KEEP_SIZE_AND_PUNCH, self._freed, length) == 0
         self._freed = end
 
     def _cut(self) -> None:
@@ -264,8 +266,12 @@ def cut_saved(path: Path, max_bytes: int) -> None:
 
 def _bound(descriptor: int, max_bytes: int) -> int:
     size = os.fstat(descriptor).st_size
+    if size <= max_bytes:
+        return size
     # The limit may have been smaller when the rest was freed.
-    return min(max_bytes, _first_hole(descriptor)) if size > max_bytes else size
+    with suppress(AttributeError, OSError):  # unsupported, or the file is empty
+        return min(max_bytes, os.lseek(descriptor, 0, os.SEEK_HOLE))
+    return max_bytes
 
 
 def read_tail(path: Path) -> str:
@@ -328,22 +334,6 @@ def _opened(path: Path, access: int) -> Iterator[int | None]:
         yield descriptor if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
     finally:
         os.close(descriptor)
-
-
-def _punch(descriptor: int, start: int, end: int) -> bool:
-    """Free the space between two aligned offsets; return whether the file system supports it.
-
-    The file's size, and data appended meanwhile, stay.
-    """
-    allocate = _fallocate()
-    return allocate is not None and allocate(descriptor, _KEEP_SIZE_AND_PUNCH, start, end - start) == 0
-
-
-def _first_hole(descriptor: int) -> int:
-    """Return the offset of the first freed part, or the end of the file."""
-    with suppress(AttributeError, OSError):  # unsupported, or the file is empty
-        return os.lseek(descriptor, 0, os.SEEK_HOLE)
-    return os.fstat(descriptor).st_size
 
 
 def _next_data(descriptor: int, offset: int) -> int:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import time
+from contextlib import suppress
 
 import psutil
 
@@ -23,19 +24,16 @@ def find_identity(pid: int) -> str | None:
     try:
         if pid <= 0 or psutil.Process(pid).status() in _ENDED:
             return None
-        return f"{boot_id()}:{_start_ticks(pid)}" if psutil.LINUX else start_from_ps(pid)
+        if not psutil.LINUX:
+            return start_from_ps(pid)
+        while True:
+            # Setting the clock changes the boot time, which psutil adds, not the ticks from boot to start.
+            boot_time = psutil.boot_time()
+            ticks = round((psutil.Process(pid).create_time() - boot_time) * _TICKS_PER_SECOND)
+            if psutil.boot_time() == boot_time:
+                return f"{boot_id()}:{ticks}"
     except (psutil.Error, FileNotFoundError):
         return None
-
-
-def _start_ticks(pid: int) -> int:
-    """Return the ticks from boot to the start of a process, which setting the clock does not change."""
-    while True:
-        boot_time = psutil.boot_time()
-        ticks = round((psutil.Process(pid).create_time() - boot_time) * _TICKS_PER_SECOND)
-        # psutil adds the boot time, which changes with the clock.
-        if psutil.boot_time() == boot_time:
-            return ticks
 
 
 def start_from_ps(pid: int) -> str | None:
@@ -51,7 +49,11 @@ def start_from_ps(pid: int) -> str | None:
 
 def survey(leader: int | None, run_id: str) -> tuple[dict[int, str], set[int]]:
     """Inspect every process once: return those of the run with their identity, and those that had ended."""
-    descendants = _list_descendants(leader)
+    descendants: set[int] = set()
+    # Once it has ended, they are another's.
+    with suppress(psutil.Error, FileNotFoundError):
+        if leader is not None and (process := psutil.Process(leader)).status() not in _ENDED:
+            descendants = {child.pid for child in process.children(recursive=True)}
     processes: dict[int, str] = {}
     ended: set[int] = set()
     for pid in set(psutil.pids()) - {os.getpid()}:
@@ -72,41 +74,19 @@ def survey(leader: int | None, run_id: str) -> tuple[dict[int, str], set[int]]:
     return processes, ended
 
 
-def _list_descendants(pid: int | None) -> set[int]:
-    """Return the ids of a process's descendants; none once it has ended, when they are another's."""
-    if pid is None:
-        return set()
-    try:
-        process = psutil.Process(pid)
-        if process.status() in _ENDED:
-            return set()
-        return {child.pid for child in process.children(recursive=True)}
-    except (psutil.Error, FileNotFoundError):
-        return set()
-
-
 def _is_marked(pid: int, run_id: str) -> bool:
     """Whether a process has the run's id, or the temporary folder named after it, in its environment."""
-    if not run_id or _has_no_mention(pid, run_id):
+    if not run_id:
         return False
+    # Cheap, as few processes belong to the run. Missing or empty, the file alone does not tell.
+    with suppress(OSError), open(f"{psutil.PROCFS_PATH}/{pid}/environ", "rb", buffering=0) as file:  # noqa: PTH123
+        if (raw := file.read()) and run_id.encode() not in raw:
+            return False
     environ = _read_environ(pid)
     # For a nested run, the folder lies in that of the outer one. A number follows where the name was taken.
     *_, folder, below = ("", "", *environ.get("TMPDIR", "").split("/"))
     is_in_folder = below == TMP_FOLDER and folder.partition(".")[0] == f"{RUN_FOLDER_PREFIX}{run_id}"
     return environ.get(RUN_ID_VARIABLE) == run_id or is_in_folder
-
-
-def _has_no_mention(pid: int, run_id: str) -> bool:
-    """Whether an environment does not mention a run; cheap, as few processes belong to the run.
-
-    False if the file alone does not tell: if it is missing or empty.
-    """
-    try:
-        with open(f"{psutil.PROCFS_PATH}/{pid}/environ", "rb", buffering=0) as file:  # noqa: PTH123  # many
-            environ = file.read()
-    except OSError:
-        return False
-    return bool(environ) and run_id.encode() not in environ
 
 
 def _read_environ(pid: int) -> dict[str, str]:
@@ -118,22 +98,15 @@ def _read_environ(pid: int) -> dict[str, str]:
     try:
         environ = process.environ()
         tries = 0
-        while not environ and tries < _count_retries(process):
-            # An exec is in progress, during which the environment reads as empty.
+        while not environ:
+            if process.status() in _ENDED:
+                raise psutil.ZombieProcess(pid)
+            # During an exec there are no arguments yet; with them the environment most likely is empty.
+            if tries >= (_EMPTY_TRIES if process.cmdline() else _EXEC_TRIES):
+                break
             tries += 1
             time.sleep(_EXEC_PAUSE_SECONDS)
             environ = process.environ()
     except psutil.AccessDenied:
         return {}
     return environ
-
-
-def _count_retries(process: psutil.Process) -> int:
-    """Return how often to retry reading an environment that is empty.
-
-    Raises psutil.NoSuchProcess if the process has ended.
-    """
-    if process.status() in _ENDED:
-        raise psutil.ZombieProcess(process.pid)
-    # Without arguments an exec is in progress; with them the environment most likely is empty.
-    return _EMPTY_TRIES if process.cmdline() else _EXEC_TRIES
