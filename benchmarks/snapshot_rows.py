@@ -11,7 +11,6 @@ from benchmarks.plans import build_tasks, choose_agent, execute, save_plan
 from git_blackbird.git.core.repository import Repository, discover, open_libgit2
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
 from git_blackbird.git.worktree.summary import summarize
-from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.run.summary import Trees
 
 FILES = 100_000
@@ -45,7 +44,7 @@ class Site:
                 file.write(f"change {next(_numbers)}\n")
 
     def snapshot(self, since: str | None = None) -> str:
-        return take_snapshot(self.repo, limits=_LIMITS, hidden=HIDDEN, since=since).tree
+        return take_snapshot(self.repo, limits=_LIMITS, since=since).tree
 
     def see_run(self) -> None:
         """What the end of a run asks for: the second snapshot, and what lies between the two."""

@@ -16,7 +16,6 @@ from git_blackbird.git.writing.journal import Journal
 from git_blackbird.git.writing.obstacles import IGNORED, find_obstacles
 from git_blackbird.git.writing.path_writer import NESTED, PathWriter, signature_of
 from git_blackbird.git.writing.write_back import take_signatures, write_paths
-from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.run.summary import Trees
 from tests.support import commit, git
 from tests.trial.program import Trial
@@ -219,7 +218,7 @@ def test_what_is_on_its_way_to_its_place_is_in_no_snapshot(made: Path) -> None:
     for name in (".blackbird-0123456789abcdef", "dir/.blackbird-0123456789abcdef", ".blackbird-mine"):
         (made / name).write_text("x\n")
     limits = SnapshotLimits()
-    tree = take_snapshot(discover(made, dict(os.environ)), limits=limits, hidden=HIDDEN).tree
+    tree = take_snapshot(discover(made, dict(os.environ)), limits=limits).tree
     assert git(made, "ls-tree", "-r", "--name-only", tree).split() == [".blackbird-mine", "dir/x", "y"]
 
 
@@ -227,7 +226,7 @@ def test_a_private_program_stays_one(made: Path) -> None:
     before = git(made, "rev-parse", "HEAD^{tree}")
     (made / "run").write_text("#!/bin/sh\n")
     (made / "run").chmod(0o700)
-    after = take_snapshot(discover(made, dict(os.environ)), limits=SnapshotLimits(), hidden=HIDDEN).tree
+    after = take_snapshot(discover(made, dict(os.environ)), limits=SnapshotLimits()).tree
     (made / "run").unlink()
     assert write(made, before, after) == {}
     assert (made / "run").stat().st_mode & 0o777 == 0o700

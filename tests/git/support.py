@@ -31,7 +31,7 @@ def found(path: Path) -> Repository:
 
 
 def snap(path: Path, limits: SnapshotLimits = LIMITS) -> Snapshot:
-    return take_snapshot(found(path), limits=limits, hidden=HIDDEN)
+    return take_snapshot(found(path), limits=limits)
 
 
 def tree_of(path: Path) -> str:

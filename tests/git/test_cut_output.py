@@ -16,7 +16,7 @@ from git_blackbird.git.change import changes
 from git_blackbird.git.change.merging import merge_trees
 from git_blackbird.git.commit.branch import commit_tree
 from git_blackbird.git.commit.create import inspect_commit, make_commit
-from git_blackbird.git.commit.plan import CommitPlan, commit_diff
+from git_blackbird.git.commit.plan import CommitPlan
 from git_blackbird.git.core import config
 from git_blackbird.git.core.output import Completed
 from git_blackbird.git.core.repository import (
@@ -38,7 +38,7 @@ from git_blackbird.git.worktree.remote_refs import list_refs, remote_url
 from git_blackbird.git.worktree.saved_trees import list_our_refs
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
 from git_blackbird.model.run.summary import Trees
-from tests.git.support import HIDDEN, LIMITS, found, script
+from tests.git.support import LIMITS, found, script
 from tests.support import Prepared, commit, git, write
 
 PACKAGE = Path(__file__).resolve().parents[2] / "git_blackbird"
@@ -148,7 +148,7 @@ def index(repo: Repository) -> object:
 
 
 def ignored(repo: Repository) -> object:
-    return list_ignored(repo, ["*.log", "out/"], ())
+    return list_ignored(repo, ["*.log", "out/"])
 
 
 def submodules(repo: Repository) -> object:
@@ -160,7 +160,7 @@ def settings(repo: Repository) -> object:
 
 
 def snapshot(repo: Repository) -> object:
-    return take_snapshot(repo, limits=LIMITS, hidden=HIDDEN)
+    return take_snapshot(repo, limits=LIMITS)
 
 
 def snapshot_from_nothing(repo: Repository) -> object:
@@ -214,7 +214,6 @@ CASES = {
     "commit_tree": Case(on_no_branch, "commit-tree"),
     "signing": Case(on_no_branch, "commit.gpgSign"),
     "inspect_commit": Case(inspected, "diff-tree", NUL, 2),
-    "commit_diff": Case(lambda repo: commit_diff(repo, "main", HIDDEN), "log"),
     "make_commit": Case(committed, "--verify"),
     "parent of a commit": Case(committed, "--format=%T"),
     "words of git commit": Case(committed, "commit"),

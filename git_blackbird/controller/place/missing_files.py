@@ -10,7 +10,6 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.folders import first_naming, list_all_ignored, list_ignored
 from git_blackbird.model.base.next_steps import Blank, ShellLine
-from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.config.settings import quoted_for_git
@@ -39,7 +38,7 @@ def name_missing_files(workspace: Workspace, ui: UserInterface) -> None:
     config, note = workspace.config.worktree, workspace.paths.missing_named
     if config.copy_files or config.setup or note.exists():
         return
-    missing = [name for name in list_all_ignored(workspace.repo, HIDDEN) if _is_worth_having(name)]
+    missing = [name for name in list_all_ignored(workspace.repo) if _is_worth_having(name)]
     if missing:
         text = "worktrees of tasks will not have these of your worktree, which git ignores"
         warn(ui, f"{text}: {_listed(list(_grouped(missing)))}", hint=_way_out(workspace, missing))
@@ -54,7 +53,7 @@ def name_bound_copies(workspace: Workspace, ui: UserInterface) -> None:
     note, patterns = workspace.paths.bound_named, workspace.config.worktree.copy_files
     if not patterns or not (workspace.uses_worktrees or workspace.check_command) or note.exists():
         return
-    bound = _bound(workspace.repo, list_ignored(workspace.repo, patterns, HIDDEN))
+    bound = _bound(workspace.repo, list_ignored(workspace.repo, patterns))
     if bound:
         text = "worktree.copy copies what names this worktree, so that a copy may work on the files here"
         warn(ui, f"{text}: {_listed(list(bound.values()))}", hint=_SET_UP)
@@ -74,7 +73,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _way_out(workspace: Workspace, missing: Sequence[str]) -> ShellLine:
     included, repo = _included(workspace), workspace.repo
-    bound = _bound(repo, list_ignored(repo, included, HIDDEN) if included else missing)
+    bound = _bound(repo, list_ignored(repo, included) if included else missing)
     free = list(_grouped(name for name in missing if name not in bound).values())[:_MOST]
     excluded = [f"!{pattern}" for pattern in _grouped(bound).values()]
     patterns = [*included, *excluded] if included else free

@@ -8,12 +8,10 @@ from git_blackbird.git.change.merging import merge_trees
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.base_commits import (
-    CommitTrees,
     base_commit_of,
+    commit_diff,
     find_fork_point,
-    read_commit_trees,
 )
-from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.timestamps import SECOND, parse_timestamp
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.run.history import History
@@ -30,13 +28,13 @@ def own_change_in_worktree(workspace: Workspace, run: Run, pair: Trees) -> OwnCh
     if base is None:
         return OwnChange(pair, began=run.worktree_base)
     history = workspace.store.records.history(run.task_id)
-    since, began_with = _fork_point(repo, history, run, base), read_commit_trees(repo, base, HIDDEN)
+    since, began_with = _fork_point(repo, history, run, base), commit_diff(repo, base).pair
     if since == base:
         took_back = first_paths(_reverted_edits(repo, began_with, pair.head))
-        begins, beside = began_with.tree, Summary(takes_back=took_back)
+        begins, beside = began_with.head, Summary(takes_back=took_back)
     else:
-        begins = began_with.tree if since is None else read_commit_trees(repo, since, HIDDEN).tree
-        (merge,) = merge_trees(repo, begins, [(began_with.tree, pair.head)])
+        begins = began_with.head if since is None else commit_diff(repo, since).pair.head
+        (merge,) = merge_trees(repo, begins, [(began_with.head, pair.head)])
         unmerged = first_paths(merge.conflicts)
         beside = Summary(switched=SwitchedBranch(branch=head(repo).branch, since=since, unmerged=unmerged))
     if _fork_commit(beside) == _fork_commit(_summary_before(history, run)):
@@ -50,10 +48,10 @@ def _fork_point(repo: Repository, history: History, run: Run, base: str) -> str 
     return find_fork_point(repo, base, began // SECOND)
 
 
-def _reverted_edits(repo: Repository, began: CommitTrees, head_tree: str) -> Iterator[bytes]:
+def _reverted_edits(repo: Repository, began: Trees, head_tree: str) -> Iterator[bytes]:
     """Return the paths whose uncommitted edits were taken back to the user's commit."""
     trees = TreeStore(repo)
-    in_no_commit, changed = trees.changed_paths(*began), {*trees.changed_paths(began.before, head_tree)}
+    in_no_commit, changed = trees.changed_paths(*began), {*trees.changed_paths(began.base, head_tree)}
     yield from sorted({*in_no_commit} - changed)
 
 

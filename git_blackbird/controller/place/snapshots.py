@@ -15,7 +15,6 @@ from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, snapshot_of_checkout, take_snapshot
 from git_blackbird.git.writing.obstacles import Present, add_ignored
 from git_blackbird.git.writing.path_writer import Signature
-from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.run.commits import HeadMove, LogSpan, Mover
 from git_blackbird.model.run.run import Run
@@ -39,7 +38,7 @@ def snapshot(workspace: Workspace, since: str | None = None) -> Snapshot:
     What the tree ``since`` held and the worktree still has stays in, also when it is ignored by now.
     Raises SnapshotError, or UnusableError for a repository that cannot be read.
     """
-    return take_snapshot(workspace.repo, limits=limits_of(workspace), hidden=HIDDEN, since=since)
+    return take_snapshot(workspace.repo, limits=limits_of(workspace), since=since)
 
 
 def snapshot_with_ignored(
@@ -55,7 +54,7 @@ def snapshot_with_ignored(
 def snapshot_of_new_worktree(workspace: Workspace, tree: str) -> Snapshot | None:
     """Return the snapshot of a worktree just made from ``tree``; None if one has to be taken."""
     try:
-        return snapshot_of_checkout(workspace.repo, tree, limits=limits_of(workspace), hidden=HIDDEN)
+        return snapshot_of_checkout(workspace.repo, tree, limits=limits_of(workspace))
     except UnusableError:  # the snapshot says it
         return None
 
@@ -91,7 +90,7 @@ def own_change(workspace: Workspace, run: Run, pair: Trees, log_end: int) -> Own
     others = moves_of_others(workspace.repo, run.id, span)
     if not others:
         return OwnChange(pair)
-    carrier = Carrier(workspace.repo, HIDDEN)
+    carrier = Carrier(workspace.repo)
     base = pair.base
     for move in _in_history(workspace, run, others):
         base = carrier.carry(base, pair.head, move)
@@ -152,7 +151,7 @@ def without_earlier_files(workspace: Workspace, run: Run, own: OwnChange) -> Own
     earlier = files_before(workspace.repo, own.pair, began, workspace.environment.now())
     if not earlier:
         return own
-    carrier = Carrier(workspace.repo, HIDDEN)
+    carrier = Carrier(workspace.repo)
     bases = (
         base and carrier.without(Trees(base, own.pair.head), earlier).base
         for base in (own.pair.base, own.began)

@@ -10,11 +10,10 @@ from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.base_commits import base_commit_of, begins_at, read_commit_trees
+from git_blackbird.git.worktree.base_commits import base_commit_of, begins_at, commit_diff
 from git_blackbird.git.worktree.linked import open_linked
 from git_blackbird.git.worktree.surroundings import take_surroundings
 from git_blackbird.model.base.next_steps import ShellLine, task_command
-from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.commits import TASK_TRAILER
@@ -45,7 +44,7 @@ def find_work_elsewhere(workspace: Workspace, task: Task, run: Run, outside: Out
         if place is None or not base:
             return None
         new = {change.name for change in outside.seen} if run.is_in_place else None
-        nothing = {read_commit_trees(workspace.repo, base, HIDDEN).tree, run.head_tree}
+        nothing = {commit_diff(workspace.repo, base).pair.head, run.head_tree}
         found = next((work for work in _work_since(workspace, base, new) if work.tree not in nothing), None)
     except GitStoppedError:
         raise
@@ -63,13 +62,13 @@ def _work_since(workspace: Workspace, base: str, names: Collection[str] | None) 
         if linked is None or at is None or not at.commit or not begins_at(workspace.repo, at.commit, base):
             continue
         tree = snapshot(workspace.in_worktree(linked)).tree
-        is_clean = tree == read_commit_trees(workspace.repo, at.commit, HIDDEN).tree
+        is_clean = tree == commit_diff(workspace.repo, at.commit).pair.head
         there = shell_word(path)
         revision = shell_word(at.branch) if at.branch else f'"$(git -C {there} rev-parse HEAD)"'
         yield _Work(path, tree, revision, None if is_clean else Path(path))
     for name, commit in now[Subject.BRANCH].items():
         if (names is None or name in names) and begins_at(workspace.repo, commit, base):
-            tree = read_commit_trees(workspace.repo, commit, HIDDEN).tree
+            tree = commit_diff(workspace.repo, commit).pair.head
             yield _Work(f"branch {name}", tree, shell_word(name))
 
 

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from git_blackbird.git.change.merging import merge_entries
@@ -13,7 +13,7 @@ from git_blackbird.git.core.config import is_in_pager, page, pager_command
 from git_blackbird.git.core.output import Completed
 from git_blackbird.git.core.process import operands, revisions
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
+from git_blackbird.git.core.trees import OURS, SUBMODULE, TreeEntry, TreeStore
 from git_blackbird.git.worktree.comparing import comparison
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.model.base.system import tick_of
@@ -157,10 +157,9 @@ def diff_text(repo: Repository, pair: Trees, extent: Extent = WHOLE) -> bytes:
 class Carrier:
     """Apply the changes of commits to trees that were recorded before them."""
 
-    def __init__(self, repo: Repository, hidden: Sequence[str]) -> None:
+    def __init__(self, repo: Repository) -> None:
         self._repo = repo
         self._trees = TreeStore(repo)
-        self._hidden = [os.fsencode(name) for name in hidden]
         self._empty = self._trees.save({})
 
     def without(self, pair: Trees, paths: Iterable[bytes]) -> Trees:
@@ -214,7 +213,7 @@ class Carrier:
     def _tree(self, commit: str | None) -> str:
         if commit is None:
             return self._empty
-        return self._trees.without(tree_of(self._repo, commit), self._hidden)
+        return self._trees.without(tree_of(self._repo, commit), OURS)
 
 
 def submodule_sides(

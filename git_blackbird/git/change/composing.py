@@ -9,7 +9,6 @@ from git_blackbird.git.change.changes import Carrier
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.summary import summarize
-from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.change.change import Contribution
 from git_blackbird.model.run.summary import Trees
@@ -31,7 +30,7 @@ def compose(repo: Repository, contributions: Sequence[Contribution]) -> Trees:
     Only at paths that a run touched, so that composing them leaves out what came from elsewhere. Raises
     ValueError without a contribution, UnusableError.
     """
-    carrier = Carrier(repo, HIDDEN)
+    carrier = Carrier(repo)
     pairs: list[Trees] = []
     for pair, moves in contributions:
         for move in moves:
@@ -112,7 +111,7 @@ def _pair_over(
 
 def limited_to(repo: Repository, pair: Trees, only: Iterable[str]) -> Trees:
     """Return a change at some files and folders alone. Raises RequestError for a path it does not change."""
-    carrier = Carrier(repo, HIDDEN)
+    carrier = Carrier(repo)
     changed = carrier.changed_paths(*pair)
     left = set(changed)
     for name in only:
@@ -130,7 +129,7 @@ def paths_outside(repo: Repository, whole: Trees, part: Trees) -> tuple[str, ...
     """Return the paths of a change that are not in a part of it."""
     if whole == part:
         return ()
-    carrier = Carrier(repo, HIDDEN)
+    carrier = Carrier(repo)
     left = carrier.changed_paths(*whole) - carrier.changed_paths(*part)
     return tuple(path.decode(errors="replace") for path in sorted(left))
 

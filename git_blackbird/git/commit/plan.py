@@ -2,10 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import UnusableError
@@ -13,7 +12,7 @@ from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Head, Repository, head
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
 from git_blackbird.git.worktree.index import IndexState, private_index, read_index_state
-from git_blackbird.git.worktree.log import commit_parts, commits_in_head, find_commit, tree_of
+from git_blackbird.git.worktree.log import commits_in_head, find_commit, tree_of
 from git_blackbird.model.base.sanitize import shell_word
 
 # The process that makes commits needs no models, which take longer to load than all else in it.
@@ -110,8 +109,7 @@ def plan_commit(
     repo: Repository, pair: "Trees", worktree: str, origin: ChangeOrigin = _UNKNOWN_ORIGIN
 ) -> CommitPlan:
     """Plan the commit of a change, given a fresh snapshot; write only objects. Raises UnusableError."""
-    at = head(repo)
-    trees = TreeStore(repo)
+    at, trees = head(repo), TreeStore(repo)
     base_tree = trees.save({}) if at.commit is None else tree_of(repo, at.commit)
     with private_index(repo, "plan") as index:
         staged = read_index_state(repo, index)
@@ -119,26 +117,44 @@ def plan_commit(
     began_tree = None if began is None or find_commit(repo, began) is None else tree_of(repo, began)
     own = commits_in_head(repo, origin.commits, began)
     own_tree = tree_of(repo, own[0][0]) if own else None
-    builder = CommitBuilder(trees, pair, base_tree, worktree, staged, began_tree, own_tree, origin.run_trees)
-    obstacles, hint = tuple(builder.obstacles()), builder.hint()
+    compared = _Comparison(trees, pair, base_tree, worktree, staged, began_tree, own_tree, origin.run_trees)
+    changed = sorted(trees.changed_paths(*pair))
+    edits = {path: trees.entry(pair.head, path) for path in changed if not compared.is_in_head(path)}
+    whys = {path: why for path in edits if (why := compared.obstacle(path)) is not None}
+    named = whys | dict.fromkeys(_displaced(trees, base_tree, edits), _IN_THE_WAY.format("HEAD"))
+    if staged.tree is not None:
+        displaced = _displaced(trees, trees.edited(staged.tree, staged.intended), edits)
+        named = dict.fromkeys(displaced, _IN_THE_WAY.format("the index")) | named
+    reasons = [*((path, "it is in conflict") for path in staged.unmerged), *sorted(named.items())]
+    obstacles = [f"{path.decode(errors='replace')}: {why}" for path, why in reasons]
+    hint = compared.hint(whys)
     # One operation can leave several traces; the first match is the most specific.
     under_way = (operation for name, operation in _UNDER_WAY.items() if (repo.git_dir / name).exists())
     if (operation := next(under_way, None)) is not None:
-        obstacles = (operation.description, *obstacles)
+        obstacles.insert(0, operation.description)
         is_staged = staged.entries.get(_PLAN) != trees.entry(base_tree, _PLAN)
         hint = _abortable(repo, operation.hint, is_staged=is_staged)
     return CommitPlan(
         at,
         base_tree,
-        builder.tree,
-        builder.edits,
-        obstacles,
+        trees.edited(base_tree, edits),
+        edits,
+        tuple(obstacles),
         hint,
-        builder.has_moved_on(),
-        tuple(builder.later_edits()),
-        tuple(path for path in builder.edits if builder.obstacle(path) == EDITED_BEFORE),
+        has_moved_on=_MOVED_ON in whys.values(),
+        later_edits=tuple(
+            LaterEdit(path, edits[path] is not None, trees.entry(worktree, path) is not None)
+            for path, why in whys.items()
+            if why == _EDITED_LATER
+        ),
+        edited_before=tuple(path for path, why in whys.items() if why == EDITED_BEFORE),
         in_progress=operation is not None,
     )
+
+
+def _displaced(trees: TreeStore, tree: str, edits: Mapping[bytes, TreeEntry | None]) -> set[bytes]:
+    """Return the paths lost to a file that replaces a folder or lies below a replaced file."""
+    return {*trees.changed_paths(tree, trees.edited(tree, edits))} - edits.keys()
 
 
 def _abortable(repo: Repository, hint: str, *, is_staged: bool) -> str:
@@ -150,8 +166,8 @@ def _abortable(repo: Repository, hint: str, *, is_staged: bool) -> str:
 
 
 @dataclass(frozen=True)
-class CommitBuilder:
-    """Compare HEAD, the index and the worktree with the change, path by path.
+class _Comparison:
+    """HEAD, the index and the worktree against a change, path by path.
 
     ``own_tree`` is the tree of the newest commit in HEAD that a run of the change made itself.
     """
@@ -163,98 +179,32 @@ class CommitBuilder:
     staged: IndexState
     began_tree: str | None
     own_tree: str | None
-    run_trees: Sequence["Trees"] = ()
+    run_trees: Sequence["Trees"]
 
-    @cached_property
-    def edits(self) -> Mapping[bytes, TreeEntry | None]:
-        """The change, without the parts that HEAD has already."""
-        after = {
-            path: self.entry_in_change(path)
-            for path in sorted(self.trees.changed_paths(self.pair.base, self.pair.head))
-        }
-        return {
-            path: entry
-            for path, entry in after.items()
-            if self.entry_in_head(path) != entry and not self.is_in_later_run(path)
-        }
-
-    @cached_property
-    def tree(self) -> str:
-        return self.trees.edited(self.base_tree, self.edits)
-
-    def entry_in_change(self, path: bytes) -> TreeEntry | None:
-        return self.trees.entry(self.pair.head, path)
-
-    def entry_in_head(self, path: bytes) -> TreeEntry | None:
-        return self.trees.entry(self.base_tree, path)
+    def is_in_head(self, path: bytes) -> bool:
+        """Whether HEAD has the change at this path, or a later run's version of it."""
+        after = self.trees.entry(self.pair.head, path)
+        versions = self.versions_since_head(path)
+        return self.trees.entry(self.base_tree, path) == after or (bool(versions) and after not in versions)
 
     def versions_since_head(self, path: bytes) -> list[TreeEntry | None]:
         """Return the versions of ``path`` that runs left, in order, starting with HEAD's.
 
         The first candidate is the version before the change. Returns nothing if HEAD has none of them.
         """
-        versions, now = [self.trees.entry(self.pair.base, path)], self.entry_in_head(path)
+        versions, now = [self.trees.entry(self.pair.base, path)], self.trees.entry(self.base_tree, path)
         for run_pair in self.run_trees:
             # The trees of a run may be gone.
             with suppress(UnusableError):
                 if self.trees.entry(run_pair.base, path) == versions[-1]:
                     versions.append(self.trees.entry(run_pair.head, path))
-        is_known = now in versions and self.entry_in_change(path) in versions
+        is_known = now in versions and self.trees.entry(self.pair.head, path) in versions
         return versions[versions.index(now) :] if is_known else []
-
-    def is_in_later_run(self, path: bytes) -> bool:
-        """Whether HEAD has a later run's version of the change at this path."""
-        versions = self.versions_since_head(path)
-        return bool(versions) and self.entry_in_change(path) not in versions
-
-    def obstacles(self) -> Iterator[str]:
-        """List each path at which committing would touch someone else's work, with the reason."""
-        yield from (_flag_text(path, "it is in conflict") for path in self.staged.unmerged)
-        reasons = {path: reason for path in self.edits if (reason := self.obstacle(path)) is not None}
-        reasons |= dict.fromkeys(self.displaced(self.base_tree), _IN_THE_WAY.format("HEAD"))
-        if self.staged.tree is not None:
-            with_intended = self.trees.edited(self.staged.tree, self.staged.intended)
-            displaced = self.displaced(with_intended)
-            reasons = dict.fromkeys(displaced, _IN_THE_WAY.format("the index")) | reasons
-        yield from (_flag_text(path, reasons[path]) for path in sorted(reasons))
-
-    def hint(self) -> str | None:
-        if self.staged.unmerged:
-            return _RESOLVE
-        reasons = {path: self.obstacle(path) for path in self.edits}
-        hints = [hint for reason, hint in _HINTS.items() if reason in reasons.values()]
-        if any(reason and reason == self.flags(path) for path, reason in reasons.items()):
-            hints.append(_CLEAR_FLAGS)
-        return ", ".join(hints) or None
-
-    def later_edits(self) -> Iterator[LaterEdit]:
-        for path in self.edits:
-            if self.obstacle(path) == _EDITED_LATER:
-                in_worktree = self.trees.entry(self.worktree, path) is not None
-                yield LaterEdit(path, self.entry_in_change(path) is not None, in_worktree)
-
-    def flags(self, path: bytes) -> str | None:
-        """Describe the flags that make git ignore changes at this path, and the command that clears them."""
-        tag = self.staged.tags.get(path, b"")
-        # A sparse checkout sets the same flag as `git update-index --skip-worktree`.
-        flags = {"skip-worktree": tag.upper() == b"S", "assume-unchanged": tag.islower()}
-        names = [flag for flag, is_set in flags.items() if is_set]
-        if not names:
-            return None
-        word = shell_word(path.decode(errors="replace"))
-        command = " && ".join(f"git update-index --no-{name} {word}" for name in names)
-        return f"it is marked as {' and '.join(names)}; to clear that: {command}"
-
-    def has_moved_on(self) -> bool:
-        return any(self.obstacle(path) == _MOVED_ON for path in self.edits)
 
     def obstacle(self, path: bytes) -> str | None:
         """Return why this path cannot be committed, or None."""
-        before, now, after = (
-            self.trees.entry(self.pair.base, path),
-            self.entry_in_head(path),
-            self.entry_in_change(path),
-        )
+        sides = (self.pair.base, self.base_tree, self.pair.head)
+        before, now, after = (self.trees.entry(tree, path) for tree in sides)
         modes = {None if entry is None else entry.mode for entry in (before, now, after)}
         if SUBMODULE in modes and modes != {SUBMODULE}:
             return "it is or was a separate repository"
@@ -270,38 +220,25 @@ class CommitBuilder:
             return _STAGED
         if in_index != after and (flags := self.flags(path)):
             return flags
-        if self.trees.entry(self.worktree, path) != after:
-            return _EDITED_LATER
-        return None
+        return _EDITED_LATER if self.trees.entry(self.worktree, path) != after else None
 
-    def displaced(self, tree: str) -> set[bytes]:
-        """Return the paths lost to a file that replaces a folder or lies below a replaced file."""
-        touched = set(self.trees.changed_paths(tree, self.trees.edited(tree, self.edits)))
-        return touched - self.edits.keys()
+    def flags(self, path: bytes) -> str | None:
+        """Describe the flags that make git ignore changes at this path, and the command that clears them."""
+        tag = self.staged.tags.get(path, b"")
+        # A sparse checkout sets the same flag as `git update-index --skip-worktree`.
+        flags = {"skip-worktree": tag.upper() == b"S", "assume-unchanged": tag.islower()}
+        names = [flag for flag, is_set in flags.items() if is_set]
+        if not names:
+            return None
+        word = shell_word(path.decode(errors="replace"))
+        command = " && ".join(f"git update-index --no-{name} {word}" for name in names)
+        return f"it is marked as {' and '.join(names)}; to clear that: {command}"
 
-
-def _flag_text(path: bytes, reason: str) -> str:
-    return f"{path.decode(errors='replace')}: {reason}"
-
-
-@dataclass(frozen=True)
-class CommitDiff:
-    """The change of one commit against its first parent; None for a commit without one."""
-
-    parent: str | None
-    pair: "Trees"
-
-
-def commit_diff(repo: Repository, oid: str, hidden: Sequence[str]) -> CommitDiff:
-    """Return the change of a commit without the entries ``hidden`` of the top of the worktree.
-
-    A commit without a parent is compared with the empty tree. Raises GitError, UnusableError.
-    """
-    from git_blackbird.model.run.summary import Trees  # not in that process
-
-    tree, parents = commit_parts(repo, oid)
-    parent = parents[0] if parents else None
-    trees = TreeStore(repo)
-    names = [os.fsencode(name) for name in hidden]
-    base = trees.save({}) if parent is None else tree_of(repo, parent)
-    return CommitDiff(parent, Trees(trees.without(base, names), trees.without(tree, names)))
+    def hint(self, whys: Mapping[bytes, str]) -> str | None:
+        """Return the way out of obstacles that are no later edits."""
+        if self.staged.unmerged:
+            return _RESOLVE
+        hints = [hint for reason, hint in _HINTS.items() if reason in whys.values()]
+        if any(why == self.flags(path) for path, why in whys.items()):
+            hints.append(_CLEAR_FLAGS)
+        return ", ".join(hints) or None

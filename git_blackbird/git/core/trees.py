@@ -23,8 +23,10 @@ _UNSEEN = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(
 _NTFS_ENDS = re.compile(r"[\\:]")
 _GIT_NAMES = frozenset({".git", "git~1"})
 _OUTSIDE = frozenset({b"", b".", b".."})
+# What is ours at the top of a worktree, which no change has.
+OURS = tuple(map(os.fsencode, HIDDEN))
 # In small letters: some file systems know no others.
-_STATE = frozenset(os.fsencode(name).lower() for name in HIDDEN)
+_STATE = frozenset(name.lower() for name in OURS)
 _MODULES = b".gitmodules"
 
 

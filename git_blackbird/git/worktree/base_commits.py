@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_blackbird.git.core.output import object_ids, paths_listed
 from git_blackbird.git.core.process import operands, revisions
 from git_blackbird.git.core.repository import Repository, head, open_libgit2, using_objects
-from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.core.trees import OURS, TreeStore
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
 from git_blackbird.git.worktree.log import log_size, moves_in
 from git_blackbird.model.base.ids import object_id_fault
@@ -15,6 +15,8 @@ from git_blackbird.model.run.commits import LogSpan
 
 if TYPE_CHECKING:
     import pygit2
+
+    from git_blackbird.model.run.summary import Trees
 
 _NAME, _EMAIL = "git-blackbird", "git-blackbird@localhost"
 _BASE = "base"
@@ -98,11 +100,11 @@ _FIRST_PARENTS = ("rev-list", "--first-parent")
 _NOT_REMOTE = ("--not", "--remotes", "--not")
 
 
-class CommitTrees(NamedTuple):
-    """The tree of a commit, and of its first parent: an empty one if it has none."""
+class CommitDiff(NamedTuple):
+    """The change of a commit to its first parent; without one, to a tree without files."""
 
-    tree: str
-    before: str
+    parent: str | None
+    pair: "Trees"
 
 
 def find_fork_point(linked: Repository, base: str, began: int) -> str | None:
@@ -151,9 +153,12 @@ def _read(repo: Repository, commit: str) -> "pygit2.Commit":
         return open_libgit2(repo)[commit].peel(pygit2.Commit)
 
 
-def read_commit_trees(repo: Repository, commit: str, hidden: Sequence[str]) -> CommitTrees:
-    """Return the trees of a commit and its parent without these names at their top. Raises UnusableError."""
-    trees, found, names = TreeStore(repo), _read(repo, commit), [name.encode() for name in hidden]
+def commit_diff(repo: Repository, commit: str) -> CommitDiff:
+    """Return the change of a commit, without what is ours at the top. Raises UnusableError."""
+    from git_blackbird.model.run.summary import Trees  # not in the process that makes commits
+
+    trees, found = TreeStore(repo), _read(repo, commit)
     parent = _parent(repo, commit)
     before = trees.save({}) if parent is None else str(_read(repo, parent).tree_id)
-    return CommitTrees(trees.without(str(found.tree_id), names), trees.without(before, names))
+    base, head_tree = (trees.without(tree, OURS) for tree in (before, str(found.tree_id)))
+    return CommitDiff(parent, Trees(base, head_tree))

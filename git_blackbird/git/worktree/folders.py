@@ -7,7 +7,7 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.output import texts
 from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Repository
+from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.system import refusal_hint
 
 _FICLONE = 0x40049409
@@ -26,15 +27,15 @@ _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-def list_ignored(repo: Repository, patterns: Sequence[str], hidden: Collection[str]) -> list[str]:
-    """List the files and whole folders that git ignores and that patterns, as in ``.gitignore``, match.
+def list_ignored(repo: Repository, patterns: Sequence[str]) -> list[str]:
+    """List the files and whole folders, but ours, that git ignores and that patterns match.
 
-    What is at the top with a ``hidden`` name is left out. Raises GitError.
+    Patterns are as in ``.gitignore``. Raises GitError.
     """
     if not patterns:
         return []
     matched = _listed(repo, *(f"--exclude={pattern}" for pattern in patterns))
-    matched = [name for name in matched if name.split("/")[0] not in hidden]
+    matched = [name for name in matched if name.split("/")[0] not in HIDDEN]
     stdin = b"".join(os.fsencode(name) + b"\0" for name in matched)
     answer = repo.git("check-ignore", "-z", "--stdin", stdin=stdin, check=False)
     ignored = set(answer.records(texts))
@@ -44,12 +45,12 @@ def list_ignored(repo: Repository, patterns: Sequence[str], hidden: Collection[s
     return sorted({*(ignored & set(matched)), *below})
 
 
-def list_all_ignored(repo: Repository, hidden: Collection[str]) -> list[str]:
-    """List the files and whole folders that git ignores, without the ``hidden`` ones. Raises GitError."""
+def list_all_ignored(repo: Repository) -> list[str]:
+    """List the files and whole folders, but ours, that git ignores. Raises GitError."""
     names = sorted(_listed(repo, "--exclude-standard"))
     # Git lists a folder beside what it ignores there, where that is all that the folder has.
     whole = (name for name, following in pairwise([*names, ""]) if not following.startswith(name))
-    return [name for name in whole if name.split("/")[0] not in hidden]
+    return [name for name in whole if name.split("/")[0] not in HIDDEN]
 
 
 def _listed(repo: Repository, *options: str) -> list[str]:

@@ -17,7 +17,7 @@ from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, may_have_attributes, read_entries, writing
 from git_blackbird.git.worktree.kept_index import KeptIndex, KeptState, start_kept_index, taken_index
 from git_blackbird.git.worktree.saved_trees import is_readable_by_owner_only, writing_privately
-from git_blackbird.model.base.own_files import TEMPORARY
+from git_blackbird.model.base.own_files import HIDDEN, TEMPORARY
 from git_blackbird.model.base.system import describe, hint_in
 from git_blackbird.model.run.summary import SkippedPath
 
@@ -77,17 +77,15 @@ _SLOW = (
 _INACCESSIBLE = "make room or make it accessible"
 
 
-def take_snapshot(
-    repo: Repository, *, limits: SnapshotLimits, hidden: Sequence[str], since: str | None = None
-) -> Snapshot:
+def take_snapshot(repo: Repository, limits: SnapshotLimits, since: str | None = None) -> Snapshot:
     """Record the worktree, tracked and untracked files without ignored ones, as a tree.
 
-    ``hidden`` are entries of the top of the worktree that are never in it. Files of the earlier snapshot
-    ``since`` that still exist stay in, even if they are ignored by now: they were not deleted. Index, stash,
+    What is ours at its top is never in it. Files of the earlier snapshot ``since`` that still exist stay in,
+    even if they are ignored by now: they were not deleted. Index, stash,
     references and files of the user stay unchanged. Raises SnapshotError, or UnusableError for a repository
     that cannot be read.
     """
-    with _builder(repo, limits, hidden) as builder:
+    with _builder(repo, limits, HIDDEN) as builder:
         return builder.run(since)
 
 
@@ -118,9 +116,7 @@ def _builder(repo: Repository, limits: SnapshotLimits, hidden: Sequence[str]) ->
         raise SnapshotError(f"cannot take a snapshot of {repo.top}: {reason}", hint=hint) from error
 
 
-def snapshot_of_checkout(
-    repo: Repository, tree: str, *, limits: SnapshotLimits, hidden: Sequence[str]
-) -> Snapshot | None:
+def snapshot_of_checkout(repo: Repository, tree: str, limits: SnapshotLimits) -> Snapshot | None:
     """Return the snapshot of a worktree just checked out from ``tree``; None if it has to be taken.
 
     Files that git converts may differ from the tree. The first snapshot goes on with the index of the
@@ -128,7 +124,7 @@ def snapshot_of_checkout(
     """
     if is_sparse(repo):
         return None
-    start_kept_index(repo, tree, _settings(limits, hidden))
+    start_kept_index(repo, tree, _settings(limits, HIDDEN))
     with writing(repo.index):
         is_certain = not may_have_attributes(repo.index) and not may_convert_files(repo)
     return Snapshot(tree) if is_certain else None

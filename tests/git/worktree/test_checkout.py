@@ -19,9 +19,9 @@ def checked_out(repo: Path) -> tuple[Snapshot | None, Snapshot]:
     home = found(repo)
     linked = add_worktree(home, repo.parent / "linked", git(repo, "rev-parse", "HEAD"))
     tree = git(repo, "rev-parse", "HEAD^{tree}")
-    known = snapshot_of_checkout(linked, tree, limits=LIMITS, hidden=())
+    known = snapshot_of_checkout(linked, tree, limits=LIMITS)
     # With other limits nothing is known.
-    return known, take_snapshot(linked, limits=replace(LIMITS, max_untracked_bytes=1), hidden=())
+    return known, take_snapshot(linked, limits=replace(LIMITS, max_untracked_bytes=1))
 
 
 def test_files_that_git_converts_in_no_way_are_known(repo: Path) -> None:

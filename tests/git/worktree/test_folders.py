@@ -17,12 +17,12 @@ from tests.support import commit, write
 def kept(repo: Path) -> Path:
     commit(repo, {".gitignore": "*.log\n/build/\nlib/\n.state\n", "seen/a.txt": "a\n"})
     write(repo, {"a.log": "1", "seen/b.log": "22", "seen/new.txt": "new", "build/x/out": "333"})
-    write(repo, {"build/x/b.log": "4", "lib/z": "5", ".state/s": "6"})
+    write(repo, {"build/x/b.log": "4", "lib/z": "5", ".blackbird/s": "6"})
     return repo
 
 
 def found(repo: Path, *patterns: str) -> Sequence[str]:
-    return list_ignored(discover(repo, os.environ), patterns, {".state"})
+    return list_ignored(discover(repo, os.environ), patterns)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def found(repo: Path, *patterns: str) -> Sequence[str]:
         # What git does not ignore is there anyway.
         (("seen/",), ["seen/b.log"]),
         (("seen/new.txt", "seen/a.txt", "none"), []),
-        ((".state", "s"), []),
+        ((".blackbird", "s"), []),
         (("-x", "--others"), []),
     ],
 )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from git_blackbird.git.core.config import files_of_rules
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
-from tests.git.support import HIDDEN, KEPT, found, listing
+from tests.git.support import KEPT, found, listing
 from tests.git.worktree.test_snapshot_against_git import KINDS, PATHS, put
 from tests.support import commit, examples, git, wait_until, write
 
@@ -32,7 +32,7 @@ def settle(repo: Path) -> None:
 
 
 def taken(repo: Path, since: str | None = None) -> Snapshot:
-    return take_snapshot(found(repo), limits=LIMITS, hidden=HIDDEN, since=since)
+    return take_snapshot(found(repo), limits=LIMITS, since=since)
 
 
 def taken_anew(repo: Path, since: str | None = None) -> Snapshot:
@@ -51,7 +51,7 @@ def commands(repo: Path, trace: Path) -> list[str]:
     """Return the git commands of one snapshot."""
     trace.write_text("")
     environ = {**found(repo).environ, "GIT_TRACE": str(trace)}
-    take_snapshot(replace(found(repo), environ=environ), limits=LIMITS, hidden=HIDDEN)
+    take_snapshot(replace(found(repo), environ=environ), limits=LIMITS)
     started = [line for line in trace.read_text().splitlines() if "built-in: git " in line]
     return [line.split("built-in: git ")[1].split()[0] for line in started]
 

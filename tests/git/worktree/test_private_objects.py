@@ -9,7 +9,7 @@ from git_blackbird.git.commit.create import make_commit
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.worktree.snapshot import take_snapshot
 from git_blackbird.model.run.summary import Trees
-from tests.git.support import HIDDEN, LIMITS, found, tree_of
+from tests.git.support import LIMITS, found, tree_of
 from tests.support import commit, git, write
 
 READERS = stat.S_IRGRP | stat.S_IROTH
@@ -91,7 +91,7 @@ def test_one_that_is_ignored_by_now_stays_private(repo: Path) -> None:
     put_secret(repo)
     since = tree_of(repo)
     write(repo, {".gitignore": "secret\n", "secret": "another\n"})
-    tree = take_snapshot(found(repo), limits=LIMITS, hidden=HIDDEN, since=since).tree
+    tree = take_snapshot(found(repo), limits=LIMITS, since=since).tree
     oid = git(repo, "rev-parse", f"{tree}:secret")
     assert mode(loose(repo, oid)) == 0o400
     assert git(repo, "cat-file", "-p", oid) == "another"

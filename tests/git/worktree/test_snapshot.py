@@ -10,7 +10,6 @@ from git_blackbird.git.worktree.index import private_folder
 from git_blackbird.git.worktree.snapshot import SnapshotError, SnapshotLimits, take_snapshot
 from git_blackbird.model.run.summary import SkippedPath
 from tests.git.support import (
-    HIDDEN,
     LIMITS,
     ODD,
     escaping,
@@ -189,7 +188,7 @@ def test_what_became_ignored_or_too_large_was_not_deleted(repo: Path) -> None:
     write(repo, {".gitignore": "build/\ndir\n", "build/edited": "2", "build/new": "2", "grown": "x" * 101})
     write(repo, {"dir": "2", "file/in": "2"})
     limits = SnapshotLimits(timeout_seconds=60, max_untracked_bytes=100)
-    snapshot = take_snapshot(found(repo), limits=limits, hidden=HIDDEN, since=base)
+    snapshot = take_snapshot(found(repo), limits=limits, since=base)
     assert listing(repo, snapshot.tree) == {
         ".gitignore": "100644 build/\ndir",
         "build/edited": "100644 2",
@@ -199,7 +198,7 @@ def test_what_became_ignored_or_too_large_was_not_deleted(repo: Path) -> None:
         "grown": "100644 1",
     }
     assert [item.path for item in snapshot.left_out] == ["grown"]
-    assert take_snapshot(found(repo), limits=limits, hidden=HIDDEN, since=snapshot.tree) == snapshot
+    assert take_snapshot(found(repo), limits=limits, since=snapshot.tree) == snapshot
 
 
 def test_special_files_are_left_out_and_named(repo: Path) -> None:
@@ -448,7 +447,7 @@ def test_a_lost_index_is_no_obstacle(repo: Path) -> None:
 
 def failure(repo: Path, limits: SnapshotLimits = LIMITS) -> tuple[str, str | None]:
     with pytest.raises(SnapshotError) as caught:
-        take_snapshot(found(repo), limits=limits, hidden=HIDDEN)
+        take_snapshot(found(repo), limits=limits)
     return caught.value.message, caught.value.hint
 
 
@@ -522,4 +521,4 @@ def test_a_required_filter_that_is_not_installed_is_named(repo: Path) -> None:
     git(repo, "config", "filter.large.required", "true")
     (repo / "a.bin").write_text("2\n")
     with pytest.raises(SnapshotError, match=r"git-large.*not found; "):
-        take_snapshot(found(repo), limits=SnapshotLimits(), hidden=())
+        take_snapshot(found(repo), limits=SnapshotLimits())

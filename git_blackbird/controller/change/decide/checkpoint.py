@@ -24,7 +24,6 @@ from git_blackbird.messages.patch.comments import is_taken_up, moved_along
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import restart_command
-from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.change.change import (
     Change,
     RequestedChange,
@@ -134,7 +133,7 @@ def _both_added(workspace: Workspace, run: Run) -> Summary | None:
         others = [
             path for path in changed_paths(repo, pair) if path.decode(errors="replace") not in merge.additions
         ]
-        return summarize(repo, Carrier(repo, HIDDEN).without(pair, others))
+        return summarize(repo, Carrier(repo).without(pair, others))
     except BlackbirdError as error:
         return Summary(files=merge.additions, minimal=error.message)
 

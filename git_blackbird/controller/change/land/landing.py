@@ -39,7 +39,6 @@ from git_blackbird.git.writing.write_back import (
 )
 from git_blackbird.messages.outgoing.prompts import bound_output
 from git_blackbird.model.base.next_steps import task_command
-from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
@@ -305,7 +304,7 @@ def take_back(workspace: Workspace, run: Run, begun: Trees) -> bool:
     open_paths = [
         path for path in expected.keys() - written if trees.entry(now, path) != trees.entry(begun.head, path)
     ]
-    merged = merge_changes(repo, now, [Carrier(repo, HIDDEN).without(back, open_paths)], unknown)
+    merged = merge_changes(repo, now, [Carrier(repo).without(back, open_paths)], unknown)
     change, journal = Trees(now, merged.tree), Journal(repo, f"back {run.id}")
     expected = {path: expected[path] for path in trees.changed_paths(*change)}
     if merged.left or find_obstacles(repo, change, expected):

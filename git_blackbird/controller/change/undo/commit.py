@@ -14,7 +14,6 @@ from git_blackbird.git.commit.create import CommitRefusedError, IndexUpdateError
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.worktree.log import commit_of_run, commit_parts, commits_in_head, find_commit, tree_of
 from git_blackbird.model.base.next_steps import task_command
-from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.commits import render_undo_message, undo_mark
 from git_blackbird.model.run.run import Run
@@ -89,7 +88,7 @@ class UndoCommitter:
 
     def _to_commit(self, written: Trees) -> Trees:
         """Return the part to commit: not what a person did; a redo commits only what a commit took back."""
-        nothing, carrier = Trees(written.head, written.head), Carrier(self.workspace.repo, HIDDEN)
+        nothing, carrier = Trees(written.head, written.head), Carrier(self.workspace.repo)
         if not self.is_redo:
             return carrier.without(written, self._paths_of_persons()) if self._is_in_head() else nothing
         made = self.marked.undo_commit

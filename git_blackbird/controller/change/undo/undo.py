@@ -28,7 +28,6 @@ from git_blackbird.git.writing.path_writer import Signature
 from git_blackbird.git.writing.write_back import take_signatures, write_paths
 from git_blackbird.messages.display.format import bulleted_lines
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.change.moves import moves_since
 from git_blackbird.model.plan.graph import dependents
 from git_blackbird.model.plan.plan import Task
@@ -137,7 +136,7 @@ class _Undo:
         refused = write_paths(repo, change, found, self._journal, timeout_seconds=seconds)
         left, after = {**merged.left, **refused}, merged.tree
         if refused:
-            after = Carrier(repo, HIDDEN).without(Trees(merged.tree, now), refused).base
+            after = Carrier(repo).without(Trees(merged.tree, now), refused).base
         last = self._expectation.moves.last_runs.values()
         others = {run.undo_commit for run in last if run.undo_commit is not None}
         committer = UndoCommitter(self.workspace, self.task, self.runs, self._marked, self.is_redo, others)
@@ -234,13 +233,13 @@ class _Undo:
         if undone is None or undone.redone is not self.is_redo:
             return None
         left = (path for path in changed_paths(repo, undone.trees) if undone.has(path) is not self.is_redo)
-        return Carrier(repo, HIDDEN).without(self._turned(undone.trees), left)
+        return Carrier(repo).without(self._turned(undone.trees), left)
 
     def _whole_pair(self, pair: Trees, left: Collection[bytes]) -> Trees:
         """Return the whole pair of this undo or redo, including what an earlier attempt did."""
         repo, earlier = self.workspace.repo, self._earlier_trees
         if self._begun_trees is not None:
-            return Carrier(repo, HIDDEN).without(self._begun_trees, left)
+            return Carrier(repo).without(self._begun_trees, left)
         return pair if earlier is None else with_earlier_attempt(repo, pair, earlier)
 
     def _done(self, whole: Trees, left: Collection[bytes]) -> Trees:
@@ -251,7 +250,7 @@ class _Undo:
             for path in changed_paths(self.workspace.repo, whole)
             if path in left or moves.is_there(work, path) is self.is_redo
         )
-        return Carrier(self.workspace.repo, HIDDEN).without(whole, known)
+        return Carrier(self.workspace.repo).without(whole, known)
 
     @property
     def _marked(self) -> Run:

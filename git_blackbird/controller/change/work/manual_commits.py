@@ -11,7 +11,6 @@ from git_blackbird.controller.core.status_sync import new_run, save_statuses, su
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, LockedError, RequestError, UnusableError
 from git_blackbird.git.commit.own_part import OwnPart, own_part
-from git_blackbird.git.commit.plan import CommitDiff, commit_diff
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.hooks.task_commits import (
     Verdict,
@@ -22,12 +21,12 @@ from git_blackbird.git.hooks.task_commits import (
     load_moves,
     parse_name,
 )
+from git_blackbird.git.worktree.base_commits import CommitDiff, commit_diff
 from git_blackbird.git.worktree.log import read_commits
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import some_paths
 from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.base.next_steps import task_command
-from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.change.moves import recorded_by_others
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.plan.plan import Task
@@ -75,7 +74,7 @@ def record_commit(
     if workspace.environment.is_agent or commit is None or commit.runs:
         return ()
     workspace.require_settings()
-    committed = commit_diff(workspace.repo, commit.oid, HIDDEN)
+    committed = commit_diff(workspace.repo, commit.oid)
     work = ManualCommit(commit, replaced, committed, head(workspace.repo).branch)
     noted: list[RecordedCommit] = []
     lines: list[str] = []
@@ -138,7 +137,7 @@ def _record(
         and work.replaced in latest.own.commits
     ):
         # What was judged stays; only the commit is found by its new name as well, if it is the same.
-        if commit_diff(workspace.repo, work.replaced, HIDDEN).pair != work.committed.pair:
+        if commit_diff(workspace.repo, work.replaced).pair != work.committed.pair:
             raise RequestError(
                 f"commit {work.replaced[:_SHORT]} was approved; {work.commit.oid[:_SHORT]} is a different "
                 "change that nobody has decided on"

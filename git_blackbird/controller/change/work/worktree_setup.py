@@ -17,7 +17,6 @@ from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.folders import copy_files, count_bytes, list_ignored
 from git_blackbird.messages.display.quantities import render_bytes
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.own_files import HIDDEN
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.check import describe_exit
 
@@ -68,7 +67,7 @@ class SetUp:
 
     def _copy(self) -> None:
         config, repo = self.workspace.config.worktree, self.workspace.repo
-        names = list_ignored(repo, config.copy_files, HIDDEN)
+        names = list_ignored(repo, config.copy_files)
         if (size := count_bytes(repo.top, names, self.folder)) > _SAID_BYTES:
             text = f"copying {render_bytes(size)} for {self.what}, which this file system cannot share"
             inform(self.ui, text, self.task_id)
