@@ -11,7 +11,6 @@ from git_blackbird.model.base.ids import TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.plan.plan import Plan, Task, new_task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.parts import Own, Snapshots
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PROGRAM, RunStatus
 from git_blackbird.storage.plan_file import render_plan
@@ -77,5 +76,7 @@ def _build_run(task: TaskId, moment: int) -> Run:
         exit_code=0,
         stdout="what the agent printed, in the end\n" * 10,
         context={"schemaVersion": 1, "task": {"id": task, "title": "Do it"}},
-        own=Own(program=PROGRAM, snapshots=Snapshots(base="0" * 40, head="0" * 40)),
+        program=PROGRAM,
+        base_tree="0" * 40,
+        head_tree="0" * 40,
     )

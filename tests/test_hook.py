@@ -44,7 +44,7 @@ def do(repo: Path, task: str = "a", title: str = "Do it") -> str:
 
 
 def commits_of(repo: Path, task: str = "a") -> list[tuple[str, ...]]:
-    return [run.own.commits for run in runs_of(repo, task)]
+    return [run.commits for run in runs_of(repo, task)]
 
 
 def test_the_trailers_are_those_of_the_program() -> None:
@@ -55,7 +55,7 @@ def test_a_commit_that_does_a_task_is_recorded(planned: Path) -> None:
     oid = do(planned)
     said = call(planned)
     (run,) = runs_of(planned, "a")
-    assert run.own.commits == (oid,)
+    assert run.commits == (oid,)
     assert said == (
         f"git-blackbird: commit {oid[:10]} is recorded as run {run.id} of a; "
         "to decide: git blackbird decide a --approve # or --reject\n"

@@ -129,7 +129,7 @@ class Cluster:
     def is_machine_lost(self, run: Run) -> bool:
         """Whether the worker of a run was lost and has not reconnected."""
         is_there = run.worker in {worker.name for worker in self.connection.workers}
-        return run.own.terminal_reason is TerminalReason.WORKER_LOST and not is_there
+        return run.terminal_reason is TerminalReason.WORKER_LOST and not is_there
 
     def _is_at_work(self, run: Run) -> bool:
         """Whether a worker has a run that was cut off here; of one whose end came home its report may lag."""
@@ -140,7 +140,7 @@ class Cluster:
         pinned = None
         if start.request.resume:
             history = self._workspace.store.records.history(start.run.task_id)
-            resumed = history.find(start.run.own.resumes or start.run.id)
+            resumed = history.find(start.run.resumes or start.run.id)
             pinned = None if resumed is None else resumed.worker
             if resumed is not None and self._is_at_work(resumed):
                 raise AgentUnavailableError(
@@ -155,7 +155,7 @@ class Cluster:
     def _missing_worker_error(self, task_id: str, resumed: Run) -> AgentUnavailableError:
         """Return the error for a session on a missing worker, with both ways to go on."""
         options = self._workspace.call_options
-        is_lost = resumed.own.terminal_reason is TerminalReason.WORKER_LOST
+        is_lost = resumed.terminal_reason is TerminalReason.WORKER_LOST
         where = f"worker {resumed.worker}, which {'was lost' if is_lost else 'is not connected'}"
         back = task_command("resume", task_id, remark=f"once worker {resumed.worker} is back")
         steps = (back, restart_command(task_id).with_remark("a new session, on another worker"))

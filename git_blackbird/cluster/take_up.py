@@ -25,7 +25,6 @@ from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.timestamps import SECOND, format_timestamp, parse_timestamp, seconds_between
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.parts import Own
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, TerminalReason
 from git_blackbird.model.views.events import RunEnded
@@ -49,7 +48,7 @@ async def take_up_runs(
 def _open_runs(history: History, ends: Collection[str]) -> Iterator[Run]:
     yield from (run for run in history.at_work if run.is_remote)
     run = history.latest
-    is_lost = run is not None and run.own.terminal_reason is TerminalReason.WORKER_LOST
+    is_lost = run is not None and run.terminal_reason is TerminalReason.WORKER_LOST
     if run is not None and is_lost and RunRefs.of(run.id).end in ends:
         yield run
 
@@ -86,7 +85,7 @@ async def _take_up(
         warn(ui, f"{run.task_id}: run {run.id} goes on on its worker; the next call takes it up", run.task_id)
         return
     gated = workspace.config.execution.stop_after_each_task or bool(run.decision_required)
-    record = run.with_own(Own(process=child.process))
+    record = run.updated(process=child.process)
     at = _end_time(run, ended) if child.has_ended else None
     closed = await finish_in_thread(
         lambda: close_run(place, ui, record, ended, gated=gated, at=at), force_stop
@@ -115,7 +114,7 @@ def clear_remote(cluster: Cluster, workspace: Workspace) -> None:
     there = list_refs(workspace.repo, cluster.connection.remote, ALL_REFS)
     runs = [run for history in workspace.store.records.histories().values() for run in history.runs]
     ended = [run for run in runs if run.is_remote and run.status is not RunStatus.RUNNING]
-    lost = {run.id for run in ended if run.own.terminal_reason is TerminalReason.WORKER_LOST}
+    lost = {run.id for run in ended if run.terminal_reason is TerminalReason.WORKER_LOST}
     given_up = {run.id for run in ended if run.id in lost and run.is_superseded}
     known = {run.id for run in ended} - lost | given_up
     for run_id in given_up:

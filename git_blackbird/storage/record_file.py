@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.record import Record
+from git_blackbird.model.run.contradictions import refuse_contradictions
 from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.files import load_in
@@ -17,9 +18,20 @@ if TYPE_CHECKING:
 # What people write, and names: of paths, branches and what else is looked up or compared by them.
 _OURS = frozenset(
     (
-        *("additions", "approved_on", "changes", "command", "comments", "context", "decision_feedback"),
-        *("diffstat", "dismissed", "files", "heads", "left", "path", "paths", "prepared"),
-        *("provider_session_ref", "repo_root", "said", "snippets", "takes_back", "taskId", "worktree"),
+        *("additions", "answers", "approved_on", "by_hand", "changes", "command", "comments", "context"),
+        *(
+            "decision_feedback",
+            "diffstat",
+            "dismissed",
+            "end_branch",
+            "end_commit",
+            "files",
+            "left",
+            "message",
+        ),
+        *("messages_while_working", "path", "paths", "prepared", "prompt", "provider_session_ref"),
+        *("questions", "repo_root", "rulings", "snippets", "start_branch", "start_commit", "takes_back"),
+        *("taskId", "worktree"),
     )
 )
 _NOTHING: tuple[object, ...] = ((), [], "", {})
@@ -56,6 +68,7 @@ def load_record(folder: int, path: str, task_id: TaskId, known: KnownRecords | N
 def parse_record(name: str, task_id: TaskId, data: bytes) -> Run:
     """Read the content of a file of that name. Raises ValueError where it is no record of this task."""
     run = load_part(Run, data)
+    refuse_contradictions(run)
     if run.task_id != task_id:
         raise ValueError(f"it is a record of task {run.task_id!r} in the folder of {task_id!r}")
     if name != f"{run.id}{ENDING}":
@@ -87,7 +100,7 @@ def render_record(run: Run, redactor: "Redactor | None" = None) -> bytes:
     if run.review_summary is not None:
         fields["review_summary"] = _without_nothing(fields["review_summary"], run.review_summary)
     if redactor is not None:
-        fields = _masked(fields, redactor, _OURS | (run.model_extra or {}).keys())
+        fields = _masked(fields, redactor, _OURS | (run.model_extra or {}).keys() | run.unknown.keys())
     return dump_json(_without_nothing(fields, run))
 
 

@@ -59,7 +59,7 @@ class LogTailer:
         title = "" if task is None else task.title
         self._followed[run.id] = _FollowedRun(run, title, steps or FollowedOutput(workspace, run))
         seconds = _seconds(workspace, run)
-        started = RunStarted(run.task_id, title, run.id, run.provider, run.own.resumes, run.pid, run.run_type)
+        started = RunStarted(run.task_id, title, run.id, run.provider, run.resumes, run.pid, run.run_type)
         self._live.handle_event(started)
         self._live.add_run(run.id, LiveEntry.of(run.run_type, run.task_id, title, seconds))
         self._add_steps(run.id, () if steps is None else steps.earlier().steps)

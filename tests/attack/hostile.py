@@ -9,18 +9,20 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from git_blackbird.model.base.ids import ObjectId
-from git_blackbird.model.base.record import TOGETHER
-from git_blackbird.model.run.fields import RunFields
+from git_blackbird.model.run.file_form import OURS
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
-from git_blackbird.model.run.parts import Opinion, Reviewed
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Trees
+from tests.records import place_of
 
 STAMP = "2026-01-02T03:04:05Z"
 # Runs are in its order, and those without one are not read.
 _TIMES = frozenset({"started_at"})
 # They are stored as they are, whatever model they are of.
-_STORED_AS = {(Reviewed, "merged"): MergedReview, (Opinion, "result"): ReviewResult}
+_STORED_AS: dict[tuple[type[BaseModel], str], Any] = {
+    (Run, "merged_review"): MergedReview,
+    (Run, "review_result"): ReviewResult,
+}
 
 
 def values_of(kind: Any, text: str) -> Iterator[object]:
@@ -46,9 +48,12 @@ def values_of(kind: Any, text: str) -> Iterator[object]:
 def documents(model: type[BaseModel], text: str) -> Iterator[dict[str, object]]:
     """Objects of a model with one hostile text each, in each of its fields, at every depth."""
     for name, field in model.model_fields.items():
-        if name not in _TIMES:
-            for value in values_of(_STORED_AS.get((model, name), field.annotation), text):
-                yield {**needed(model, name), field.alias or name: value}
+        if name in _TIMES or name == "unknown":
+            continue
+        for value in values_of(_STORED_AS.get((model, name), field.annotation), text):
+            key = field.alias or name
+            is_ours = model is Run and place_of(name)[0] == OURS
+            yield {**needed(model, name), **({OURS: {key: value}} if is_ours else {key: value})}
 
 
 def needed(model: type[BaseModel], but: str) -> dict[str, object]:
@@ -90,15 +95,15 @@ def is_record(fields: dict[str, object]) -> bool:
     """Whether a record may have each of these fields: ids, for one, are refused where they are none."""
     try:
         Run.from_value(record("a", "01a2000000000001", fields))
-    except ValidationError as error:
-        return all(details["type"] == TOGETHER for details in error.errors())
+    except ValidationError:
+        return False
     return True
 
 
 def run_fields(text: str) -> dict[str, object]:
     """Fields of one record with a hostile text in each of them, at every depth."""
     found: dict[str, object] = {}
-    for document in filter(is_record, documents(RunFields, text)):
+    for document in filter(is_record, documents(Run, text)):
         wider = typing.cast("dict[str, object]", _merged(found, document, text))
         found = wider if is_record(wider) else {**found, **document}
     return found
@@ -108,9 +113,9 @@ def states(text: str) -> dict[str, dict[str, object]]:
     """Such fields for each state of a run, without those that hide others where they are set."""
     fields = run_fields(text)
     own = typing.cast("dict[str, Any]", fields["blackbird"])
-    judged = {"check": own.pop("check"), "reviewed": own.pop("reviewed")}
-    own.pop("review", None)
-    hiding = ("superseded", "undone", "worktree", "landing", "undoing", "process")
+    judged = {"check": own.pop("check"), "merged_review": own.pop("merged_review"), "review_round": 1}
+    own.pop("review_state", None)
+    hiding = ("superseded_at", "superseded_by", "undone", "worktree", "landing", "undoing", "process")
     over = {name: own.pop(name, None) for name in hiding}
     summary = typing.cast("dict[str, object]", fields["review_summary"])
     whole = {**fields, "review_summary": {name: summary[name] for name in summary if name != "minimal"}}
@@ -123,9 +128,8 @@ def states(text: str) -> dict[str, dict[str, object]]:
     def checked(outcome: str) -> dict[str, object]:
         return ours(**{**judged, "check": {**judged["check"], "outcome": outcome}})
 
-    escalated = {**own["decision"], "escalated": True}
-    unchecked = ours(**{**judged, "check": {**judged["check"], "outcome": "broken"}}, decision=escalated)
-    asking = ours(said={**own["said"], "answers": []})
+    unchecked = ours(**{**judged, "check": {**judged["check"], "outcome": "broken"}}, escalated=True)
+    asking = ours(answers=[])
     return {
         "pending": {**whole, **due, **checked("failed")},
         "unchecked": {**fields, **due, **unchecked},

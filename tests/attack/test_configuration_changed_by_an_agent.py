@@ -79,7 +79,7 @@ def test_what_it_changes_is_named_at_the_checkpoint_and_in_the_record(trial: Tri
     output = trial.expect(3, "execute", "--no-input")
     for change in changes:
         assert f"warning: the configuration changed during the run: {change}\n" in output
-    assert fact(trial.records("a")[0], "config_changes") == changes
+    assert fact(trial.records("a")[0], "config_edits") == changes
     shown = trial.expect(0, "runs", "a", trial.records("a")[0]["id"])
     assert "the configuration changed meanwhile" in shown
     if kind not in {"unreadable", "folder"}:
@@ -91,7 +91,7 @@ def test_what_it_changes_is_named_at_the_checkpoint_and_in_the_record(trial: Tri
 def test_what_nobody_changes_is_not_named(trial: Trial) -> None:
     trial.command("echo x >a.py")
     trial.expect(3, "execute", "--no-input")
-    assert "config_changes" not in trial.records("a")[0]
+    assert "config_edits" not in trial.records("a")[0]
     assert not (trial.repo / ".git/blackbird/config-known.json").exists()
 
 
@@ -105,7 +105,7 @@ def test_a_stop_switched_off_before_the_program_is_killed_still_stops(trial: Tri
     let_do(trial, "echo y >>a.py")
     output = trial.expect(3, "execute", "--no-input")
     assert f"the configuration changed during the run: {STOP} true -> removed ({CONFIG})" in output
-    assert fact(trial.records("a")[0], "config_changes") == [f"{STOP} true -> removed ({CONFIG})"]
+    assert fact(trial.records("a")[0], "config_edits") == [f"{STOP} true -> removed ({CONFIG})"]
     assert "a decision is due on a" in output
     assert trial.statuses() == {"a": "waiting_user", "b": "todo"}
 
@@ -130,7 +130,7 @@ def test_what_a_person_changes_meanwhile_is_not_the_agents(trial: Trial) -> None
     (trial.repo / "go").touch()
     said, _ = process.communicate(timeout=60)
     assert "the configuration changed" not in said
-    assert "config_changes" not in trial.records("a")[0]
+    assert "config_edits" not in trial.records("a")[0]
 
 
 @pytest.mark.exhaustive
@@ -139,7 +139,7 @@ def test_a_flood_of_keys_is_cut(trial: Trial) -> None:
     (trial.repo.parent / "flood").write_text(keys)
     trial.command(f"cp ../flood {CONFIG}")
     trial.expect(3, "execute", "--no-input")
-    changes = fact(trial.records("a")[0], "config_changes")
+    changes = fact(trial.records("a")[0], "config_edits")
     assert (len(changes), changes[-1]) == (51, "and 4951 more")
 
 

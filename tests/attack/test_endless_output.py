@@ -32,7 +32,7 @@ def accounts(trial: Trial) -> Record:
     logs = trial.repo / ".blackbird/runs/a/logs"
     kept = {name: (logs / f"{record['id']}.{name}").stat().st_size for name in ("stdout", "stderr")}
     assert set(kept.values()) == {MEGABYTE}
-    return {name: size + fact(record, "not_kept")[name] for name, size in kept.items()}
+    return {name: size + fact(record, "unlogged_bytes")[name] for name, size in kept.items()}
 
 
 def test_of_an_agent_that_ends(trial: Trial) -> None:

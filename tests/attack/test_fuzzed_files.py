@@ -74,7 +74,7 @@ FILES = (
 )
 # Fields of a record that the usual one does not have.
 ABSENT = (
-    *("commits", "resumes", "reviewed_run", "error", "decided_trees", "notes", "plan_changes", "way_out"),
+    *("commits", "resumes", "reviewed_run", "error", "shown", "notes", "plan_edits", "way_out"),
     *("superseded_by", "terminal_reason", "message", "decision_feedback", "review_state", "merged_review"),
     *("questions", "answers", "agent_version", "parent_review_feedback", "parent_review_results"),
 )

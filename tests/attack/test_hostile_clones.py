@@ -20,10 +20,10 @@ from pydantic import BaseModel
 from git_blackbird.cli.main import main
 from git_blackbird.controller.core.environment import system_environment
 from git_blackbird.model.base.record import Part
-from git_blackbird.model.run.fields import RunFields
+from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PROGRAM
 from tests.controller.killing import SHARDS, sample
-from tests.records import record_of
+from tests.records import place_of, record_of
 from tests.support import commit, git
 from tests.trial.program import Trial
 
@@ -103,7 +103,7 @@ def hostile_tree(repo: Path) -> str:
 def fields_of(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every field of a record by the names that lead to it, also within our parts, with its type."""
     for name, info in model.model_fields.items():
-        path = (*above, info.alias or name)
+        path = place_of(name) if model is Run else (*above, info.alias or name)
         yield path, info.annotation
         for kind in (info.annotation, *get_args(info.annotation)):
             for part in (kind, *get_args(kind)):
@@ -124,7 +124,7 @@ def values_of(annotation: Any, ids: Sequence[str]) -> Iterator[object]:
 
 def cases(ids: Sequence[str]) -> Iterator[Case]:
     turns = itertools.cycle(WRITING)
-    for path, kind in dict(fields_of(RunFields)).items():
+    for path, kind in dict(fields_of(Run)).items():
         for value in values_of(kind, ids):
             for beside in (False, True):
                 yield from (Case(path, value, command, beside) for command in itertools.islice(turns, 4))
@@ -142,7 +142,7 @@ def record(case: Case, ids: Sequence[str]) -> dict[str, object]:
         decision_required=True,
         decision_state="approved_continue",
         program=PROGRAM,
-        head_commit=head,
+        start_commit=head,
         base_tree=base,
         head_tree=tree,
         worktree="../side",

@@ -172,7 +172,7 @@ def test_a_decision_from_elsewhere_leaves_the_text_for_a_message(pending: Path) 
         terminal.wait_for_list()
         terminal.type(CTRL_C)
         assert terminal.end() == 130
-    assert last_run(pending).own.said.message == TEXT
+    assert last_run(pending).message == TEXT
     assert not message_file(pending).exists()
 
 
@@ -340,7 +340,7 @@ def test_a_message_in_the_editor_survives_a_kill(pending: Path, command: tuple[s
         terminal.type(CTRL_C)
         terminal.end()
     told = {run.decision_feedback for run in runs_of(pending, "a")} | {
-        run.own.said.message for run in runs_of(pending, "a")
+        run.message for run in runs_of(pending, "a")
     }
     assert "from the editor\nfrom the editor\n" in told
     assert not message_file(pending).exists()

@@ -13,7 +13,6 @@ from git_blackbird.messages.display.checkpoint import render_checkpoint
 from git_blackbird.messages.display.events import render_event
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.run.parts import Own
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus
 from git_blackbird.model.run.summary import Summary
@@ -216,7 +215,7 @@ def test_ctrl_c_in_a_hook_after_the_commit_finds_the_commit(gated: Path, command
         assert terminal.end() == (130 if command[0] == "execute" else 0)
     assert f"approved a; committed {head(gated)[:12]} (1 path)" in terminal.plain
     (only,) = runs_of(gated, "a")
-    assert (only.is_pending, only.own.commits) == (False, (head(gated),))
+    assert (only.is_pending, only.commits) == (False, (head(gated),))
     assert runs_of(gated, "b") == ()
     assert (git(gated, "log", "--format=%s"), git(gated, "status", "--porcelain")) == (
         "Task a\na commit",
@@ -398,7 +397,7 @@ def test_commits_are_listed_and_traced_back(program: Program, repo: Path) -> Non
     program.run("show")
     program.remark("a commit that is gone")
     with store_at(repo).transaction() as transaction:
-        transaction.save_run(first.with_own(Own(commits=tuple(f"{n:040x}" for n in range(12, 0, -1)))))
+        transaction.save_run(first.updated(commits=tuple(f"{n:040x}" for n in range(12, 0, -1))))
     program.run("show", "a")
     program.check("commits")
 

@@ -205,7 +205,7 @@ def test_what_is_yet_to_be_reviewed(program: Program) -> None:
     about = {
         "run_type": "spec_review",
         "reviewed_run": "019b7c4e52000002",
-        "opinion_round": 1,
+        "review_round": 1,
         "pid": 4194304,
     }
     save(

@@ -373,7 +373,6 @@ def test_worktrees_of_their_own(program: Program, repo: Path) -> None:
     accepted = {"decision_state": "approved_continue", "decision_resolved_at": "2026-01-02T02:05:00Z"}
     blocked = {
         "decision_state": "pending",
-        "decision_requested": True,
         "landing": "blocked",
         "landing_reason": "the check fails on the merged files; sent back 2 of 2 times (landing.maxRounds)",
         "landing_check": check,

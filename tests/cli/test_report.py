@@ -20,7 +20,7 @@ from tests.support import set_config
 __all__ = ["program"]
 
 HOSTILE = "<script>alert(1)</script>\" onload='x' &amp; \x1b[2J\u202e</svg></title><img src=http://x/>"
-OUT = {"at": "2026-01-02T02:01:05Z", "by": "agent_unavailable"}
+OUT = {"superseded_at": "2026-01-02T02:01:05Z", "superseded_by": "agent_unavailable"}
 SHOWN = "<script>alert(1)</script>\" onload='x' &amp; \ufffd</svg></title><img src=http://x/>"
 
 
@@ -57,9 +57,7 @@ def planned(repo: Path) -> None:
         run("link", "019b7c4e52000004", RunStatus.FAILED, error="it <b>broke</b>", cost_usd=0.0),
         run("gone", "019b7c4e52000005", cost_usd=0.5),
         run("web", "019b7c4e52000006", run_type=RunType.REVIEW, parent_review_passed=True),
-        run(
-            "ship", "019b7c4e52000007", RunStatus.FAILED, terminal_reason="agent_unavailable", superseded=OUT
-        ),
+        run("ship", "019b7c4e52000007", RunStatus.FAILED, terminal_reason="agent_unavailable", **OUT),
     ]
     save(repo, tasks, runs)
     set_config(repo, {"execution.parentReviewEnabled": "false"})

@@ -111,7 +111,7 @@ def test_control_bytes_of_an_agent_reach_no_terminal(program: Program, repo: Pat
     evil = "\x1b]0;title\x07\x1b[2Jred\x1b[31m\x07\x9b2K\u202e end"
     record = run(
         "t1",
-        result=evil,
+        final_text=evil,
         error=evil,
         message=evil,
         notes=(evil,),
@@ -141,7 +141,7 @@ def test_control_bytes_of_an_agent_reach_no_terminal(program: Program, repo: Pat
 
 
 def test_a_log_says_what_was_not_kept(program: Program, repo: Path) -> None:
-    save(repo, [task("t1")], [run("t1", not_kept=TruncatedBytes(stdout=123, stderr=0))])
+    save(repo, [task("t1")], [run("t1", unlogged_bytes=TruncatedBytes(stdout=123, stderr=0))])
     write(repo, {f"{LOG}.stdout": "kept", f"{LOG}.stderr": ""})
     assert program.run("runs", "t1", FIRST_RUN[:12], "--log") == 0
     assert program.text() == (
@@ -269,7 +269,7 @@ def test_the_newest_runs_are_found_without_reading_the_others(repo: Path) -> Non
 
 
 def test_json_of_one_run_is_its_record(program: Program, repo: Path) -> None:
-    record = run("t1", result="done", of_the_future={"kept": True})
+    record = run("t1", final_text="done", of_the_future={"kept": True})
     save(repo, [task("t1")], [record])
     program.capture.readouterr()
     program.run("runs", "t1", FIRST_RUN, "--json")

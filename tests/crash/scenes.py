@@ -7,8 +7,6 @@ from pathlib import Path
 
 from git_blackbird.controller.core.workspace import hold_controller
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.fields import RunFields
-from git_blackbird.model.run.parts import Own, Said
 from git_blackbird.model.run.states import ReviewState, RunStatus, TerminalReason
 from tests.cli.terminal import PROGRAM
 from tests.controller.support import (
@@ -133,7 +131,7 @@ def _tried_twice(repo: Path) -> None:
     store = store_at(repo)
     with store.transaction() as transaction:
         for one in store.records.history(leaf("a").id).runs:
-            transaction.save_run(one.updated(RunFields(completed_at="2025-06-01T00:00:00Z")))
+            transaction.save_run(one.updated(completed_at="2025-06-01T00:00:00Z"))
     git(repo, "update-ref", "refs/blackbird/runs/0195000000000000", "HEAD^{tree}")
 
 
@@ -144,8 +142,8 @@ def _told(repo: Path) -> None:
     store = store_at(repo)
     with store.transaction() as transaction:
         (done,) = store.records.history(leaf("a").id).runs
-        said = Own(said=Said(told=("in French",)), terminal_reason=TerminalReason.TOLD)
-        transaction.save_run(done.updated(RunFields(status=RunStatus.PAUSED)).with_own(said))
+        paused = done.updated(status=RunStatus.PAUSED, terminal_reason=TerminalReason.TOLD)
+        transaction.save_run(paused.updated(messages_while_working=("in French",)))
 
 
 # Holds the controller lock as a call at work does; with -I, its own steps are not struck.
@@ -263,7 +261,7 @@ def _reviewed(repo: Path) -> None:
     store = store_at(repo)
     with store.transaction() as transaction:
         (done,) = store.records.history(leaf("t").id).runs
-        transaction.save_run(done.with_own(Own(review=ReviewState.DUE)))
+        transaction.save_run(done.updated(review_state=ReviewState.DUE))
     configure(repo, reviews__mode="parallel")
 
 

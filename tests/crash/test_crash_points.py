@@ -74,7 +74,9 @@ def final(repo: Path) -> Final:
     state = open_at(repo).plan_state()
     runs = [run for history in state.histories.values() for run in history.runs]
     contexts = str([run.context for run in runs])
-    texts = {text for _, _, text in decisions(repo) if text}.union(*(run.own.said.told for run in runs))
+    texts = {text for _, _, text in decisions(repo) if text}.union(
+        *(run.messages_while_working for run in runs)
+    )
     # A plan in git has times: that git sees no edit of ours in it is in what it calls changed.
     others = ("--", ".", ":!blackbird.plan.json")
     listed = git(repo, "ls-files", "--cached", "--others", "--exclude-standard", *others)
@@ -100,7 +102,7 @@ def decisions(repo: Path) -> frozenset[tuple[str, str, str | None]]:
         for history in histories
         for run in history.runs
         if run.decision_resolved_at is not None and not run.is_pending
-        if run.own.worktree is None or run.has_landed
+        if run.worktree is None or run.has_landed
     )
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
-from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.provenance import NOTHING_BESIDE, StaleCopy
 from git_blackbird.model.run.run import Run
@@ -146,7 +145,7 @@ def test_for_one_that_is_newer_the_task_stands_still(paths: Paths) -> None:
 @pytest.mark.parametrize("state", [state for state in DecisionState if state is not DecisionState.PENDING])
 def test_for_a_decision_on_a_copy_alone_the_task_stands_still(paths: Paths, state: DecisionState) -> None:
     store = save(paths, PENDING)
-    path = bring(paths, PENDING.updated(RunFields(decision_state=state)))
+    path = bring(paths, PENDING.updated(decision_state=state))
     before = path.read_bytes()
     (fault,) = history(paths).faults
     assert fault.what == f"the decision on run {PENDING.id} is there alone: {state.value}"
@@ -157,13 +156,13 @@ def test_for_a_decision_on_a_copy_alone_the_task_stands_still(paths: Paths, stat
 
 def test_a_decision_on_what_was_asked_before_decides_nothing(paths: Paths) -> None:
     save(paths, PENDING.awaiting_decision("2026-01-02T00:12:00Z"))
-    bring(paths, PENDING.updated(RunFields(decision_state=DecisionState.APPROVED_QUIT)))
+    bring(paths, PENDING.updated(decision_state=DecisionState.APPROVED_QUIT))
     found = history(paths)
     assert (found.faults, [copy.what for copy in found.beside.stale]) == ((), ["changed"])
 
 
 def test_an_older_state_of_a_copy_decides_nothing(paths: Paths) -> None:
-    decided = PENDING.updated(RunFields(decision_state=DecisionState.REJECTED))
+    decided = PENDING.updated(decision_state=DecisionState.REJECTED)
     save(paths, decided)
     bring(paths, PENDING)
     found = history(paths)

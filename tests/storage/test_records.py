@@ -15,7 +15,6 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId, build_run_id
 from git_blackbird.model.base.redaction import Redactor
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
-from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.history import NO_HISTORY
 from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
@@ -222,7 +221,7 @@ def test_unknown_fields_are_kept_on_rewrite_also_nested_and_null_ones(paths: Pat
     found = read_record(put(paths, record), T)
     assert isinstance(found, Run)
     with Store(paths, hold_none, redact_none).transaction() as transaction:
-        transaction.save_run(found.updated(RunFields(decision_state=DecisionState.APPROVED_QUIT)))
+        transaction.save_run(found.updated(decision_state=DecisionState.APPROVED_QUIT))
     again = json.loads(paths.record(T, found.id).read_bytes())
     assert _lost(record | {"decision_state": "approved_quit"}, again) == []
     twice = read_record(paths.record(T, found.id), T)
@@ -241,7 +240,7 @@ def test_our_own_record_is_short_and_comes_back_equal() -> None:
         "status": "success",
         "context": {},
         "decision_required": False,
-        "blackbird": {"program": PROGRAM, "said": {"prompt": ""}},
+        "blackbird": {"program": PROGRAM, "prompt": ""},
     }
 
 

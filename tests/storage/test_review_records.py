@@ -5,9 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.parent_verdict import ChildResult, ChildStatus, Dismissal
-from git_blackbird.model.run.parts import Own
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PROGRAM
 from git_blackbird.storage.record_file import render_record
@@ -79,15 +77,13 @@ def test_a_verdict_lies_between_the_summary_and_what_is_ours() -> None:
     run = (
         reviewed(stdout="{}")
         .updated(
-            RunFields(
-                parent_review_passed=False,
-                parent_review_resume_task_ids=(TaskId("a"),),
-                parent_review_feedback="no",
-                parent_review_results=results,
-                parent_review_completion_signature="parent-review:v1:00",
-            )
+            parent_review_passed=False,
+            parent_review_resume_task_ids=(TaskId("a"),),
+            parent_review_feedback="no",
+            parent_review_results=results,
+            parent_review_completion_signature="parent-review:v1:00",
         )
-        .with_own(Own(dismissed=dismissed, notes=("slow",)))
+        .updated(dismissed=dismissed, notes=("slow",))
     )
     written = json.loads(render_record(run))
     assert list(written.items())[5:] == [
@@ -113,7 +109,7 @@ def test_a_verdict_lies_between_the_summary_and_what_is_ours() -> None:
 
 def test_a_passing_verdict_says_so_and_names_no_one_to_resume() -> None:
     results = {"a": ChildResult(task_id=TaskId("a"), status=ChildStatus.PASSED)}
-    run = reviewed().updated(RunFields(parent_review_passed=True, parent_review_results=results))
+    run = reviewed().updated(parent_review_passed=True, parent_review_results=results)
     written = json.loads(render_record(run))
     assert {name: value for name, value in written.items() if name.startswith("parent_review")} == {
         "parent_review_passed": True,

@@ -12,7 +12,6 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.plan.plan import Plan, Task, new_task, with_status
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.parts import Own, Snapshots
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PROGRAM
 from git_blackbird.storage.paths import Paths
@@ -230,7 +229,7 @@ def test_a_record_that_names_a_lost_tree_is_not_saved(tmp_path: Path) -> None:
         transaction.save_run(known)
         assert wanted == []
         with pytest.raises(UnusableError, match=f"the tree {'b' * 40} that it names is gone"):
-            transaction.save_run(known.with_own(Own(snapshots=Snapshots(base=tree, head="b" * 40))))
+            transaction.save_run(known.updated(base_tree=tree, head_tree="b" * 40))
     assert wanted == [frozenset({tree, "b" * 40})]
     assert all_files(paths.private) == before
     assert Store(paths, hold_none, redact_none).records.history(TaskId("a")).runs == (known,)

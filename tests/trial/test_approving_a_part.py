@@ -38,7 +38,7 @@ def test_only_the_named_files_and_folders_are_committed(trial: Trial) -> None:
 def test_without_a_commit_the_record_says_what_was_approved(trial: Trial) -> None:
     trial.expect(0, "decide", "a", "--approve", "--files", "rest")
     (record,) = trial.records("a")
-    trees = fact(record, "decided_trees")
+    trees = fact(record, "shown")
     assert git(trial.repo, "diff", "--name-only", trees["base"], trees["head"]) == "rest"
     assert len(changed(trial)) == 4
 

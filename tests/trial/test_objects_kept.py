@@ -9,17 +9,16 @@ import pytest
 from pydantic import BaseModel
 
 from git_blackbird.model.base.ids import ObjectId
-from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.run import Run
 from tests.records import fact
 from tests.support import commit, git
 from tests.trial.program import Trial
 
 # What HEAD was at is not held: it is the user's.
-HEADS = frozenset({"head_commit", "end_commit"})
+HEADS = frozenset({"start_commit", "end_commit"})
 FIELDS = frozenset(
     name
-    for name, field in RunFields.model_fields.items()
+    for name, field in Run.model_fields.items()
     if name not in HEADS and "ObjectId" in repr(field.annotation).replace(repr(ObjectId), "ObjectId")
 )
 

@@ -67,7 +67,7 @@ def test_a_plan_is_done_with_one_task_done_again_as_asked_in_the_same_session(
         ["M greet.py"],
     ]
     assert greet.read_text() == "print('goodbye')\n"
-    assert [fact(one, "result") for one in (first, second)] == ["It greets.", "It parts."]
+    assert [fact(one, "final_text") for one in (first, second)] == ["It greets.", "It parts."]
     assert [fact(one, "agent_version") for one in (first, second)] == [program.version] * 2
     assert_one_session([first, second])
     asked = len(model.requests) - 2
@@ -175,7 +175,7 @@ def test_a_command_that_ends_in_the_background_takes_no_question_back(trial: Tri
     assert "greet: it has answered; still at work in the background: Build it" in output
     (record,) = trial.records("greet")
     assert [question["id"] for question in fact(record, "questions")] == ["tone"]
-    assert fact(record, "result") == f"{ASKS}\n\n{WOKEN_MARK}\nThe build is green."
+    assert fact(record, "final_text") == f"{ASKS}\n\n{WOKEN_MARK}\nThe build is green."
 
 
 def stop_us(trial: Trial, model: StandIn, command: str, number: signal.Signals) -> int:
@@ -314,7 +314,7 @@ def test_a_sandbox_that_cannot_be_made_is_said_with_the_way_out(
     trial.configure({"codex.sandbox": "danger-full-access"})
     trial.expect(3, "resume", "greet", "--no-input")
     assert_one_session(trial.records("greet"))
-    assert fact(trial.records("greet")[-1], "result") == "Now I could."
+    assert fact(trial.records("greet")[-1], "final_text") == "Now I could."
     assert (trial.repo / "greet.py").read_text() == "x\n"
 
 

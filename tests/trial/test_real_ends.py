@@ -54,7 +54,7 @@ def test_a_question_is_not_lost_where_a_stop_hook_makes_the_agent_go_on(
     output = trial.expect(4, "execute", "greet", "--no-input")
     assert "--answer tone=VALUE" in output
     (asked,) = trial.records("greet")
-    assert (asked["status"], fact(asked, "result")) == ("waiting_user", "Lint is clean.")
+    assert (asked["status"], fact(asked, "final_text")) == ("waiting_user", "Lint is clean.")
     greet = trial.repo / "greet.py"
     model.tell(Reply("I write.", (model.dialect.writes(greet, "print('hello')\n"),)), "It greets.")
     trial.expect(0, "resume", "greet", "--answer", "tone=plain", "--no-input")

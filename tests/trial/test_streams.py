@@ -112,7 +112,7 @@ def test_a_stream_comes_to_what_a_person_would_expect(stream: Stream, repo: Path
         exit=code,
         status=record["status"],
         reason=fact(record, "terminal_reason"),
-        text=fact(record, "result"),
+        text=fact(record, "final_text"),
         questions=[question["prompt"] for question in fact(record, "questions") or ()],
         cost=fact(record, "cost_usd"),
         notes=fact(record, "notes") or [],

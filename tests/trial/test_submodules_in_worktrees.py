@@ -289,7 +289,7 @@ def test_nothing_runs_that_an_agent_has_configured(trial: Trial) -> None:
         *(
             "filter.own.clean",
             "filter.own.smudge",
-            "filter.own.process",
+            "filter.process",
             "diff.own.textconv",
             "diff.external",
         ),

@@ -69,7 +69,7 @@ def test_an_agent_at_work_is_told_something_and_goes_on_with_it_in_its_session(t
     assert ends([first, second]) == [("paused", "told"), ("success", None)]
     assert second["blackbird"]["resumes"] == first["id"]
     assert second["provider_session_ref"] == first["provider_session_ref"]
-    assert fact(first, "told") == [FIRST]
+    assert fact(first, "messages_while_working") == [FIRST]
     assert sent(trial, second) == FIRST
     assert (trial.repo / "work-a.txt").read_text() == "whole\n"
     shown = trial.expect(0, "runs", "a", first["id"])

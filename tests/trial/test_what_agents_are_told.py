@@ -83,7 +83,7 @@ def test_a_record_says_that_it_has_only_the_end_of_a_stream(trial: Trial) -> Non
     trial.expect(3, "execute", "--no-input")
     (record,) = trial.records("a")
     assert len(record["stdout"]) == 16 * 1024
-    assert fact(record, "tail_of") == {"stdout": 48894, "stderr": 0}
+    assert fact(record, "printed_bytes") == {"stdout": 48894, "stderr": 0}
     output = trial.expect(0, "runs", "a", record["id"])
     assert "the record has only the end of stdout, which had 48894 bytes; its log has more\n" in output
     assert "end of stderr" not in output

@@ -13,9 +13,8 @@ from git_blackbird.model.base.next_steps import runnable
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.parent_verdict import Feedback, completion_signature
-from git_blackbird.model.run.parts import Own, Question, Reviewed, Said, Superseded
+from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus, RunType, TerminalReason
 from git_blackbird.tui.app import BlackbirdApp
@@ -55,47 +54,44 @@ def planned() -> Plan:
 
 
 def recorded(plan: Plan) -> tuple[Run, ...]:
-    def review(number: int, parent: str, fields: RunFields) -> Run:
+    def review(number: int, parent: str, **fields: object) -> Run:
         signature = completion_signature(
             next(one for one in plan.tasks.values() if one.id == parent), plan.tasks
         )
-        about = RunFields(run_type=RunType.REVIEW, parent_review_completion_signature=signature)
-        return run(number, task_id=parent).updated(about).updated(fields)
+        about = {"run_type": RunType.REVIEW, "parent_review_completion_signature": signature}
+        return run(number, task_id=parent).updated(**about, **fields)
 
     asked = Question(id="tone", prompt="Which tone?", options=("friendly", "formal"))
     missing = {"missing": ["code"], "findings": [], "groups": [], "conflicts": []}
     return (
-        run(1, RunStatus.WAITING_USER, "asks").with_own(Own(said=Said(questions=(asked,)))),
+        run(1, RunStatus.WAITING_USER, "asks").updated(questions=(asked,)),
         run(2, task_id="changes").updated(
-            RunFields(decision_state=DecisionState.CHANGES_REQUESTED, decision_feedback="Again.")
+            decision_state=DecisionState.CHANGES_REQUESTED, decision_feedback="Again."
         ),
         run(3, task_id="decide")
-        .updated(RunFields(decision_state=DecisionState.PENDING))
-        .with_own(Own(reviewed=Reviewed(round=1, merged=missing))),
-        run(4, RunStatus.FAILED, "failed").updated(RunFields(error="exit status 3")),
+        .updated(decision_state=DecisionState.PENDING)
+        .updated(review_round=1, merged_review=missing),
+        run(4, RunStatus.FAILED, "failed").updated(error="exit status 3"),
         run(5, RunStatus.RUNNING, "gone", pid=NOBODY, process_identity="0"),
         run(6, RunStatus.PAUSED, "lost"),
-        run(7, RunStatus.FAILED, "lost").with_own(
-            Own(
-                resumes=run(6).id,
-                terminal_reason=TerminalReason.SESSION_LOST,
-                superseded=Superseded(at=STAMP, by="session-lost"),
-            )
+        run(7, RunStatus.FAILED, "lost").updated(
+            resumes=run(6).id,
+            terminal_reason=TerminalReason.SESSION_LOST,
+            superseded_at=STAMP,
+            superseded_by="session-lost",
         ),
         run(8, task_id="none-1"),
         run(9, task_id="owed-1"),
         run(10, RunStatus.PAUSED, "paused"),
-        run(11, task_id="reviewed").with_own(Own(review=ReviewState.DUE)),
+        run(11, task_id="reviewed").updated(review_state=ReviewState.DUE),
         run(12, task_id="wanting-1"),
-        review(13, "none", RunFields(error="it said nothing")),
+        review(13, "none", error="it said nothing"),
         review(
             14,
             "wanting",
-            RunFields(
-                parent_review_passed=False,
-                parent_review_resume_task_ids=(TaskId("wanting-1"),),
-                parent_review_feedback="Say more.",
-            ),
+            parent_review_passed=False,
+            parent_review_resume_task_ids=(TaskId("wanting-1"),),
+            parent_review_feedback="Say more.",
         ),
     )
 

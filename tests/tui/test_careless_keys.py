@@ -21,7 +21,6 @@ from git_blackbird.model.run.findings import (
     Severity,
     Source,
 )
-from git_blackbird.model.run.parts import Own, Reviewed
 from git_blackbird.model.run.states import DecisionState, RunStatus
 from tests.controller.support import (
     APPROVE,
@@ -101,7 +100,7 @@ def find(repo: Path, *found: Finding) -> None:
     merged = MergedReview(overall=MergedVerdict.CODE_CRITICAL, groups=groups)
     (run,) = runs_of(repo, "found")
     with store_at(repo).transaction() as transaction:
-        transaction.save_run(run.with_own(Own(reviewed=Reviewed(round=1, merged=merged.to_json()))))
+        transaction.save_run(run.updated(review_round=1, merged_review=merged.to_json()))
 
 
 def recorded(repo: Path) -> dict[str, bytes]:
@@ -348,7 +347,7 @@ def an_own_answer_arrives(hand: Hand, turn: int) -> None:
         hand.see("▊  yes")
         hand.press("Enter")
     hand.see(f"{DECISION} asks", TAKES_KEYS)
-    assert [answer.value for answer in runs_of(hand.repo, "asks")[-1].own.said.answers] == ["yes"]
+    assert [answer.value for answer in runs_of(hand.repo, "asks")[-1].answers] == ["yes"]
     assert (hand.repo / "tone.txt").read_text() == "yes\n"
 
 

@@ -16,7 +16,6 @@ from git_blackbird.model.run.findings import (
     Severity,
     Source,
 )
-from git_blackbird.model.run.parts import Own, Reviewed
 from git_blackbird.model.run.states import DecisionState, RunStatus
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
@@ -134,7 +133,7 @@ def test_both_reviewers_that_another_process_runs_are_followed(reviewed: Path) -
         await wait_for(pilot, lambda: "reviews due" in screen_text(app))
 
     drive(reviewed, session, LARGE)
-    assert runs_of(reviewed, "alpha")[-1].own.reviewed is None
+    assert runs_of(reviewed, "alpha")[-1].merged_review is None
 
 
 def finding(line: int | None, description: str) -> Finding:
@@ -159,7 +158,7 @@ def test_enter_on_a_finding_goes_to_it_in_the_diff_and_its_file_is_marked(repo: 
     merged = MergedReview(overall=MergedVerdict.CODE_CRITICAL, groups=groups)
     with store_at(repo).transaction() as transaction:
         (run,) = runs_of(repo, "alpha")
-        transaction.save_run(run.with_own(Own(reviewed=Reviewed(round=1, merged=merged.to_json()))))
+        transaction.save_run(run.updated(review_round=1, merged_review=merged.to_json()))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         def stands_at() -> str:

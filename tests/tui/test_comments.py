@@ -92,7 +92,7 @@ def test_comments_are_kept_sent_and_looked_after(planned: Path, monkeypatch: pyt
     run = runs_of(planned, "alpha")[0]
     assert run.decision_feedback == f"{REQUEST}\n\nok"
     record = json.loads(next((planned / ".git/blackbird/runs/alpha").glob(f"{run.id}.json")).read_text())
-    assert fact(record, "review_comments") == [
+    assert fact(record, "comments") == [
         {"path": "a.txt", "side": "new", "start": 2, "end": 2, "quoted": "+two", "text": "a digit"},
         {
             "path": "a.txt",

@@ -116,7 +116,7 @@ def test_changes_are_requested_with_a_path_and_carried_out_in_the_session(planne
     drive(planned, session, (100, 40))
     first, second = runs_of(planned, "alpha")
     assert first.decision_feedback == "See @src/deep/name.py too\nand"
-    assert (second.own.resumes, second.decision_state) == (first.id, DecisionState.REJECTED)
+    assert (second.resumes, second.decision_state) == (first.id, DecisionState.REJECTED)
     assert (planned / "a.txt").read_text() == "two\n"
 
 
@@ -606,7 +606,7 @@ def test_questions_are_answered_by_option_and_in_words(planned: Path) -> None:
         await wait_for(pilot, lambda: is_over(app))
 
     drive(planned, session)
-    answers = [(answer.id, answer.value) for answer in runs_of(planned, "alpha")[1].own.said.answers]
+    answers = [(answer.id, answer.value) for answer in runs_of(planned, "alpha")[1].answers]
     assert answers == [("tone", "formal"), ("name", "Ada L.")]
 
 

@@ -78,10 +78,10 @@ def test_leaving_stops_both_reviewers_of_a_change(planned: Path, tmux: Tmux, key
     tmux.wait_for_end(0)
     left = store_at(planned).records.reviews(leaf("alpha").id).runs
     interrupted = RunStatus.FAILED, TerminalReason.INTERRUPTED
-    assert [(one.status, one.own.terminal_reason) for one in left] == [interrupted] * 2
+    assert [(one.status, one.terminal_reason) for one in left] == [interrupted] * 2
     assert [signals.marked(one.id) for one in left] == [[], []]
     (run,) = runs_of(planned, "alpha")
-    assert (run.status, run.own.review) == (RunStatus.SUCCESS, ReviewState.DUE)
+    assert (run.status, run.review_state) == (RunStatus.SUCCESS, ReviewState.DUE)
 
 
 def test_a_decision_that_is_taken_elsewhere_closes_the_checkpoint(planned: Path, tmux: Tmux) -> None:

@@ -75,14 +75,14 @@ PLACES: dict[str, Callable[[BlackbirdApp], object]] = {
 
 
 def is_gone(run: Run) -> bool:
-    process = run.own.process
+    process = run.process
     assert isinstance(process, LocalProcess)
     return not signals.is_alive(process.pid, process.identity)
 
 
 def assert_paused(repo: Path, *, task_id: str = "alpha") -> None:
     run = runs_of(repo, task_id)[-1]
-    assert (run.status, run.own.terminal_reason) == (RunStatus.PAUSED, TerminalReason.INTERRUPTED)
+    assert (run.status, run.terminal_reason) == (RunStatus.PAUSED, TerminalReason.INTERRUPTED)
     assert is_gone(run)
 
 

@@ -68,5 +68,5 @@ def test_a_change_is_reviewed_by_line(
     tmux.press("q")
     tmux.wait_for_end(0)
     first, second = runs_of(pending, "alpha")
-    assert [(one.path, one.text) for one in first.own.decision.comments] == [("a.txt", "Why not three?")]
+    assert [(one.path, one.text) for one in first.comments] == [("a.txt", "Why not three?")]
     assert second.decision_state is DecisionState.APPROVED_QUIT

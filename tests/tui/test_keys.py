@@ -370,7 +370,7 @@ def test_a_question_is_gone_back_to(repo: Path) -> None:
 
     drive(repo, session)
     assert (repo / "t.txt").read_text() == "kind\n"
-    assert [(answer.id, answer.value) for answer in runs_of(repo, "a")[1].own.said.answers] == [
+    assert [(answer.id, answer.value) for answer in runs_of(repo, "a")[1].answers] == [
         ("tone", "kind"),
         ("name", "Ada"),
     ]

@@ -82,8 +82,8 @@ def test_ctrl_c_pauses_and_stays_and_resume_goes_on_in_the_session(planned: Path
 
     drive(planned, session)
     first, second = runs_of(planned, "alpha")
-    assert (first.status, first.own.terminal_reason) == (RunStatus.PAUSED, TerminalReason.INTERRUPTED)
-    assert (second.own.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
+    assert (first.status, first.terminal_reason) == (RunStatus.PAUSED, TerminalReason.INTERRUPTED)
+    assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
 
 
 @pytest.mark.sampled(2)
@@ -147,7 +147,7 @@ def test_a_failed_task_is_retried_and_restarted(planned: Path) -> None:
     drive(planned, session)
     first, second = runs_of(planned, "alpha")
     assert first.superseded_by == "retry"
-    assert second.own.resumes is None
+    assert second.resumes is None
 
 
 def test_a_status_is_set_by_hand_and_escape_sets_none(planned: Path) -> None:

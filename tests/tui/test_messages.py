@@ -56,7 +56,7 @@ def test_a_done_task_is_told_more_in_its_session(planned: Path) -> None:
 
     drive(planned, session)
     first, second = runs_of(planned, "alpha")
-    assert (second.own.resumes, second.own.said.message) == (first.id, "Say two.")
+    assert (second.resumes, second.message) == (first.id, "Say two.")
     assert (planned / "a.txt").read_text() == "two\n"
 
 
@@ -78,8 +78,8 @@ def test_an_agent_at_work_is_told_something(planned: Path) -> None:
 
     drive(planned, session)
     first, second = runs_of(planned, "alpha")
-    assert first.own.said.told == ("Say two.",)
-    assert (second.own.resumes, second.own.said.message) == (first.id, "Say two.")
+    assert first.messages_while_working == ("Say two.",)
+    assert (second.resumes, second.message) == (first.id, "Say two.")
     assert (planned / "a.txt").read_text() == "told\n"
 
 
@@ -99,7 +99,7 @@ def test_a_path_that_is_not_there_is_asked_about_once(planned: Path) -> None:
         await wait_for(pilot, lambda: len(runs_of(planned, "alpha")) == 2 and is_over(app))
 
     drive(planned, session)
-    assert runs_of(planned, "alpha")[1].own.said.message == "@gone and @a.txt again"
+    assert runs_of(planned, "alpha")[1].message == "@gone and @a.txt again"
 
 
 def test_a_message_on_a_pending_decision_is_a_change_request(planned: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_message_on_a_pending_decision_is_a_change_request(planned: Path) -> N
         DecisionState.CHANGES_REQUESTED,
         "Say\ntwo\nand\nthree.",
     )
-    assert (second.own.resumes, second.decision_state) == (first.id, DecisionState.APPROVED_CONTINUE)
+    assert (second.resumes, second.decision_state) == (first.id, DecisionState.APPROVED_CONTINUE)
 
 
 @pytest.mark.exhaustive
@@ -143,7 +143,7 @@ def test_feedback_of_a_review_is_carried_with_a_message(planned: Path) -> None:
         await wait_for(pilot, lambda: is_over(app) and status(planned, "guide") is Status.DONE)
 
     drive(planned, session)
-    told = runs_of(planned, "use")[-1].own.said.prompt or ""
+    told = runs_of(planned, "use")[-1].prompt or ""
     assert "In a word." in told
     assert "Say more." in told
 

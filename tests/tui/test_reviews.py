@@ -125,7 +125,7 @@ def test_a_child_whose_session_is_lost_is_restarted(planned: Path) -> None:
         await wait_for(pilot, lambda: is_over(app) and status(planned, "guide") is Status.DONE)
 
     drive(planned, session)
-    assert runs_of(planned, "use")[-1].own.resumes is None
+    assert runs_of(planned, "use")[-1].resumes is None
 
 
 def test_what_both_reviewers_found_of_a_leaf_is_shown_and_leads_to_the_decision(planned: Path) -> None:

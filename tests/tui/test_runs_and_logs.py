@@ -55,7 +55,7 @@ def test_a_failing_review_comes_up_and_its_child_is_resumed(planned: Path) -> No
 
     drive(planned, session)
     first, second = runs_of(planned, "guide-use")
-    assert second.own.resumes == first.id
+    assert second.resumes == first.id
 
 
 @pytest.mark.exhaustive
@@ -87,7 +87,7 @@ def test_a_review_is_dismissed_with_a_reason(planned: Path) -> None:
         await wait_for(pilot, lambda: status(planned, "guide") is Status.DONE)
 
     drive(planned, session)
-    dismissal = runs_of(planned, "guide")[-1].own.dismissed
+    dismissal = runs_of(planned, "guide")[-1].dismissed
     assert dismissal is not None
     assert dismissal.reason == "It is clear"
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from git_blackbird.controller.engine.commands import execute_loop
-from git_blackbird.model.run.parts import Own
 from git_blackbird.model.run.run import Run
 from tests.controller.support import (
     APPROVE,
@@ -42,12 +41,12 @@ OWN = frozenset(
         "repo_root",
         "blackbird.process",
         "blackbird.resumes",
-        "blackbird.heads.commit",
+        "blackbird.start_commit",
         "blackbird.status_since",
-        "blackbird.superseded.at",
+        "blackbird.superseded_at",
         "blackbird.task_since",
-        "blackbird.said.prompt",
-        "blackbird.agent.raw_totals",
+        "blackbird.prompt",
+        "blackbird.raw_totals",
     ]
 )
 
@@ -69,7 +68,7 @@ def _fields(above: str, part: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in part.items():
         if f"{above}{name}" in OWN:
             continue
-        if isinstance(value, dict) and name in {"blackbird", *Own.model_fields}:
+        if isinstance(value, dict) and name == "blackbird":
             yield from _fields(f"{above}{name}.", value)
         else:
             yield f"{above}{name}", value

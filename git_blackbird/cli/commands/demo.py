@@ -95,7 +95,7 @@ def _perform(call: CommandContext, workspace: Workspace, resumed: TaskId | None)
 
 def _print_hints(call: CommandContext, path: str, workspace: Workspace) -> None:
     histories = workspace.plan_state().histories
-    runs = [run for history in histories.values() for run in history.own]
+    runs = [run for history in histories.values() for run in history.work_runs]
     call.print("\nlook further:")
     if (folder := _folder_to_add(call.environment.environ)) is not None:
         call.print(f"  export PATH={shlex.quote(str(folder))}:$PATH    # until it is installed for good")
@@ -171,6 +171,6 @@ def _choice(checkpoint: Checkpoint) -> Choice:
     run = checkpoint.run
     if run.status is RunStatus.FAILED:
         return Choice.REJECT
-    is_first = run.own.resumes is None and not checkpoint.task.deps
+    is_first = run.resumes is None and not checkpoint.task.deps
     asked_before = run.decision_state is DecisionState.CHANGES_REQUESTED
     return Choice.REQUEST_CHANGES if is_first and not asked_before else Choice.APPROVE_CONTINUE

@@ -37,7 +37,7 @@ def _steps_or_streams(call: CommandContext, workspace: Workspace, run: Run) -> I
     yield f"==> run {run.id} of {clean_line(run.task_id)}, {clean_line(run.provider)} <==\n"
     yield first
     yield from blocks
-    yield transcript.finish(run.own.agent.usage, run.own.agent.cost_usd)
+    yield transcript.finish(run.usage, run.cost_usd)
     stdout, stderr = run_queries.saved_outputs(workspace, run)
     if stdout.missing:
         yield transcript.remark(_missing(stdout))
@@ -89,7 +89,7 @@ def _follow_steps(call: CommandContext, workspace: Workspace, run: Run, followed
     if not has_steps:
         _write_streams(call, workspace, run)
     ended = run_queries.reread(workspace, run)
-    call.write(transcript.finish(ended.own.agent.usage, ended.own.agent.cost_usd))
+    call.write(transcript.finish(ended.usage, ended.cost_usd))
 
 
 def _write_streams(call: CommandContext, workspace: Workspace, run: Run) -> None:

@@ -142,8 +142,8 @@ def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: 
 
 def _prompt_text(run: Run) -> str:
     """Return a run's prompt, less the system prompt and the project snapshot."""
-    if run.own.said.prompt is not None:
-        return run.own.said.prompt
+    if run.prompt is not None:
+        return run.prompt
     if isinstance(review := run.context.get("review"), dict):
         return str(review.get("prompt") or "")
     if "task" not in run.context:

@@ -135,7 +135,7 @@ def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
         yield "children", ", ".join(task.children)
     if named := agent_words(task):
         yield "agent", named
-    undone = None if view.history.newest is None else view.history.newest.own.undone
+    undone = None if view.history.newest is None else view.history.newest.undone
     if undone is not None:
         back = task_command("redo", task.id)
         what = f"and brought back in part; {back}" if undone.redone else back
@@ -144,7 +144,7 @@ def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
     place = None if run is None or run.has_landed else workspace.worktree_of(run)
     if place is not None:
         yield "worktree", clean_line(place, 1000)
-    if run is not None and run.own.landing is not None:
+    if run is not None and run.landing is not None:
         yield "landing", landing_text(run)
     if run is not None and (redacted := redacted_text(run)) is not None:
         yield "redacted", redacted
@@ -197,10 +197,10 @@ def _runs(view: TaskView, call: CommandContext) -> Iterator[str]:
 
 def _check(view: TaskView) -> Iterator[str]:
     run = view.history.latest
-    if run is None or (run.own.check is None and run.landing_check is None):
+    if run is None or (run.check is None and run.landing_check is None):
         return
-    if run.own.check is not None:
-        yield from check_lines(run.own.check)
+    if run.check is not None:
+        yield from check_lines(run.check)
     if run.landing_check is not None:
         first, *rest = check_lines(run.landing_check)
         yield from (f"of the merged files: {first}", *rest)
@@ -209,6 +209,6 @@ def _check(view: TaskView) -> Iterator[str]:
 
 def _reviews(view: TaskView) -> Iterator[str]:
     run = view.history.latest
-    if run is not None and run.own.reviewed is not None:
+    if run is not None and run.merged_review is not None:
         word = overall_word(merged_or_none(run))
         yield f"{word}, round {run.review_round or 1}: {task_command('review show', view.task.id)}"

@@ -78,7 +78,7 @@ def _row(run: Run, now: str) -> tuple[Cell | str, ...]:
         format_seconds(run_seconds(run, now)),
         status_cell(run),
         "-" if run.exit_code is None else str(run.exit_code),
-        format_cost(run.own.agent.cost_usd),
+        format_cost(run.cost_usd),
         format_decision(run),
     )
 
@@ -96,42 +96,39 @@ def run_lines(
     yield f"{name}  {status.styled(status.text)}  {clean_line(run.task_id)}"
     yield from render_facts(_facts(run, now))
     yield from render_section("sent", _bounded(prompt))
-    yield from render_section("decided itself", chain.from_iterable(map(ruling_lines, run.own.said.rulings)))
-    yield from render_section("told while it worked", _bounded(run.own.said.told_text or ""))
-    yield from render_section("asked", map(question_line, run.own.said.questions))
+    yield from render_section("decided itself", chain.from_iterable(map(ruling_lines, run.rulings)))
+    yield from render_section("told while it worked", _bounded(run.text_while_working or ""))
+    yield from render_section("asked", map(question_line, run.questions))
     yield from render_section("verdict", verdict_lines(run, paint), are_styled=True)
     yield from render_section("found", result_lines(run))
-    yield from render_section("check", () if run.own.check is None else check_lines(run.own.check))
+    yield from render_section("check", () if run.check is None else check_lines(run.check))
     yield from render_section(
         "check of the merged files", () if run.landing_check is None else check_lines(run.landing_check)
     )
     yield from render_section("reviews", merged_lines(run))
-    yield from render_section("answer", _bounded(run.own.agent.result or ("" if logs else run.stdout or "")))
+    yield from render_section("answer", _bounded(run.final_text or ("" if logs else run.stdout or "")))
     yield from render_section("changed", _change_lines(run.review_summary))
     yield from render_section("committed", commits)
-    yield from render_section("did outside its place", own_lines(run.own.outside))
-    yield from render_section("seen while agents worked", seen_lines(run.own.outside))
-    yield from render_section("edited in the plan meanwhile", map(clean_line, run.own.edits.plan))
-    yield from render_section("the configuration changed meanwhile", map(clean_line, run.own.edits.config))
-    yield from render_section("notes", map(clean_line, run.own.notes))
+    yield from render_section("did outside its place", own_lines(run.outside))
+    yield from render_section("seen while agents worked", seen_lines(run.outside))
+    yield from render_section("edited in the plan meanwhile", map(clean_line, run.plan_edits))
+    yield from render_section("the configuration changed meanwhile", map(clean_line, run.config_edits))
+    yield from render_section("notes", map(clean_line, run.notes))
     yield from render_section("files", _files(run, logs))
 
 
 def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:
-    yield "type", f"{run.run_type.value}, by hand" if run.own.said.by_hand else run.run_type.value
-    yield "agent", f"{clean_line(run.provider)} {clean_line(run.own.agent.version or '')}".strip() or "-"
+    yield "type", f"{run.run_type.value}, by hand" if run.by_hand else run.run_type.value
+    yield "agent", f"{clean_line(run.provider)} {clean_line(run.agent_version or '')}".strip() or "-"
     yield "session", clean_line(run.provider_session_ref or "-")
-    if run.own.resumes is not None:
+    if run.resumes is not None:
         before = f" ({run.last_completion_status.value})" if run.last_completion_status else ""
-        yield "resumes", f"run {run.own.resumes}{before}"
+        yield "resumes", f"run {run.resumes}{before}"
     yield "started", format_moment(run.started_at)
     yield "took", format_seconds(run_seconds(run, now))
-    heads = run.own.heads
-    if heads.branch or heads.commit:
-        yield (
-            "on",
-            f"{clean_line(heads.branch or 'a detached HEAD')} {(heads.commit or '')[:12]}".rstrip(),
-        )
+    if run.start_branch or run.start_commit:
+        branch = clean_line(run.start_branch or "a detached HEAD")
+        yield "on", f"{branch} {(run.start_commit or '')[:12]}".rstrip()
     if run.worktree_path is not None:
         yield "worktree", clean_line(run.worktree_path, 1000)
     if run.worker is not None:
@@ -140,8 +137,8 @@ def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:
         yield "exit", str(run.exit_code)
     if run.error:
         yield "error", clean_line(run.error)
-    if run.own.terminal_reason in _ENDS:
-        yield "ended", _ENDS[run.own.terminal_reason]
+    if run.terminal_reason in _ENDS:
+        yield "ended", _ENDS[run.terminal_reason]
     yield "cost", _cost_text(run)
     yield from _outcome(run)
 
@@ -150,21 +147,19 @@ def _outcome(run: Run) -> Iterator[tuple[str, str]]:
     """Yield what became of the run's change, or of the review."""
     if run.decision_state is not None:
         yield "decision", _decision_text(run)
-    if run.own.landing is not None:
+    if run.landing is not None:
         yield "landing", landing_text(run)
     if run.run_type is RunType.REVIEW:
         yield "verdict", verdict_word(run)
-    if run.own.opinion is not None:
-        yield "about", f"run {clean_line(run.own.opinion.run)}, round {run.review_round or 1}"
-    if run.own.superseded is not None:
-        yield (
-            "superseded",
-            f"by {clean_line(run.own.superseded.by)}, {format_moment(run.own.superseded.at)}",
-        )
+    if run.reviewed_run is not None:
+        yield "about", f"run {clean_line(run.reviewed_run)}, round {run.review_round or 1}"
+    if run.superseded_by is not None:
+        when = format_moment(run.superseded_at or "")
+        yield "superseded", f"by {clean_line(run.superseded_by)}, {when}"
 
 
 def _cost_text(run: Run) -> str:
-    usage, cost = run.own.agent.usage, format_cost(run.own.agent.cost_usd)
+    usage, cost = run.usage, format_cost(run.cost_usd)
     if usage is None:
         return cost
     cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
@@ -233,17 +228,17 @@ def _change_row(change: FileChange) -> tuple[str, ...]:
 
 
 def _files(run: Run, logs: Mapping[str, str]) -> Iterator[str]:
-    if run.own.logs.tail_of is not None:
+    if run.printed_bytes is not None:
         for name, printed in (
-            ("stdout", run.own.logs.tail_of.stdout),
-            ("stderr", run.own.logs.tail_of.stderr),
+            ("stdout", run.printed_bytes.stdout),
+            ("stderr", run.printed_bytes.stderr),
         ):
             if printed:
                 yield f"the record has only the end of {name}, which had {printed} bytes; its log has more"
-    if run.own.logs.not_kept is not None:
+    if run.unlogged_bytes is not None:
         for name, missing in (
-            ("stdout", run.own.logs.not_kept.stdout),
-            ("stderr", run.own.logs.not_kept.stderr),
+            ("stdout", run.unlogged_bytes.stdout),
+            ("stderr", run.unlogged_bytes.stderr),
         ):
             if missing:
                 yield f"{missing} bytes of {name} were not kept (execution.logMegabytes)"

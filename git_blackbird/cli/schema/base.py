@@ -253,7 +253,7 @@ class ParentReviewView(View):
     signature: str | None = field(
         "Names the state of the children that it is about.", "parent_review_completion_signature"
     )
-    dismissed: Dismissal | None = field("That a person let the parent be done without it.", "own.dismissed")
+    dismissed: Dismissal | None = field("That a person let the parent be done without it.", "dismissed")
 
 
 def parent_review_of(run: Run) -> Run | None:
@@ -273,7 +273,7 @@ class LandingView(View):
     """Whether the change of a run has landed; of one made in your worktree, whether it is committed."""
 
     state: LandingState = field(
-        "`due`: it lands as soon as nothing else is due; `blocked`: for a person.", "own.landing.state"
+        "`due`: it lands as soon as nothing else is due; `blocked`: for a person.", "landing.state"
     )
     at: str | None = field("When it landed.", "landed_at")
     reason: str | None = field("Why it has not landed, or what is not as it was meant.", "landing_reason")
@@ -285,7 +285,7 @@ class LandingView(View):
 
 
 def _landing_of(run: Run) -> Run | None:
-    return None if run.own.landing is None else run
+    return None if run.landing is None else run
 
 
 def _limit_end(hold: Hold) -> str:
@@ -318,35 +318,33 @@ class RunView(View):
     )
     status: RunStatus = field("How it stands.")
     terminal_reason: TerminalReason | None = field(
-        "Why it ended, where the status does not say.", "own.terminal_reason"
+        "Why it ended, where the status does not say.", "terminal_reason"
     )
     exit_code: int | None = field("The exit code of the agent.")
     decision: DecisionState | None = field(
         "What was decided on it; `rejected` too where the run was superseded undecided.", "decision_state"
     )
-    cost_usd: float | None = field("What it cost, as the agent reports.", "own.agent.cost_usd")
-    resumes: RunId | None = field("The run whose session it continues.", "own.resumes")
-    told: tuple[str, ...] = field("What a person said to it while it worked.", "own.said.told")
-    rulings: tuple[Ruling, ...] = field(
-        "What it was told to decide itself, and what it decided.", "own.said.rulings"
-    )
+    cost_usd: float | None = field("What it cost, as the agent reports.", "cost_usd")
+    resumes: RunId | None = field("The run whose session it continues.", "resumes")
+    told: tuple[str, ...] = field("What a person said to it while it worked.", "messages_while_working")
+    rulings: tuple[Ruling, ...] = field("What it was told to decide itself, and what it decided.", "rulings")
     superseded_by: str | None = field("The run or the command since which it no longer counts.")
     commits: tuple[str, ...] = field(
         "Full ids, oldest first; `show` and `runs TASK RUN` include those that an agent at work "
         "has made so far.",
-        "own.commits",
+        "commits",
     )
-    outside: Outside = field("What happened outside its place.", "own.outside")
+    outside: Outside = field("What happened outside its place.", "outside")
     parent_review: ParentReviewView | None = field(
         "The verdict, where the type is `review`.", using=parent_review_of
     )
-    check: CheckResult | None = field("What the user's check says of the change.", "own.check")
+    check: CheckResult | None = field("What the user's check says of the change.", "check")
     worktree: str | None = field("The worktree of its own in which the agent worked.", "worktree_path")
     worker: str | None = field("The worker of a cluster on which the agent worked.")
     landing: LandingView | None = field(
         "Whether the change has landed; null where it was made in yours.", using=_landing_of
     )
-    review_state: ReviewState | None = field("How the reviews of its change stand.", "own.review")
+    review_state: ReviewState | None = field("How the reviews of its change stand.", "review_state")
     review_round: int | None = field("The round of reviews that it belongs to.")
     review: MergedReview | None = field("Both reviews of its change as one.", using=merged_or_none)
     reviewed_run: RunId | None = field("The run whose change it reviewed.")

@@ -103,13 +103,13 @@ class RunEndedEvent(EventOutput, event="run_ended"):
     type: RunType = field("What it was for.", "run.run_type")
     status: RunStatus = field("How it ended.", "run.status")
     terminal_reason: TerminalReason | None = field(
-        "Why, where the status does not say.", "run.own.terminal_reason"
+        "Why, where the status does not say.", "run.terminal_reason"
     )
     exit_code: int | None = field("The exit code of the agent.", "run.exit_code")
     error: str | None = field("What went wrong.", "run.error")
     decision: DecisionState | None = field("`pending` where a decision is due.", "run.decision_state")
-    cost_usd: float | None = field("What it cost, as the agent reports.", "run.own.agent.cost_usd")
-    usage: Usage | None = field("Its tokens.", "run.own.agent.usage")
+    cost_usd: float | None = field("What it cost, as the agent reports.", "run.cost_usd")
+    usage: Usage | None = field("Its tokens.", "run.usage")
     changes: Totals | None = field("What it changed, in numbers.", using=_totals)
     parent_review: ParentReviewView | None = field(
         "The verdict, where the type is `review`.", "run", using=parent_review_of
@@ -140,7 +140,7 @@ class LandingEndedEvent(EventOutput, event="landing_ended"):
     run: RunId = field("The run whose change it is.", "run.id")
     landing: LandingState | None = field(
         "`landed`: it is in your worktree; `due`: sent back to its session; `blocked`: for a person.",
-        "run.own.landing.state",
+        "run.landing.state",
     )
     reasons: tuple[str, ...] = field(
         "Why it was sent back, or a person is to decide, or what is not as it was meant."
@@ -274,19 +274,19 @@ class CheckpointReached(EventOutput, event="checkpoint"):
     run: RunId = field(_RUN, "run.id")
     status: RunStatus = field("How the run ended.", "run.status")
     error: str | None = field("What went wrong.", "run.error")
-    result: str | None = field("What the agent said at the end.", "run.own.agent.result")
+    result: str | None = field("What the agent said at the end.", "run.final_text")
     summary: Summary = field("The change, bounded.")
     told: tuple[str, ...] = field("What the agent was told while it worked.", each="text")
     rulings: tuple[Ruling, ...] = field("What the agent decided itself instead of a person.")
     trees: TreesView | None = field("The change as two trees; null where a snapshot is missing.", "pair")
     moved: tuple[str, ...] = field("Paths of the change that look different in the worktree by now.")
-    plan_changes: tuple[str, ...] = field("What the run changed in the plan.", "run.own.edits.plan")
-    config_changes: tuple[str, ...] = field("What it changed in the configuration.", "run.own.edits.config")
+    plan_changes: tuple[str, ...] = field("What the run changed in the plan.", "run.plan_edits")
+    config_changes: tuple[str, ...] = field("What it changed in the configuration.", "run.config_edits")
     outside: Outside = field("What happened outside the place of its runs.")
     work_elsewhere: WorkElsewhereView | None = field(
         "Work that begins where the run began, if that changed nothing."
     )
-    notes: tuple[str, ...] = field("What else is worth knowing.", "run.own.notes")
+    notes: tuple[str, ...] = field("What else is worth knowing.", "run.notes")
     runs: int = field("How many runs made the change.")
     cost_usd: float | None = field("What they cost together.")
     worktree: str | None = field("The task's own worktree, where the change is.")
@@ -299,7 +299,7 @@ class CheckpointReached(EventOutput, event="checkpoint"):
         "asked about."
     )
     commit: CommitPreviewView | None = field("What approving would commit; null where nothing.")
-    check: CheckResult | None = field("What the user's check says of the change.", "run.own.check")
+    check: CheckResult | None = field("What the user's check says of the change.", "run.check")
     review: MergedReview | None = field("Both reviews of the change as one.", "merged")
     suggested_request: str | None = field(
         "A change request with what a hook that refused the commit or a failed check printed, and what the "

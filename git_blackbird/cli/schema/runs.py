@@ -331,7 +331,9 @@ class ChangeReviewOutput(DataOutput, schema_name="review-change"):
     title: str = field("Its title.", "task.title")
     status: Status = field("Its status.", "task.status")
     run: RunId | None = field("Its latest run.", "run.id")
-    review_state: ReviewState | None = field("How the reviews of that run's change stand.", "run.own.review")
+    review_state: ReviewState | None = field(
+        "How the reviews of that run's change stand.", "run.review_state"
+    )
     decision: DecisionState | None = field("What was decided on it.", "run.decision_state")
     round: int | None = field("The round of reviews.", "run.review_round")
     max_rounds: int = field("How many rounds there may be.")

@@ -53,6 +53,4 @@ class AgentPrinter:
         """Show what was held back, and what the run has spent."""
         for stream, where in self._streams.values():
             self._writer.put(self._lines(stream.finish(), where), where)
-        self._writer.put(
-            self._lines(self._transcript.finish(run.own.agent.usage, run.own.agent.cost_usd), STDOUT)
-        )
+        self._writer.put(self._lines(self._transcript.finish(run.usage, run.cost_usd), STDOUT))

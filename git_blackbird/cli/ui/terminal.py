@@ -198,8 +198,7 @@ class TerminalUI(AskingUI):
         self._activities.pop(run.id, None)
         if not self._activities and not self._waits:
             self._display.rest()
-        facts = run.own.agent
-        self._spent_in[run.id] = self._spent_in[run.id].updated(facts.usage, facts.cost_usd)
+        self._spent_in[run.id] = self._spent_in[run.id].updated(run.usage, run.cost_usd)
         self._finish_printing(run)
         self._show_line(event)
         if not self.wants_output:

@@ -153,8 +153,8 @@ class Call:
 
     def goes_on_after(self, run: Run) -> bool:
         """Whether a usage limit ended a run, and the call goes on once that is over."""
-        is_refused = run.own.terminal_reason is TerminalReason.AGENT_UNAVAILABLE
-        return is_refused and run.own.limit is not None and self.on_limit != "stop"
+        is_refused = run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE
+        return is_refused and run.limit is not None and self.on_limit != "stop"
 
     def show_limits(self, holds: Sequence[Hold] = ()) -> None:
         """Show for which usage limits the call waits, or that the first of them is over."""
@@ -224,20 +224,20 @@ class Call:
 
         A lost session ends the call only where resuming it would be the next action again.
         """
-        if run.own.terminal_reason is TerminalReason.INTERRUPTED:
+        if run.terminal_reason is TerminalReason.INTERRUPTED:
             self.is_interrupted = True
             return interrupted_stop("", go_on_command(run), task_id=run.task_id)
-        if run.own.terminal_reason is TerminalReason.BUDGET:
+        if run.terminal_reason is TerminalReason.BUDGET:
             self.held.add(run.task_id)
             return None
-        if run.own.terminal_reason is TerminalReason.NOT_STARTED:
+        if run.terminal_reason is TerminalReason.NOT_STARTED:
             return self._stop_before_start(run, resumed)
-        if run.own.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
+        if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
             return None if self.goes_on_after(run) else agent_refused_stop(self.workspace, run)
         is_resumed_next = resumed is not None and (
             resumed.status is RunStatus.PAUSED or resumed.decision_state is DecisionState.CHANGES_REQUESTED
         )
-        if run.own.terminal_reason is TerminalReason.SESSION_LOST and not is_resumed_next:
+        if run.terminal_reason is TerminalReason.SESSION_LOST and not is_resumed_next:
             self.lost_sessions.append(run)
             hint = restart_command(run.task_id).with_options(self.workspace.call_options)
             text = f"{run.task_id}: {refused_session_text(run)}"
@@ -277,7 +277,7 @@ class Call:
             return interrupted_stop(f"before {run.task_id} was started")
         if resumed is not None:
             return agent_refused_stop(self.workspace, run)
-        self.skip_task(run.task_id, SetupError(run.error or "", hint=run.own.way_out))
+        self.skip_task(run.task_id, SetupError(run.error or "", hint=run.way_out))
         return None
 
     def skip_task(self, task_id: TaskId, error: SetupError) -> None:

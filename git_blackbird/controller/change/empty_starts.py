@@ -50,7 +50,7 @@ class EmptyStarts:
     def note_end(self, run: Run) -> None:
         """Note how a start of an agent has ended."""
         by = AgentModel.of(run)
-        if run.own.terminal_reason is not TerminalReason.WITHOUT_WORK:
+        if run.terminal_reason is not TerminalReason.WITHOUT_WORK:
             self.see_work(by)
             return
         if any(repeats(run, other) for other in self._starts):

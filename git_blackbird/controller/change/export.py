@@ -104,9 +104,9 @@ def create_task_branch(
             f"the change of {task.id} does not apply to {place}: {', '.join(listed)}", hint=hint
         )
     if merged.tree == before:
-        began = runs[0].own.heads.commit
+        began = runs[0].start_commit
         other = "" if began is None else task_command("branch", task.id, f" --onto {began[:12]}")
-        own = [oid for run in runs for oid in run.own.commits if find_commit(repo, oid) is not None]
+        own = [oid for run in runs for oid in run.commits if find_commit(repo, oid) is not None]
         named = f", in commit {', '.join(oid[:12] for oid in own[-_MAX_NAMED:])}" if own else ""
         raise RequestError(f"{place} has the change of {task.id} already{named}", hint=other or None)
     commit = commit_tree(repo, merged.tree, parent, render_commit_message(task, runs[-1].id))
@@ -189,7 +189,7 @@ def restore_run(
         )
     if tree not in TreeStore(repo):
         raise UnusableError(f"the tree {tree} of run {run.id} is not in this repository")
-    parent = run.own.heads.commit and find_commit(repo, run.own.heads.commit)
+    parent = run.start_commit and find_commit(repo, run.start_commit)
     when = "before" if before else "after"
     message = f"Files {when} run {run.id} of {run.task_id}\n"
     commit = commit_tree(repo, tree, parent, message)

@@ -41,13 +41,13 @@ def agent_refused_stop(workspace: Workspace, run: Run) -> Stop:
     state = "is paused" if paused else "is unchanged and can be run again"
     again = go_on_command(run) if paused else _retry_command(workspace, run)
     # The whole reason was shown at the end of the run.
-    why = clean_clause(run.error or (run.own.notes[0] if run.own.notes else "it refused to work"), 100)
+    why = clean_clause(run.error or (run.notes[0] if run.notes else "it refused to work"), 100)
     # Without an exit code no agent was started on its worker: the reason is another's.
     subject = "" if run.is_remote and run.exit_code is None else f"{run.provider}: "
     return Stop(
         StopReason.AGENT_UNAVAILABLE,
         f"{subject}{why}; {run.task_id} {state}",
-        tuple(filter(None, (run.own.way_out, again, continue_with_other_agent(workspace, run)))),
+        tuple(filter(None, (run.way_out, again, continue_with_other_agent(workspace, run)))),
         run.task_id,
     )
 
@@ -129,9 +129,7 @@ def go_on_command(run: Run) -> str:
 
 def refused_session_text(run: Run) -> str:
     """Describe a session that cannot be continued."""
-    return (
-        f"{agent_in_text(run.provider)} refused session {run.provider_session_ref} of run {run.own.resumes}"
-    )
+    return f"{agent_in_text(run.provider)} refused session {run.provider_session_ref} of run {run.resumes}"
 
 
 def undeliverable_stop(

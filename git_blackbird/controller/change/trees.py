@@ -12,7 +12,7 @@ from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.change import contributions
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.outside import NOTHING, Outside
+from git_blackbird.model.run.outside import Outside
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import (
     MAX_OUTSIDE,
@@ -62,14 +62,14 @@ def combined_change(workspace: Workspace, state: PlanState, newest: Run, runs: S
 
 def outside_of_runs(runs: Iterable[Run]) -> Outside:
     """Return what happened outside the place of the runs that made a change."""
-    return reduce(Outside.adding, (run.own.outside for run in runs), NOTHING)
+    return reduce(Outside.adding, (run.outside for run in runs), Outside())
 
 
 def _interleaved_edits(
     workspace: Workspace, state: PlanState, runs: Sequence[Run], pair: Trees
 ) -> Iterator[InterleavedEdit]:
     """Find paths of the change that another task's run touched after these runs began."""
-    if runs[-1].own.worktree is not None:
+    if runs[-1].worktree is not None:
         return
     paths = changed_paths(workspace.repo, pair)
     last, own = runs[-1].sort_key, runs[0].task_id
@@ -89,7 +89,7 @@ def _summary_of_moves(runs: Sequence[Run]) -> Summary:
         known = joined.get(change.path, change)
         newest = change if change.content else known
         commits = change.commits or known.commits
-        joined[change.path] = newest.updated(SubmoduleChange(path=change.path, commits=commits))
+        joined[change.path] = newest.updated(path=change.path, commits=commits)
     submodules = tuple(joined[path] for path in sorted(joined))
     last = summaries[-1] if summaries else Summary()
     return Summary(

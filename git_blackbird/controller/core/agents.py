@@ -279,7 +279,7 @@ def continue_with_other_agent(workspace: Workspace, run: Run) -> str:
         return review_with_other_agent(SOURCES[run.run_type])
     if run.run_type is RunType.REVIEW:
         return task_command("review run", run.task_id).with_agent()
-    is_begun = run.status is RunStatus.PAUSED or run.own.resumes is not None
+    is_begun = run.status is RunStatus.PAUSED or run.resumes is not None
     way = restart_command(run.task_id) if is_begun else EXECUTE
     task = workspace.store.plan().tasks.get(run.task_id)
     return start_with_other_agent(workspace, way, run.provider, task)

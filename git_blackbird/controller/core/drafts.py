@@ -152,7 +152,7 @@ class CommentDraft:
             (index for index, other in enumerate(saved.comments) if other.place == comment.place), len(others)
         )
         kept = [comment] if comment.text.strip() else []
-        self._keep(saved.updated(SavedComments(comments=(*others[:place], *kept, *others[place:]))))
+        self._keep(saved.updated(comments=(*others[:place], *kept, *others[place:])))
 
     def insert_into(self, text: str) -> str:
         """Return a change request with the comments; once sent or kept, none is inserted again."""
@@ -160,7 +160,7 @@ class CommentDraft:
         if not saved.comments and not saved.inserted:
             return text
         blocks = tuple(map(comment_block, saved.comments))
-        self._keep(saved.updated(SavedComments(inserted=blocks)))
+        self._keep(saved.updated(inserted=blocks))
         return request_with(text, saved.comments, saved.inserted)
 
     def _keep(self, saved: SavedComments) -> None:
@@ -323,8 +323,8 @@ def _answer_prefix(run: Run | None) -> str:
 
 def _is_recorded(workspace: Workspace, task_id: TaskId, message: str) -> bool:
     """Whether the records keep a message to a task: then it is heard, now or by the next start."""
-    runs = workspace.store.records.history(task_id).own
-    return any(message in {run.own.said.message, run.decision_feedback, *run.own.said.told} for run in runs)
+    runs = workspace.store.records.history(task_id).work_runs
+    return any(message in {run.message, run.decision_feedback, *run.messages_while_working} for run in runs)
 
 
 def _is_obsolete(workspace: Workspace, task_id: TaskId, path: Path) -> bool:
@@ -333,7 +333,7 @@ def _is_obsolete(workspace: Workspace, task_id: TaskId, path: Path) -> bool:
         is_awaited = latest is not None and latest.status is RunStatus.WAITING_USER
         return not (is_awaited and path.name.startswith(_answer_prefix(latest)))
     if path.name.startswith((_COMMENT, _COMMENTS, _REVIEW)):
-        runs = workspace.store.records.history(task_id).own
+        runs = workspace.store.records.history(task_id).work_runs
         return not any(run.is_pending and path.stem.endswith(f"-{run.id}") for run in runs)
     if path.name.startswith(_READING):
         latest = workspace.store.records.history(task_id).latest

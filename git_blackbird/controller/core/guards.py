@@ -25,7 +25,7 @@ def is_alive(run: Run) -> bool:
 
     if run.is_remote:
         return run.status is RunStatus.RUNNING
-    process = run.own.process
+    process = run.process
     return isinstance(process, LocalProcess) and signals.is_alive(process.pid, process.identity)
 
 
@@ -95,10 +95,10 @@ def require_whole(history: History) -> None:
             f"`{task_command('decide', run.task_id, ' --reject --undo')}` does where a decision is due",
         )
     for begun in history.recent:
-        if begun.own.undoing is not None:
+        if begun.undoing is not None:
             opposite = task_command("undo" if begun.is_redoing else "redo", begun.task_id)
             raise HalfWrittenError(
-                f"the {begun.own.undoing.verb} of {begun.task_id} was interrupted, and would stay half done",
+                f"the {begun.undoing.verb} of {begun.task_id} was interrupted, and would stay half done",
                 hint=f"`{EXECUTE}` completes it, and `{opposite}` turns it round",
             )
 
@@ -121,7 +121,7 @@ def require_not_busy(workspace: Workspace, task: Task) -> None:
             f"an agent is working on {task.id} (run {history.live.id}, process {history.live.pid})",
             hint=_PAUSES if is_watched else f"{UNWATCHED}; `{EXECUTE}` stops it",
         )
-    is_due = history.latest is not None and history.latest.own.review is ReviewState.DUE
+    is_due = history.latest is not None and history.latest.review_state is ReviewState.DUE
     if not is_due or controller_holder(workspace.paths) is None:
         return
     for review in workspace.store.records.reviews(task.id).runs:
@@ -143,7 +143,7 @@ def require_not_busy_task(workspace: Workspace, plan: Plan, parent_id: TaskId | 
             f"{parent.id} cannot become a parent yet: a decision on it is due",
             hint=decide_run_command(history.latest),
         )
-    if parent.status in IN_HAND and history.own:
+    if parent.status in IN_HAND and history.work_runs:
         raise RequestError(
             f"{parent.id} cannot become a parent while it is {parent.status}",
             hint=f"finish it first, or abandon it: {task_command('retry', parent.id)}",

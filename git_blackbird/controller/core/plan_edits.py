@@ -100,5 +100,5 @@ def _set_aside(transaction: Transaction, held: HeldEdits, why: str) -> list[str]
 
 def carried_edits(history: History, run: Run) -> tuple[str, ...]:
     """Return the edits that the run has which this one resumes, and on which nobody has decided."""
-    resumed = None if run.own.resumes is None else history.find(run.own.resumes)
-    return () if resumed is None or resumed.decision_state in _DECIDED else resumed.own.edits.plan
+    resumed = None if run.resumes is None else history.find(run.resumes)
+    return () if resumed is None or resumed.decision_state in _DECIDED else resumed.plan_edits

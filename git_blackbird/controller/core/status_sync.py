@@ -13,7 +13,7 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.parts import LocalProcess, Own, RemoteProcess
+from git_blackbird.model.run.parts import LocalProcess, RemoteProcess
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PROGRAM, DecisionState, RunStatus, superseded_text
 from git_blackbird.storage.store import Transaction
@@ -59,7 +59,7 @@ def note_process(workspace: Workspace, run: Run, process: LocalProcess | RemoteP
     """Record where the agent of a run works, under the lock."""
     with workspace.transaction() as transaction:
         stored = workspace.store.records.history(run.task_id).find(run.id) or run
-        transaction.save_run(stored.with_own(Own(process=process)))
+        transaction.save_run(stored.updated(process=process))
 
 
 def _save(transaction: Transaction, state: PlanState) -> StatusUpdate:
@@ -141,7 +141,7 @@ def supersede_runs(
 
     A decision still pending becomes ``rejected`` and says what overtook it.
     """
-    now, own = workspace.environment.timestamp(), workspace.store.records.recorded(task_id).own
+    now, own = workspace.environment.timestamp(), workspace.store.records.recorded(task_id).work_runs
     counting = tuple(run for run in own if not run.is_superseded and run.id != by)
     for run in counting:
         transaction.save_run(_superseded_run(run, by, now))
@@ -166,5 +166,5 @@ def new_run(workspace: Workspace, task_id: TaskId, status: RunStatus) -> Run:
         started_at=format_timestamp(started),
         status=status,
         repo_root=str(workspace.paths.state_root),
-        own=Own(program=PROGRAM),
+        program=PROGRAM,
     )

@@ -263,7 +263,7 @@ def _nothing_to_resume(state: PlanState, task: Task) -> RequestError:
         way = "\n".join(unready.hints) or task_command("show", task.id, remark="says what it waits for")
     else:
         way = task_command("execute", task.id) if unready.is_ready else restart_command(task.id)
-    if not state.history(task.id).own:
+    if not state.history(task.id).work_runs:
         return RequestError(f"no runs found for {task.id}", hint=way)
     what = f"nothing to resume: {task.id} has no current run; its status was set to {task.status}"
     return RequestError(what, hint=way)

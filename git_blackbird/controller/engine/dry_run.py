@@ -87,7 +87,7 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
     due = ((task, state.latest(task.id)) for task in state.plan.leaves() if call.covers(task.id))
     waiting = [(task, run) for task, run in due if run is not None and run.awaits_verdict]
     changes = tuple(
-        task for task, run in waiting if workspace.reviews_changes and run.own.review is ReviewState.DUE
+        task for task, run in waiting if workspace.reviews_changes and run.review_state is ReviewState.DUE
     )
     verdicts = (task for task, run in waiting if run.is_check_due or task in changes)
     plan = derive(state.plan, {}, passing.gate)

@@ -56,8 +56,8 @@ def _decided_stop(state: PlanState, scope: CallScope) -> Stop:
 def _steps_after_failures(state: PlanState, failed: Iterable[TaskId]) -> Iterable[str]:
     for task_id in failed:
         run = state.latest(task_id)
-        if run is not None and run.own.way_out is not None:
-            yield run.own.way_out
+        if run is not None and run.way_out is not None:
+            yield run.way_out
         yield task_command("runs", task_id)
 
 

@@ -49,10 +49,9 @@ from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.agent_io import AgentResult
-from git_blackbird.model.run.fields import Ending, RunChange
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.parts import AgentFacts, LocalProcess, Logs, Own
-from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.parts import LocalProcess
+from git_blackbird.model.run.run import Ending, Run, RunChange
 from git_blackbird.model.run.states import ReviewState, RunStatus, RunType, TerminalReason
 from git_blackbird.model.run.summary import Summary
 from git_blackbird.storage.files import changed_at, sweep_temporaries
@@ -133,7 +132,7 @@ def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
 def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
     """Yield the change reviews recorded as running, also of superseded changes."""
     for task_id, history in histories.items():
-        if any(run.own.review in _UNDER_REVIEW for run in history.recent):
+        if any(run.review_state in _UNDER_REVIEW for run in history.recent):
             reviews = workspace.store.records.reviews(task_id).runs
             yield from (run for run in reviews if run.status is RunStatus.RUNNING)
 
@@ -152,18 +151,24 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
     session = session_to_resume(run, reading)
     status = RunStatus.PAUSED if session else RunStatus.FAILED
     ending = _lost_ending(workspace, run, reading)
-    said = AgentFacts(result=reading.whole_text or None, raw_totals=reading.raw_totals or None)
     ending = ending._replace(
         status=status,
         notes=("it was interrupted; edits made before that was noticed are in its summary",),
-        agent=ending.agent.updated(said),
+        final_text=reading.whole_text or None,
+        raw_totals=reading.raw_totals or None,
     )
     change = RunChange(Summary(minimal=f"{run.worktree_path} is gone"))
     if place is not None:
         change = snapshot_and_summarize(place, ui, run)
-    closed = run.ended(ending).continuable(session).changed(change).taken_late()
-    outside = edited_outside(workspace, run, reading.edited)
-    closed = closed.with_own(Own(outside=outside))
+    closed = (
+        run.ended(ending)
+        .changed(change)
+        .updated(
+            provider_session_ref=session,
+            head_taken_late=True,
+            outside=edited_outside(workspace, run, reading.edited),
+        )
+    )
     save_finished_run(workspace, ui, closed)
     if place is not None:
         stop_tracking(place)
@@ -180,7 +185,7 @@ def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> Non
     latest = workspace.store.records.history(run.task_id).latest
     # The review of a parent is due in any case.
     is_due = run.run_type is RunType.REVIEW or (
-        latest is not None and (latest.id, latest.own.review) == (run.reviewed_run, ReviewState.DUE)
+        latest is not None and (latest.id, latest.review_state) == (run.reviewed_run, ReviewState.DUE)
     )
     again = "; it is made again" if is_due else ""
     what = "planning in run" if run.run_type is RunType.PLANNING else "its review"
@@ -203,7 +208,7 @@ def _stop_processes(workspace: Workspace, ui: UserInterface, run: Run, pids: Seq
     listed = ", ".join(map(str, pids))
     text = f"{run.task_id}: the agent of run {run.id} is still running (process {listed}); stopping it"
     warn(ui, text, run.task_id)
-    process = run.own.process
+    process = run.process
     signals.stop_tree(
         process.pid if isinstance(process, LocalProcess) else 0,
         run.id,
@@ -236,14 +241,13 @@ def _lost_ending(workspace: Workspace, run: Run, reading: AgentResult) -> Ending
         status=RunStatus.FAILED,
         reason=TerminalReason.CONTROLLER_LOST,
         error="the program that ran it ended first",
-        agent=AgentFacts(usage=reading.usage, cost_usd=reading.cost_usd),
+        usage=reading.usage,
+        cost_usd=reading.cost_usd,
         stdout=read_tail(stdout) or None,
         stderr=read_tail(stderr) or None,
-        logs=Logs(
-            not_kept=not_kept(count_beyond(stdout, bound), count_beyond(stderr, bound)),
-            tail_of=tail_of(_size(stdout), _size(stderr)),
-            redacted=None if redactor is None else redactor.counts or None,
-        ),
+        unlogged_bytes=not_kept(count_beyond(stdout, bound), count_beyond(stderr, bound)),
+        printed_bytes=tail_of(_size(stdout), _size(stderr)),
+        masked_secrets=None if redactor is None else redactor.counts or None,
     )
 
 

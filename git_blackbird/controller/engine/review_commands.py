@@ -118,12 +118,14 @@ def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> Dismiss
         parent = find_parent(state, parent_id)
         run = _require_dismissable(state, parent)
         if run is None:
-            run = new_run(workspace, parent.id, RunStatus.FAILED).of_type(RunType.REVIEW, {})
-            run = run.failing("dismissed without a verdict")
-            run = run.about(completion_signature(parent, state.plan.tasks))
+            run = new_run(workspace, parent.id, RunStatus.FAILED).updated(
+                run_type=RunType.REVIEW,
+                error="dismissed without a verdict",
+                parent_review_completion_signature=completion_signature(parent, state.plan.tasks),
+            )
         now = workspace.environment.timestamp()
         dismissal = Dismissal(reason=reason.strip(), at=now, by=git_identity(workspace.repo))
-        dismissed = run.dismissed(dismissal)
+        dismissed = run.updated(completed_at=run.completed_at or now, dismissed=dismissal)
         transaction.save_run(dismissed)
         dropped = [task_id for task_id, owed in state.feedback.items() if owed.parent_task_id == parent.id]
         # The feedback of a dismissed review is void.

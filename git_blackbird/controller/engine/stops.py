@@ -99,7 +99,7 @@ def agent_stopped_stop(workspace: Workspace, refused: Sequence[Run]) -> Stop:
         StopReason.AGENT_UNAVAILABLE,
         f"{run.provider} refuses every task: {clean_clause(run.error or 'it said nothing', 200)};"
         f" {names} are unchanged and can be run again",
-        (run.own.way_out or shows, EXECUTE, continue_with_other_agent(workspace, run)),
+        (run.way_out or shows, EXECUTE, continue_with_other_agent(workspace, run)),
         run.task_id,
     )
 

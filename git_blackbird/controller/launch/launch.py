@@ -34,7 +34,7 @@ from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.messages.display.budgets import spent_text
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.run.agent_io import Progress, agent_in_text
-from git_blackbird.model.run.parts import AgentFacts, Heads, LocalProcess, Own, RemoteProcess, Snapshots
+from git_blackbird.model.run.parts import LocalProcess, RemoteProcess
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.views.events import RunOutput, RunProgress, RunStarted
@@ -121,12 +121,14 @@ class RunContext:
 def open_run(context: RunContext, task_id: TaskId, tree: str) -> Run:
     """Make the record of a run as it is before its agent works; ``tree`` is the worktree as it finds it."""
     where, run = head(context.workspace.repo), new_run(context.workspace, task_id, RunStatus.RUNNING)
-    parts = Own(
-        agent=AgentFacts(version=context.version or None, model=context.agent.model),
-        heads=Heads(branch=where.branch, commit=where.commit),
-        snapshots=Snapshots(base=tree),
+    return run.updated(
+        provider=context.agent.name,
+        agent_version=context.version or None,
+        agent_model=context.agent.model,
+        start_branch=where.branch,
+        start_commit=where.commit,
+        base_tree=tree,
     )
-    return run.with_own(parts).by_agent(context.agent.name)
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ async def run_agent(
     usd_left = context.ledger.usd_left(start.run.task_id)
     start = replace(start, request=replace(start.request, usd_left=usd_left))
     child = context.launcher.start(context, start)
-    run = start.run.with_own(Own(process=child.process))
+    run = start.run.updated(process=child.process)
     try:
         record(run)
         child.open_gate()
@@ -164,7 +166,7 @@ async def run_agent(
         child.abandon()
         raise
     ended = await follow_agent(context, start, child, force_stop)
-    return run.with_own(Own(process=child.process)), ended
+    return run.updated(process=child.process), ended
 
 
 class ThisMachine:
@@ -238,9 +240,7 @@ def _environ_of(context: RunContext, start: AgentStart) -> dict[str, str]:
 def started_event(start: AgentStart, child: Child) -> RunStarted:
     """Return the event that reports an agent's start."""
     run = start.run
-    return RunStarted(
-        run.task_id, start.title, run.id, run.provider, run.own.resumes, child.pid, run.run_type
-    )
+    return RunStarted(run.task_id, start.title, run.id, run.provider, run.resumes, child.pid, run.run_type)
 
 
 async def follow_agent(
@@ -299,7 +299,7 @@ async def follow_agent(
 def _is_told(workspace: Workspace, run: Run) -> bool:
     """Whether a person said something to a run while it works."""
     stored = workspace.store.records.recorded(run.task_id).find(run.id)
-    return stored is not None and bool(stored.own.said.told)
+    return stored is not None and bool(stored.messages_while_working)
 
 
 def limits_of(workspace: Workspace, wall_seconds: float | None) -> Limits:

@@ -197,7 +197,7 @@ def _with_states(
 
 def _last_run(history: History, place: TaskWorktree) -> Run | None:
     known = {str(place.repo.top), str(place.made_at)}
-    there = (run for run in reversed(history.own) if run.worktree_path in known)
+    there = (run for run in reversed(history.work_runs) if run.worktree_path in known)
     return next(there, None)
 
 

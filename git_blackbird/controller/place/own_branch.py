@@ -56,7 +56,7 @@ def _reverted_edits(repo: Repository, began: Trees, head_tree: str) -> Iterator[
 
 
 def _summary_before(history: History, run: Run) -> Summary | None:
-    resumed = None if run.own.resumes is None else history.find(run.own.resumes)
+    resumed = None if run.resumes is None else history.find(run.resumes)
     return None if resumed is None else resumed.review_summary
 
 

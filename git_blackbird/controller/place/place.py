@@ -96,10 +96,10 @@ class InPlace:
 
     def other_branch(self) -> OtherBranch | None:
         """Return also a branch that the agent itself went to."""
-        began = self.run.own.heads.branch
+        began = self.run.start_branch
         if began is None:
             return None
-        left_on, now = self.run.own.heads.end_branch or began, head(self.workspace.home).branch
+        left_on, now = self.run.end_branch or began, head(self.workspace.home).branch
         if now != left_on:
             return OtherBranch(left_on, now)
         return None if left_on == began else OtherBranch(began, now, by_agent=True)
@@ -144,7 +144,7 @@ class OwnWorktree:
         return _files_now(self.workspace, change) if self.run.has_landed else None
 
     def other_branch(self) -> OtherBranch | None:
-        worktree, now = self.run.own.worktree, head(self.workspace.home).branch
+        worktree, now = self.run.worktree, head(self.workspace.home).branch
         began = None if worktree is None else worktree.home_branch
         return None if began is None or now == began else OtherBranch(began, now)
 

@@ -86,7 +86,7 @@ def own_change(workspace: Workspace, run: Run, pair: Trees, log_end: int) -> Own
 
     ``log_end`` is the size of git's log of HEAD when the later tree was taken. Raises UnusableError, OSError.
     """
-    span = LogSpan(run.own.heads.log, log_end, run.own.heads.commit)
+    span = LogSpan(run.reflog_size, log_end, run.start_commit)
     others = moves_of_others(workspace.repo, run.id, span)
     if not others:
         return OwnChange(pair)
@@ -106,7 +106,7 @@ def _in_history(workspace: Workspace, run: Run, others: Sequence[tuple[HeadMove,
     end = head(workspace.repo).commit
     if not made or end is None:
         return []
-    there, found = set(commits_between(workspace.repo, run.own.heads.commit, end)), list[HeadMove]()
+    there, found = set(commits_between(workspace.repo, run.start_commit, end)), list[HeadMove]()
     for move in reversed(made):
         if move.new in there:
             found.append(move)
@@ -132,10 +132,10 @@ def _outside(carrier: Carrier, move: HeadMove, mover: Mover, changed: frozenset[
 
 def own_commits(workspace: Workspace, run: Run) -> frozenset[str]:
     """Return the commits of a run; without the hook its record names none, but HEAD's moves tell."""
-    listed = frozenset(run.own.commits)
-    if run.own.heads.end_commit is None or run.own.heads.end_commit == run.own.heads.commit:
+    listed = frozenset(run.commits)
+    if run.end_commit is None or run.end_commit == run.start_commit:
         return listed
-    reached = commits_between(workspace.repo, run.own.heads.commit, run.own.heads.end_commit)
+    reached = commits_between(workspace.repo, run.start_commit, run.end_commit)
     moves = () if run.review_summary is None else run.review_summary.outside
     return listed | reached.difference(
         *(commits_between(workspace.repo, move.old, move.new) for move in moves if not move.in_change)

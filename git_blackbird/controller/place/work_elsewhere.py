@@ -36,11 +36,11 @@ def find_work_elsewhere(workspace: Workspace, task: Task, run: Run, outside: Out
 
     In place, that is only what is new since the run began. None where there is none, or none can be seen.
     """
-    if not run.own.no_change:
+    if not run.no_change:
         return None
     try:
         place = workspace_of(workspace, run)
-        base = run.own.heads.commit if run.is_in_place else place and base_commit_of(place.repo)
+        base = run.start_commit if run.is_in_place else place and base_commit_of(place.repo)
         if place is None or not base:
             return None
         new = {change.name for change in outside.seen} if run.is_in_place else None

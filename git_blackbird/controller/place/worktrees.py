@@ -127,7 +127,7 @@ def reopen_place(workspace: Workspace, run: Run) -> Workspace:
 def _reopen(workspace: Workspace, run: Run) -> Opened:
     if not run.has_landed:
         linked, notices = _worktree_in_place(workspace, run)
-        if run.own.decision.by is Requester.LANDING and run.brought is not None:
+        if run.requested_by is Requester.LANDING and run.brought is not None:
             run = bring_merge(workspace, run, linked, run.brought.merge.base)
         merged = merge_in_worktree(run, linked)
         base = run.worktree_base if merged is None else merged.base
@@ -296,7 +296,7 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     keep_submodules(workspace, linked)
     name = _keep_strays(workspace, linked)
     owner = owner_of(linked)
-    runs = () if owner is None else workspace.store.records.history(TaskId(owner)).own
+    runs = () if owner is None else workspace.store.records.history(TaskId(owner)).work_runs
     known = set[str | None]().union(*(_known_trees(run) for run in runs))
     is_edited = taken.tree not in known and not _is_incomplete_checkout(linked, taken.tree, known)
     is_named = bool(runs) or taken.tree != base_tree(linked)
@@ -389,5 +389,5 @@ def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:
 def _known_trees(run: Run) -> set[str | None]:
     """Return the known trees of a worktree: at both ends of a run, at its decision, after a merge."""
     merged = None if run.brought is None else run.brought.merge
-    others = (None if pair is None else pair.head for pair in (run.own.decision.shown, merged))
+    others = (None if pair is None else pair.head for pair in (run.shown, merged))
     return {run.base_tree, run.head_tree, *others}

@@ -92,7 +92,7 @@ def add_task(workspace: Workspace, new: NewTask) -> Task:
 
 def require_no_runs(workspace: Workspace, task_id: TaskId) -> None:
     """Refuse the id of a deleted task whose status and feedback a new task would inherit."""
-    if workspace.store.records.history(task_id).own:
+    if workspace.store.records.history(task_id).work_runs:
         raise RequestError(
             f'runs of a deleted task "{task_id}" are still here and would count for the new one',
             hint=f"choose another id; {task_command('runs', task_id)} shows them",

@@ -66,7 +66,7 @@ async def run_planner(
     base = await run_in_thread(lambda: snapshot(context.workspace))
     pack = build_planning_context(request, plan)
     reviewer = ReviewerRequest(
-        open_run(context, PLANNING, base.tree).of_type(RunType.PLANNING, pack),
+        open_run(context, PLANNING, base.tree).updated(run_type=RunType.PLANNING, context=pack),
         request.kind.value,
         render_planning_prompt(pack),
         build_plan_schema(form),

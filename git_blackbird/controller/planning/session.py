@@ -119,7 +119,7 @@ class PlanSession:
                 continue
             proposal = made
             fault = "\n".join(proposal.faults)
-            request = replace(request, proposal=end.run.own.agent.result, fault=fault)
+            request = replace(request, proposal=end.run.final_text, fault=fault)
             if proposal.faults and self._passes_left:
                 self._passes_left -= 1
                 continue
@@ -136,13 +136,13 @@ class PlanSession:
         if end is None or self._call.is_interrupted:
             return interrupted_stop("before a plan was made")
         run, again = end.run, self._again()
-        if run.own.terminal_reason in {TerminalReason.AGENT_UNAVAILABLE, TerminalReason.WITHOUT_WORK}:
+        if run.terminal_reason in {TerminalReason.AGENT_UNAVAILABLE, TerminalReason.WITHOUT_WORK}:
             why = clean_line(run.error or "it refused to work")
-            steps = tuple(filter(None, (run.own.way_out, again.with_agent())))
+            steps = tuple(filter(None, (run.way_out, again.with_agent())))
             return Stop(StopReason.AGENT_UNAVAILABLE, f"{run.provider}: {why}", steps)
-        if run.own.terminal_reason is TerminalReason.BUDGET:
+        if run.terminal_reason is TerminalReason.BUDGET:
             return budget_stop(self._workspace, self._call.ledger.spent_lines(PLANNING), self._again())
-        if run.own.terminal_reason is not None or run.own.agent.result is None:
+        if run.terminal_reason is not None or run.final_text is None:
             shows = task_command("runs", PLANNING, f" {run.id}")
             why = clean_line(run.error or "its agent failed", 500)
             return Stop(StopReason.FAILED, f"no plan was made: {why}", (shows, again))

@@ -200,7 +200,7 @@ def _closing_text(one: LiveRun) -> str:
 
 def review_outcome_text(owed: PendingItem) -> str | None:
     """Summarize the reviews of a change that a person is to decide on; None if there are none."""
-    if owed.kind is not PendingKind.DECISION or owed.run is None or owed.run.own.reviewed is None:
+    if owed.kind is not PendingKind.DECISION or owed.run is None or owed.run.merged_review is None:
         return None
     return f"its reviews: {overall_word(merged_or_none(owed.run))}"
 
@@ -210,7 +210,7 @@ def pending_reason(owed: PendingItem) -> str | None:
 
     Against an approval speak that nothing was changed, a failed check, and an obstacle to landing.
     """
-    if owed.run is not None and owed.run.own.terminal_reason is TerminalReason.UNKNOWN_END:
+    if owed.run is not None and owed.run.terminal_reason is TerminalReason.UNKNOWN_END:
         return clean_line(owed.run.error or "", _LONGEST_REASON) or None
     if owed.kind is not PendingKind.DECISION or owed.run is None:
         return None

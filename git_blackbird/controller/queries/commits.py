@@ -31,7 +31,7 @@ def with_live_commits(workspace: Workspace, run: Run) -> Run:
 
 def commits_of(workspace: Workspace, runs: Iterable[Run]) -> tuple[RunCommit, ...]:
     """Return the commits that these runs list, in their order, the newest of each run first."""
-    listed = [(run, oid) for run in runs for oid in reversed(run.own.commits)]
+    listed = [(run, oid) for run in runs for oid in reversed(run.commits)]
     found = read_commits(workspace.repo, (oid for _, oid in listed))
     there = reachable(workspace.repo, found)
     return tuple(
@@ -67,7 +67,7 @@ def find_origin(workspace: Workspace, name: str) -> CommitProvenance:
 
 def _listing(runs: Iterable[Run], oid: str) -> tuple[CommitSource, ...]:
     return tuple(
-        CommitSource(run.task_id, run.id, run) for run in runs if oid in (*run.own.commits, run.undo_commit)
+        CommitSource(run.task_id, run.id, run) for run in runs if oid in (*run.commits, run.undo_commit)
     )
 
 

@@ -271,10 +271,10 @@ def _reported(run: Run, now: str) -> ReportedRun:
         run.status,
         _moment(run.started_at),
         spent_in(run, now),
-        None if run.own.check is None else run.own.check.outcome,
-        None if run.own.reviewed is None else overall_word(merged_or_none(run)),
+        None if run.check is None else run.check.outcome,
+        None if run.merged_review is None else overall_word(merged_or_none(run)),
         format_decision(run),
-        tuple(ruling.question.prompt for ruling in run.own.said.rulings),
+        tuple(ruling.question.prompt for ruling in run.rulings),
         run.landing_additions if run.has_landed else (),
     )
 

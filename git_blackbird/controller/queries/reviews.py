@@ -157,7 +157,7 @@ def view_change_review(workspace: Workspace, task: Task) -> ChangeReviewView:
         run,
         None if run is None else merged_or_none(run),
         () if run is None else reviews_about(reviews.runs, run),
-        tuple(one for one in history.own if one.own.reviewed is not None),
+        tuple(one for one in history.work_runs if one.merged_review is not None),
         workspace.config.reviews.max_iterations,
         workspace.reviews_changes,
         tuple(dict.fromkeys((*history.faults, *reviews.faults))),

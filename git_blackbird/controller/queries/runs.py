@@ -122,7 +122,7 @@ def saved_outputs(workspace: Workspace, run: Run) -> list[SavedOutput]:
     """Open the saved streams of a run; without a log, those parts that the record has."""
     logs, outputs = log_places(workspace, run), []
     for name in STREAMS:
-        missing = 0 if run.own.logs.not_kept is None else int(getattr(run.own.logs.not_kept, name))
+        missing = 0 if run.unlogged_bytes is None else int(getattr(run.unlogged_bytes, name))
         if name in logs:
             stream = LogReader(workspace.paths.logs(run.task_id, run.id, name))
             outputs.append(SavedOutput(name, stream.size, stream.pieces(), missing))

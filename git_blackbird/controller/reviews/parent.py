@@ -101,11 +101,11 @@ def _reviewed_child(workspace: Workspace, state: PlanState, child: Task, top: st
     if child.children:
         return ReviewedChild(child, latest_verdict(history), top)
     run = history.latest or history.newest
-    worked = [earlier for earlier in history.own if earlier.tree_pair is not None]
+    worked = [earlier for earlier in history.work_runs if earlier.tree_pair is not None]
     if run is None or len(worked) < 2:
         return ReviewedChild(child, run, top)
     # Also those before an approval: the parent is judged by all that was done for it.
-    pair, summary = combined_change(workspace, state, run, history.own)
+    pair, summary = combined_change(workspace, state, run, history.work_runs)
     return ReviewedChild(child, run, top, ComposedChange(pair, summary, len(worked)))
 
 
@@ -118,10 +118,11 @@ async def run_review(
     AgentUnavailableError or RequestError with nothing left running.
     """
     base = await run_in_thread(lambda: snapshot(context.workspace))
-    opened = open_run(context, review_request.parent.id, base.tree).of_type(
-        RunType.REVIEW, review_request.context
+    initial_run = open_run(context, review_request.parent.id, base.tree).updated(
+        run_type=RunType.REVIEW,
+        context=review_request.context,
+        parent_review_completion_signature=review_request.signature,
     )
-    initial_run = opened.about(review_request.signature)
     children = review_request.context["parentReview"]["children"]
     request = ReviewerRequest(
         initial_run,

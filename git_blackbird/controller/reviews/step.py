@@ -35,14 +35,14 @@ async def review_parent(call: Call, action: ReviewParent, state: PlanState) -> S
     if run is None:
         return interrupted_stop(f"before {parent.id} was reviewed")
     call.empty_starts.note_end(run)
-    is_without_work = run.own.terminal_reason is TerminalReason.WITHOUT_WORK
-    if run.own.terminal_reason is TerminalReason.BUDGET:
+    is_without_work = run.terminal_reason is TerminalReason.WITHOUT_WORK
+    if run.terminal_reason is TerminalReason.BUDGET:
         return call.stop_after_run(run)
     if call.goes_on_after(run):
         return None
     if run.parent_review_passed is None:
         # The same request would be refused again.
-        tries = REVIEW_TRIES if is_without_work or run.own.way_out is not None else 1
+        tries = REVIEW_TRIES if is_without_work or run.way_out is not None else 1
         call.scope = replace(call.scope, tried=(*call.scope.tried, *[parent.id] * tries))
     elif parent.id == call.scope.review:
         call.scope = replace(call.scope, is_reviewed=True)

@@ -112,10 +112,10 @@ def warning_sections(checkpoint: Checkpoint) -> Iterator[Section]:
         (edited, map(render_path, checkpoint.edited)),
         (OWN_HEADING, own_lines(checkpoint.outside)),
         (SEEN_HEADING, seen_lines(checkpoint.outside)),
-        (in_plan, map(clean_line, run.own.edits.plan)),
-        ("The configuration changed during the run:", map(clean_line, run.own.edits.config)),
-        ("A hook refused the commit:", strip_controls(run.own.decision.hook_output or "").splitlines()),
-        ("Notes:", map(clean_line, run.own.notes)),
+        (in_plan, map(clean_line, run.plan_edits)),
+        ("The configuration changed during the run:", map(clean_line, run.config_edits)),
+        ("A hook refused the commit:", strip_controls(run.hook_output or "").splitlines()),
+        ("Notes:", map(clean_line, run.notes)),
     )
     for heading, texts in lists:
         yield from bulleted(heading, texts, Style.WARNING)

@@ -98,15 +98,15 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
     seconds = run_seconds(run, run.completed_at or "")
     if seconds is not None:
         yield format_seconds(seconds)
-    if spent := render_spent(Spent().updated(run.own.agent.usage, checkpoint.cost_usd)):
+    if spent := render_spent(Spent().updated(run.usage, checkpoint.cost_usd)):
         yield spent
     if checkpoint.round_number > 1:
         yield f"round {checkpoint.round_number}"
     yield str(run.status)
     if checkpoint.rulings:
         yield counted(len(checkpoint.rulings), "ruling")
-    if run.own.check is not None:
-        yield f"check {check_word(run.own.check)}"
+    if run.check is not None:
+        yield f"check {check_word(run.check)}"
     if checkpoint.merged is not None:
         yield f"reviews: {overall_word(checkpoint.merged)}"
     if checkpoint.behind:
@@ -191,9 +191,9 @@ def _outcome(checkpoint: Checkpoint) -> Iterator[Section]:
     run = checkpoint.run
     why = f" ({clean_line(run.error)})" if run.error else ""
     yield one_line(f"Run status: {run.status}{why}", Style.PLAIN if run.error is None else Style.WARNING)
-    if run.own.check is not None:
-        verdict, *output = check_lines(run.own.check)
-        tone = Style.PLAIN if run.own.check.outcome is CheckOutcome.PASSED else Style.WARNING
+    if run.check is not None:
+        verdict, *output = check_lines(run.check)
+        tone = Style.PLAIN if run.check.outcome is CheckOutcome.PASSED else Style.WARNING
         lines = (StyledLine(f"  {line}", Style.FAINT) for line in output)
         yield Section((StyledLine(f"Check: {verdict}", tone), *lines), Rank.CHECK, _run_command(run), 1)
     if checkpoint.conflict is not None:
@@ -249,11 +249,11 @@ def _account(checkpoint: Checkpoint) -> Iterator[Section]:
     if checkpoint.unblocks:
         waits = "task waits" if checkpoint.unblocks == 1 else "tasks wait"
         yield one_line(f"{checkpoint.unblocks} {waits} for this alone", Style.FAINT, Rank.FACTS)
-    if run.own.agent.result:
+    if run.final_text:
         most, rank = _MAX_RESULT_LINES, Rank.AGENT
-        if run.own.no_change:
+        if run.no_change:
             most, rank = _MAX_RESULT_LINES_WITHOUT_CHANGE, Rank.ANSWER
-        said = _last(map(clean_line, strip_controls(run.own.agent.result).strip().splitlines()), most)
+        said = _last(map(clean_line, strip_controls(run.final_text).strip().splitlines()), most)
         heading = StyledLine("Agent says:", Style.HEADING)
         yield Section((heading, *said), rank, _run_command(run), keeps_end=True)
 

@@ -165,7 +165,7 @@ def _source(run: Run, merged: MergedReview | None) -> str:
     """Name the source of a suggested change request; "" for rulings, which a person completes."""
     has_findings = merged is not None and bool(merged.findings)
     sources = (
-        ("the hook printed", run.own.decision.hook_output is not None),
+        ("the hook printed", run.hook_output is not None),
         ("the check printed", run.failed_check is not None),
         ("the reviewers found", has_findings),
     )

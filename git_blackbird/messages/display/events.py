@@ -137,7 +137,7 @@ def _render_end(run: Run, seconds: float) -> str:
 
 
 def _render_planned(run: Run, seconds: float) -> str:
-    cost = (render_cost(run.own.agent.cost_usd),) if run.own.agent.cost_usd else ()
+    cost = (render_cost(run.cost_usd),) if run.cost_usd else ()
     took = ", ".join((render_duration(seconds), *cost))
     return f"planned ({took})" if run.error is None else f"planning failed ({took}): {clean_line(run.error)}"
 
@@ -146,13 +146,13 @@ def _render_work(run: Run, seconds: float) -> str:
     match run.status:
         case RunStatus.SUCCESS:
             changed = "no summary" if run.review_summary is None else _changed(run, run.review_summary)
-            cost = (render_cost(run.own.agent.cost_usd),) if run.own.agent.cost_usd else ()
+            cost = (render_cost(run.cost_usd),) if run.cost_usd else ()
             return f"completed {run.task_id}: {', '.join((changed, *cost, render_duration(seconds)))}"
         case RunStatus.WAITING_USER:
             return f"{run.task_id} is waiting for user input"
         case RunStatus.PAUSED:
-            why = _WHY_PAUSED.get(run.own.terminal_reason, "") if run.own.terminal_reason is not None else ""
-            why = f": {clean_line(run.provider)} is at a usage limit" if run.own.limit is not None else why
+            why = _WHY_PAUSED.get(run.terminal_reason, "") if run.terminal_reason is not None else ""
+            why = f": {clean_line(run.provider)} is at a usage limit" if run.limit is not None else why
             words = f": {clean_line(run.error)}" if run.error else ""
             return f"{run.task_id} is paused{why}{words}"
         case _:
@@ -164,14 +164,14 @@ def _render_work(run: Run, seconds: float) -> str:
 def _changed(run: Run, summary: Summary) -> str:
     """Count what a run changed; one that changed nothing may continue a change."""
     nothing = run.tree_pair is not None and run.tree_pair.is_empty
-    is_further = nothing and not run.own.no_change
+    is_further = nothing and not run.no_change
     return "no further changes" if is_further else render_totals(summary)
 
 
 def _check_lines(event: CheckEnded) -> Iterator[str]:
     """Return the verdict of the check, and who acts next."""
     yield f"check of {event.task_id} {check_word(event.check)}"
-    if event.run.own.decision.by is Requester.CHECK:
+    if event.run.requested_by is Requester.CHECK:
         yield f"changes to {event.task_id} requested by its check"
     if not event.run.is_pending:
         yield from (f"  {line}" for line in list(check_lines(event.check))[1:])

@@ -57,7 +57,7 @@ def unblocks_text(count: int) -> str:
 
 def redacted_text(run: Run) -> str | None:
     """Count the secrets that were masked in a run's output; None if none were."""
-    counts = run.own.logs.redacted
+    counts = run.masked_secrets
     if not counts:
         return None
     kinds = (kind if count == 1 else f"{kind} ({count})" for kind, count in sorted(counts.items()))
@@ -190,7 +190,7 @@ def review_word(run_type: RunType) -> str:
 
 def landing_text(run: Run) -> str:
     """Say whether a change has landed, which in place is its commit alone, and when, or why not."""
-    match run.own.landing:
+    match run.landing:
         case Landed():
             both = f", both added in {', '.join(run.landing_additions)}" if run.landing_additions else ""
             word = "landed" if not run.is_in_place else "in place" if run.uncommitted_landing else "committed"
@@ -239,7 +239,7 @@ def verdict_word(run: Run) -> str:
     if run.is_of_change:
         result = result_of(run)
         return "-" if result is None else _verdict_of_reviewer(result.counted_verdict)
-    if run.own.dismissed is not None:
+    if run.dismissed is not None:
         return "dismissed"
     if run.parent_review_passed is None:
         return "-"

@@ -19,7 +19,7 @@ def limit_words(hold: Hold) -> str:
 
 def _said(hold: Hold) -> str:
     """Say what the provider said, and why that is not believed."""
-    named = moment_of(hold.run.own.limit.until) if hold.run.own.limit else None
+    named = moment_of(hold.run.limit.until) if hold.run.limit else None
     if named is None:
         return "does not say until when"
     why = "had passed" if named.nanoseconds < hold.until else "is more than 8 days away"

@@ -31,18 +31,18 @@ def _lines(task: Task, run: Run, merged: MergedReview | None) -> Iterator[str]:
     known = tuple(_known(run, merged))
     if known:
         yield from ("What is known of it:", "", *(f"- {one}" for one in known), "")
-    if run.own.agent.result:
+    if run.final_text:
         yield from ("What the agent says:", "")
-        yield from (f"> {line}".rstrip() for line in strip_controls(run.own.agent.result).splitlines())
+        yield from (f"> {line}".rstrip() for line in strip_controls(run.final_text).splitlines())
         yield ""
     yield f"Task {task.id}, run {run.id}"
 
 
 def _known(run: Run, merged: MergedReview | None) -> Iterator[str]:
-    check = run.landing_check or run.own.check
+    check = run.landing_check or run.check
     if check is not None and check.outcome is not CheckOutcome.DUE:
         yield f"check: {check_word(check)}"
-    if run.own.reviewed is not None:
+    if run.merged_review is not None:
         yield f"reviews: {overall_word(merged)}"
     if run.decision_state in APPROVALS:
         yield "approved by a person"

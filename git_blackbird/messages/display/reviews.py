@@ -48,7 +48,7 @@ def render_review_end(run: Run, seconds: float) -> Iterator[str]:
     elif run.parent_review_passed is None:
         yield render_no_verdict(run.task_id, run.error or NO_REASON)
     elif run.parent_review_passed:
-        cost = (render_cost(run.own.agent.cost_usd),) if run.own.agent.cost_usd else ()
+        cost = (render_cost(run.cost_usd),) if run.cost_usd else ()
         yield f"parent review passed for {run.task_id}: {', '.join((*cost, render_duration(seconds)))}"
     else:
         text = excerpt(strip_controls(run.parent_review_feedback or ""))
@@ -177,7 +177,7 @@ def verdict_lines(run: Run, paint: Paint = str) -> Iterator[str]:
 
 
 def _dismissal(review: Run) -> Iterator[str]:
-    dismissed = review.own.dismissed
+    dismissed = review.dismissed
     if dismissed is not None:
         by = f" by {clean_line(dismissed.by)}" if dismissed.by else ""
         yield f"{format_moment(dismissed.at)}{by}"
@@ -226,14 +226,14 @@ def _change_state(view: ChangeReviewView) -> str:
     run = view.run
     if run is None:
         return "none: the task has not run"
-    if run.own.review is ReviewState.DUE and not run.is_superseded:
+    if run.review_state is ReviewState.DUE and not run.is_superseded:
         return "due"
     if view.merged is None:
         return _state_without(view, run)
     decision = "none" if run.was_superseded_undecided else run.decision_state
     after = "" if run.decision_state is None else f"; decision: {decision}"
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
-        by = run.own.decision.by
+        by = run.requested_by
         after = f"; changes requested by {'a person' if by is None else REQUESTERS[by]}"
     return f"{overall_word(view.merged)}, round {run.review_round or 1} of {view.max_rounds}{after}"
 
@@ -242,9 +242,9 @@ def _state_without(view: ChangeReviewView, run: Run) -> str:
     """Describe the state of reviews without any result."""
     if run.is_superseded:
         return "none: the run was superseded"
-    if run.own.review is ReviewState.BY_HAND:
+    if run.review_state is ReviewState.BY_HAND:
         return "requested by hand, not finished"
-    if run.own.reviewed is not None:
+    if run.merged_review is not None:
         return overall_word(None)
     return "none" if view.is_on else "none (reviews.mode is off)"
 

@@ -174,7 +174,7 @@ class StandingForms:
 
 def stray_rulings(run: Run, decided: Mapping[str, tuple[str, str | None]]) -> Iterator[str]:
     """Name what an agent that was to decide its questions decided under an id that none of them has."""
-    asked = [ruling.question.id for ruling in run.own.said.rulings]
+    asked = [ruling.question.id for ruling in run.rulings]
     for name in (name for name in decided if asked and name not in asked):
         named = f"{quoted(name)} ({clean_line(decided[name][0], 100)})"
         yield f"it decided {named}, which it did not ask; its questions are: {', '.join(asked)}"
@@ -287,7 +287,7 @@ def _with_unique_ids(entries: list[_Entry]) -> tuple[Question, ...]:
 
 def questions_of(run: Run) -> tuple[Question, ...]:
     """Return the questions of a run; the Go program's records have them in their output only."""
-    return run.own.said.questions or parse_questions(run.stdout or "")
+    return run.questions or parse_questions(run.stdout or "")
 
 
 OTHER = "Other..."

@@ -386,8 +386,8 @@ def render_merged_check_request(check: CheckResult) -> str:
 def render_suggestion(run: Run, merged: MergedReview | None) -> str | None:
     """Format a change request with the known problems of a change; None without any."""
     parts = []
-    if run.own.decision.hook_output is not None:
-        parts.append(f"{_REFUSED}\n\n{bound_output(run.own.decision.hook_output)}\n")
+    if run.hook_output is not None:
+        parts.append(f"{_REFUSED}\n\n{bound_output(run.hook_output)}\n")
     if run.failed_check is not None:
         parts.append(render_check_request(run.failed_check))
     if merged is not None and merged.findings:

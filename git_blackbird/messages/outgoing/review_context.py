@@ -185,8 +185,8 @@ def _of_review(run: Run) -> str:
     """Describe the result of the review of a child that is a parent."""
     if not run.is_review:
         return ""
-    if run.own.dismissed is not None:
-        return f"Its own review was dismissed: {run.own.dismissed.reason}"
+    if run.dismissed is not None:
+        return f"Its own review was dismissed: {run.dismissed.reason}"
     return "Its own children were reviewed and passed." if run.parent_review_passed else ""
 
 

@@ -1,6 +1,7 @@
 """The base of everything in a file below ``.blackbird/``, and validation errors as a place and a message."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, ValidationError, model_serializer
@@ -37,9 +38,17 @@ class Record(BaseModel):
         """Return the JSON form: field names of the file, without None values, unknown fields last."""
         return self.model_dump(mode="json")
 
-    def updated(self, fields: "Record") -> Self:
-        """Return a copy with the fields that are set in ``fields``, of its own class or a base of it."""
-        return self.model_copy(update={name: getattr(fields, name) for name in fields.model_fields_set})
+    def updated(self, **fields: Any) -> Self:
+        """Return a copy with other values of some fields. Raises ValidationError for invalid ones."""
+        needed = {name: getattr(self, name) for name in _required_fields(type(self))}
+        valid = type(self).model_validate({**needed, **fields}, by_alias=False, by_name=True)
+        if valid.model_extra:
+            raise TypeError(f"{type(self).__name__} has no field {', '.join(valid.model_extra)}")
+        return self.model_copy(update={name: getattr(valid, name) for name in fields})
+
+    def with_fields(self, other: Self) -> Self:
+        """Return a copy with the fields that are set in another."""
+        return self.model_copy(update={name: getattr(other, name) for name in other.model_fields_set})
 
     @model_serializer(mode="wrap")
     def _leave_out_none(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -54,11 +63,21 @@ class Record(BaseModel):
         return value is None
 
 
+@cache
+def _required_fields(kind: type[Record]) -> tuple[str, ...]:
+    return tuple(name for name, info in kind.model_fields.items() if info.is_required())
+
+
 class Part(Record):
     """A part of our own: nothing is written of what is empty."""
 
     def _is_left_out(self, _name: str, value: object, /) -> bool:
-        return value is None or value is False or (isinstance(value, list | tuple | dict) and not value)
+        return is_empty(value)
+
+
+def is_empty(value: object) -> bool:
+    """Whether a value says nothing, so that no file has it."""
+    return value is None or value is False or (isinstance(value, list | tuple | dict) and not value)
 
 
 TOGETHER = "contradiction"

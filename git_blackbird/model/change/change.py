@@ -122,7 +122,7 @@ class Change:
 
         Of a task that is done these are the last of the change with which it is.
         """
-        own = self.history.own
+        own = self.history.work_runs
         return own[_end_of_previous(own) :]
 
     @cached_property
@@ -131,7 +131,7 @@ class Change:
 
         An approval that commits takes them along.
         """
-        own = self.history.own
+        own = self.history.work_runs
         return own[_end_of_committed(own) : len(own) - len(self.runs)]
 
     def runs_to_decide(self, *, commits: bool) -> tuple[Run, ...]:
@@ -145,7 +145,7 @@ class Change:
         Those of reviewers are left out: nobody saw the change in between.
         """
         runs = self.runs
-        starts = [at for at, run in enumerate(runs[:-1]) if _is_request(run) and run.own.decision.by is None]
+        starts = [at for at, run in enumerate(runs[:-1]) if _is_request(run) and run.requested_by is None]
         ends = (*(start + 1 for start in starts[1:]), len(runs))
         return tuple(
             _requested(runs[start], runs[start + 1 : end]) for start, end in zip(starts, ends, strict=False)
@@ -164,8 +164,8 @@ class Change:
         """
         last, befores = self.last_request, (None, *self.runs[:-1])
         for before, run in reversed(tuple(zip(befores, self.runs, strict=True))):
-            message = run.own.said.message
-            if before is not None and (before.own.said.told_text or "") in {
+            message = run.message
+            if before is not None and (before.text_while_working or "") in {
                 message,
                 before.decision_feedback,
             }:
@@ -175,7 +175,7 @@ class Change:
             if message:
                 return Asked(message)
             if before is not None and _is_sent_back(before):
-                return Asked(before.decision_feedback or "", before.own.decision.by)
+                return Asked(before.decision_feedback or "", before.requested_by)
         return None if review is None else Asked(review.feedback, review.parent_task_id)
 
     @property
@@ -185,14 +185,14 @@ class Change:
         return tuple(
             Told(text, is_late=_is_request(run), is_sent=text in sent)
             for run in self.runs
-            if (text := run.own.said.told_text) is not None
+            if (text := run.text_while_working) is not None
         )
 
     @property
     def rulings(self) -> tuple[Ruling, ...]:
         """The questions that the agents decided themselves, or were told to, in the order of their runs."""
         rulings: dict[tuple[str, str], Ruling] = {}
-        for ruling in (each for run in self.runs for each in run.own.said.rulings):
+        for ruling in (each for run in self.runs for each in run.rulings):
             asked = ruling.question.id, ruling.question.prompt
             if ruling.decision is not None or asked not in rulings:
                 rulings[asked] = ruling
@@ -206,8 +206,8 @@ class Change:
 
     def is_rulable(self, run: Run) -> bool:
         """Whether its agent may decide all questions of a run itself; only in so many runs of a change."""
-        questions = run.own.said.questions
-        ruled = sum(bool(one.own.said.rulings) for one in self.runs if one.counts)
+        questions = run.questions
+        ruled = sum(bool(one.rulings) for one in self.runs if one.counts)
         is_harmless = all(question.destructive is False for question in questions)
         return bool(questions) and is_harmless and ruled < MAX_RULING_RUNS
 
@@ -216,7 +216,7 @@ class Change:
 
         Nothing but that once the newest run has finished the task.
         """
-        own = self.history.own
+        own = self.history.work_runs
         is_over = bool(own) and finishes_task(own[-1])
         messages = PendingMessages() if is_over else messages_of(self.runs)
         return messages._replace(review=review, review_sent=review is not None and was_sent(own, review))
@@ -226,22 +226,20 @@ class Change:
         """The runs before the newest whose change was sent back, since a person's last request."""
         newest = self.newest
         requests = [] if newest is None else [one for one in self._before(newest) if _is_request(one)]
-        persons = [at for at, one in enumerate(requests, 1) if one.own.decision.by is None]
+        persons = [at for at, one in enumerate(requests, 1) if one.requested_by is None]
         return tuple(requests[persons[-1] if persons else 0 :])
 
     def count_sent_back(self, by: str) -> int:
         """Count how often ``by`` sent it back before the newest run, since a person's last request."""
-        return sum(run.own.decision.by == by for run in self.requests_before_newest)
+        return sum(run.requested_by == by for run in self.requests_before_newest)
 
     @property
     def review_round(self) -> int:
         """The round of reviews that the newest run is in, from 1; a person's request restarts the count."""
         requests = () if self.newest is None else tuple(filter(_is_request, self._before(self.newest)))
         for request in reversed(requests):
-            if request.own.decision.by not in _WITHOUT_REVIEWS:
-                return (
-                    (request.review_round or 1) + 1 if request.own.decision.by is Requester.REVIEWERS else 1
-                )
+            if request.requested_by not in _WITHOUT_REVIEWS:
+                return (request.review_round or 1) + 1 if request.requested_by is Requester.REVIEWERS else 1
         return 1
 
     def _before(self, run: Run) -> tuple[Run, ...]:
@@ -264,7 +262,7 @@ def contributions(runs: Sequence[Run]) -> tuple[Contribution, ...]:
 
     Of runs in a worktree of their own the last has all that has not landed.
     """
-    if runs and runs[-1].own.worktree is not None:
+    if runs and runs[-1].worktree is not None:
         landed = [run.change_in_place for run in runs if run.change_in_place is not None]
         whole = runs[-1].change_elsewhere
         trees = landed if runs[-1].change_in_place is not None or whole is None else [whole]
@@ -277,7 +275,7 @@ def contributions(runs: Sequence[Run]) -> tuple[Contribution, ...]:
 def contributions_since(runs: Sequence[Run]) -> tuple[Contribution, ...]:
     """Return what the last runs of a change did since those before them."""
     began, ended = runs[0].base_tree, runs[-1].head_tree
-    if runs[-1].own.worktree is None or began is None or ended is None:
+    if runs[-1].worktree is None or began is None or ended is None:
         return contributions(runs)
     return (Contribution(Trees(began, ended)),)
 
@@ -289,7 +287,7 @@ def count_rounds(runs: Sequence[Run]) -> int:
 
 def total_cost(runs: Sequence[Run]) -> float | None:
     """Return the cost of these runs in dollars; None if unknown for all."""
-    costs = [run.own.agent.cost_usd for run in runs if run.own.agent.cost_usd is not None]
+    costs = [run.cost_usd for run in runs if run.cost_usd is not None]
     return sum(costs) if costs else None
 
 
@@ -299,9 +297,7 @@ def _end_of_previous(own: Sequence[Run]) -> int:
 
 
 def _end_of_committed(own: Sequence[Run]) -> int:
-    is_end = [
-        _is_end(run) and (run.own.undone is not None or not _is_left_uncommitted(run)) for run in own[:-1]
-    ]
+    is_end = [_is_end(run) and (run.undone is not None or not _is_left_uncommitted(run)) for run in own[:-1]]
     return _end_before(own, is_end)
 
 
@@ -310,7 +306,7 @@ def _end_before(own: Sequence[Run], is_end: Sequence[bool]) -> int:
 
 
 def _is_end(run: Run) -> bool:
-    return finishes_task(run) or run.own.undone is not None
+    return finishes_task(run) or run.undone is not None
 
 
 def _is_left_uncommitted(run: Run) -> bool:
@@ -320,8 +316,8 @@ def _is_left_uncommitted(run: Run) -> bool:
         and run.status is RunStatus.SUCCESS
         and run.decision_state is None
         and run.superseded_by != f"{SUPERSEDED_BY_STATUS}done"
-        and not run.own.commits
-        and run.own.heads.end_commit in {None, run.own.heads.commit}
+        and not run.commits
+        and run.end_commit in {None, run.start_commit}
     )
 
 
@@ -331,26 +327,22 @@ def _is_request(run: Run) -> bool:
 
 def _is_sent_back(run: Run) -> bool:
     """Whether the next run is told what this one has to change: of a superseded landing it is not."""
-    return _is_request(run) and not (run.own.decision.by is Requester.LANDING and run.is_superseded)
+    return _is_request(run) and not (run.requested_by is Requester.LANDING and run.is_superseded)
 
 
 def _requested(requested: Run, later: Sequence[Run]) -> RequestedChange:
     # The text of ``resume -m`` beside a request is part of it.
-    told = {run.own.said.told_text for run in later}
-    messages = (run.own.said.message for run in later if run.own.said.message not in told)
+    told = {run.text_while_working for run in later}
+    messages = (run.message for run in later if run.message not in told)
     texts = (requested.decision_feedback, *messages)
     text = "\n\n".join(text for text in texts if text)
-    return RequestedChange(text, tuple(later), requested.own.decision.comments)
+    return RequestedChange(text, tuple(later), requested.comments)
 
 
 def _moves_between(before: Run, run: Run) -> tuple[HeadMove, ...]:
-    if (
-        not before.own.heads.end_commit
-        or not run.own.heads.commit
-        or before.own.heads.end_commit == run.own.heads.commit
-    ):
+    if not before.end_commit or not run.start_commit or before.end_commit == run.start_commit:
         return ()
-    return (HeadMove(before.own.heads.end_commit, run.own.heads.commit),)
+    return (HeadMove(before.end_commit, run.start_commit),)
 
 
 def _moves_during(run: Run) -> tuple[HeadMove, ...]:

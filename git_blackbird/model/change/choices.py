@@ -24,7 +24,7 @@ def choices_for(
     something of what the task did. ``max_rounds``: up to so many rounds of reviews, the agent fixes what
     they find.
     """
-    has_reviews = run.own.reviewed is not None and run.status is not RunStatus.FAILED
+    has_reviews = run.merged_review is not None and run.status is not RunStatus.FAILED
     is_offered = {
         **dict.fromkeys((*APPROVES, Choice.VIEW_DIFF), not run.is_change_gone),
         Choice.REQUEST_CHANGES: not run.landing_begun,

@@ -50,22 +50,22 @@ def messages_of(runs: Sequence[Run]) -> PendingMessages:
     texts: list[str] = []
     sent: set[str] = set()
     for run in runs:
-        if run.own.said.message:
-            texts.append(run.own.said.message)
+        if run.message:
+            texts.append(run.message)
         if _reached_agent(run):
             sent.update(texts)
         is_request = run.decision_state == DecisionState.CHANGES_REQUESTED
-        if run.own.decision.by is Requester.LANDING and run.is_superseded:
+        if run.requested_by is Requester.LANDING and run.is_superseded:
             is_request = False
         if is_request and run.decision_feedback:
             texts.append(run.decision_feedback)
             sent.discard(run.decision_feedback)
-        if (told := run.own.said.told_text) is not None:
+        if (told := run.text_while_working) is not None:
             texts.append(told)
             sent.discard(told)
     questions, answers = _answered(runs, texts)
     # An answer is recorded with the run that it was sent to.
-    lost = {answer.value for run in runs if not _reached_agent(run) for answer in run.own.said.answers}
+    lost = {answer.value for run in runs if not _reached_agent(run) for answer in run.answers}
     return PendingMessages(
         tuple(dict.fromkeys(texts)),
         questions,
@@ -82,7 +82,7 @@ def was_sent(runs: Sequence[Run], review: Feedback) -> bool:
 
 
 def _reached_agent(run: Run) -> bool:
-    is_sent = run.superseded_by not in UNDELIVERED and not run.own.said.by_hand
+    is_sent = run.superseded_by not in UNDELIVERED and not run.by_hand
     return run.run_type is RunType.EXECUTE and is_sent
 
 
@@ -97,11 +97,11 @@ def _answered(
     asked: dict[str, tuple[Run, Question]] = {}
     questions: dict[str, Question] = {}
     answers: dict[str, Answer] = {}
-    uses = Counter(question.id for run in runs for question in run.own.said.questions)
+    uses = Counter(question.id for run in runs for question in run.questions)
     for run in runs:
-        rulings = run.own.said.rulings
+        rulings = run.rulings
         overruled = [ruling.answer for ruling in rulings if ruling.is_overruled(requests)]
-        for answer in (*run.own.said.answers, *(ruling.answer for ruling in rulings)):
+        for answer in (*run.answers, *(ruling.answer for ruling in rulings)):
             asker, question = asked.get(answer.id, (None, None))
             name = answer.id if asker is None or uses[answer.id] < 2 else f"{answer.id} ({asker.id})"
             if question is not None:
@@ -109,5 +109,5 @@ def _answered(
             answers[name] = answer.model_copy(update={"id": name})
             if answer in overruled:
                 del answers[name]
-        asked |= {question.id: (run, question) for question in run.own.said.questions}
+        asked |= {question.id: (run, question) for question in run.questions}
     return tuple(questions[name] for name in answers if name in questions), tuple(answers.values())

@@ -40,12 +40,12 @@ class Moves(NamedTuple):
 
     def is_there(self, work: WorkId, path: bytes) -> bool:
         """Whether the worktree has a work at a path of its own."""
-        undone = self.last_runs[work].own.undone
+        undone = self.last_runs[work].undone
         return undone is None or undone.has(path)
 
     def is_wanted(self, work: WorkId) -> bool:
         """Whether a work was not to be taken back, or to be brought back, even where that was refused."""
-        undone = self.last_runs[work].own.undone
+        undone = self.last_runs[work].undone
         return undone is None or undone.redone
 
     def of(self, work: WorkId) -> tuple[Move, ...]:
@@ -83,11 +83,11 @@ def recorded_by_others(
 ) -> tuple[Recorded, ...]:
     """Return what tasks beside this one did to the worktree, oldest first, these commits aside."""
     dated = [
-        (each, runs[-1].own.undone)
+        (each, runs[-1].undone)
         for other in histories.keys() - {task_id}
-        for work, runs in _works(histories[other].own)
+        for work, runs in _works(histories[other].work_runs)
         for run in runs
-        if set(commits).isdisjoint(run.own.commits) or run.run_type is not RunType.MANUAL
+        if set(commits).isdisjoint(run.commits) or run.run_type is not RunType.MANUAL
         for each in _moves_of(run, work)
         if each.move.works
     ]
@@ -104,7 +104,7 @@ def moves_since(histories: Mapping[TaskId, History], run: Run) -> tuple[WorkId, 
     all for a person's commit, which may have what was in the worktree before.
     """
     work = next(
-        each for each, runs in _works(histories[run.task_id].own) if run.id in {one.id for one in runs}
+        each for each, runs in _works(histories[run.task_id].work_runs) if run.id in {one.id for one in runs}
     )
     works, before = {work}, set[WorkId]()
     start, since = _UNFINISHED, list[_Dated]()
@@ -120,7 +120,7 @@ def moves_since(histories: Mapping[TaskId, History], run: Run) -> tuple[WorkId, 
     last_runs = {
         each: runs[-1]
         for task_id in {task_id for task_id, _ in found}
-        for each, runs in _works(histories[task_id].own)
+        for each, runs in _works(histories[task_id].work_runs)
         if each in found
     }
     return work, Moves(tuple(_with_shared_commits(since)), last_runs)
@@ -131,7 +131,7 @@ def _works(own: Iterable[Run]) -> Iterator[tuple[WorkId, tuple[Run, ...]]]:
     runs: list[Run] = []
     for run in own:
         runs.append(run)
-        if run.own.undone is not None:
+        if run.undone is not None:
             yield (run.task_id, runs[0].id), tuple(runs)
             runs = []
     if runs:
@@ -141,7 +141,7 @@ def _works(own: Iterable[Run]) -> Iterator[tuple[WorkId, tuple[Run, ...]]]:
 def _moves_in(histories: Mapping[TaskId, History], works: set[WorkId]) -> Iterator[_Dated]:
     """Yield the moves of these works."""
     for task_id in {task_id for task_id, _ in works}:
-        for work, runs in _works(histories[task_id].own):
+        for work, runs in _works(histories[task_id].work_runs):
             if work in works:
                 yield from (each for run in runs for each in _moves_of(run, work))
 
@@ -152,7 +152,7 @@ def _dated(histories: Mapping[TaskId, History], start: int) -> Iterator[_Dated]:
         recent = [run for run in history.recent if not run.is_review]
         is_later = any(each.at >= start for run in recent for each in _moves_of(run, (run.task_id, run.id)))
         if is_later or (recent and recent[0].sort_key[0] >= start):
-            for work, runs in _works(history.own):
+            for work, runs in _works(history.work_runs):
                 yield from (each for run in runs for each in _moves_of(run, work))
 
 
@@ -165,9 +165,9 @@ def _moves_of(run: Run, work: WorkId) -> Iterator[_Dated]:
         yield _Dated(
             at, run, work, Move(trees, made, frozenset({work}), is_commit=run.run_type is RunType.MANUAL)
         )
-    undone = run.own.undone
+    undone = run.undone
     last = () if undone is None else (PastUndo(at=undone.at, trees=undone.trees),)
-    for undo in run.own.undos or last:
+    for undo in run.undos or last:
         yield _Dated(_time(undo.at), run, work, Move(undo.trees, undo.trees))
 
 
@@ -180,7 +180,7 @@ def _with_shared_commits(since: Iterable[_Dated]) -> Iterator[Move]:
     """Yield the moves; a person's commit that is work on several tasks is one move of them all."""
     found: dict[object, Move] = {}
     for number, each in enumerate(since):
-        key = (each.run.own.commits, each.move.trees) if each.move.is_commit else number
+        key = (each.run.commits, each.move.trees) if each.move.is_commit else number
         known = found.get(key)
         works = each.move.works if known is None else each.move.works | known.works
         found[key] = each.move._replace(works=works)

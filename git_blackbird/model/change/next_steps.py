@@ -32,10 +32,10 @@ def decide_run_command(run: Run) -> TaskCommand:
             "restart", run.task_id, remark="or decide --request-changes -m TEXT, or decide --reject"
         )
     # One that was accepted before, and could not land, is not retried.
-    if run.status is RunStatus.FAILED and isinstance(run.own.landing, LandingDue | None):
+    if run.status is RunStatus.FAILED and isinstance(run.landing, LandingDue | None):
         others = "accept it as it is with decide --approve, or --request-changes -m TEXT, or --reject"
         return task_command("restart", run.task_id, remark=f"or {others}")
     others = "or --request-changes -m TEXT, or --reject"
-    if isinstance(run.own.landing, Landed):
+    if isinstance(run.landing, Landed):
         others = "or --approve --no-commit, or --reject --undo"  # its commit was refused
     return task_command("decide", run.task_id, " --approve", remark=others)

@@ -11,7 +11,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.timestamps import moment_of
 from git_blackbird.model.change.decision import Choice
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.parts import Landed, LandingBlocked, LandingDue, Own
+from git_blackbird.model.run.parts import Landed, LandingBlocked, LandingDue
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus, TerminalReason
 
@@ -142,7 +142,7 @@ TABLE: Mapping[Stage, Consequences] = {
 
 def stage_of(run: Run) -> Stage:
     """Return the stage of the change whose newest run this is."""
-    if run.own.undoing is not None:
+    if run.undoing is not None:
         return Stage.HALF_UNDONE
     match run.status:
         case RunStatus.RUNNING:
@@ -160,7 +160,7 @@ def stage_of(run: Run) -> Stage:
 def _stage_of_ended(run: Run) -> Stage:
     if run.is_check_due:
         return Stage.CHECKING
-    if run.own.review is ReviewState.DUE:
+    if run.review_state is ReviewState.DUE:
         return Stage.REVIEWING
     has_succeeded = run.status is RunStatus.SUCCESS
     match run.decision_state:
@@ -169,19 +169,19 @@ def _stage_of_ended(run: Run) -> Stage:
         case DecisionState.CHANGES_REQUESTED:
             return Stage.SENT_BACK if has_succeeded else Stage.SENT_BACK_AFTER_FAILURE
         case DecisionState.REJECTED:
-            return Stage.UNDONE if run.own.undone is not None else Stage.REJECTED
+            return Stage.UNDONE if run.undone is not None else Stage.REJECTED
         case DecisionState.APPROVED_CONTINUE | DecisionState.APPROVED_QUIT:
             return _stage_of_accepted(run)
         case None:
             if has_succeeded:
                 return _stage_of_accepted(run)
-            return Stage.UNDONE if run.own.undone is not None else Stage.FAILED
+            return Stage.UNDONE if run.undone is not None else Stage.FAILED
         case _:
             assert_never(run.decision_state)
 
 
 def _stage_of_pending(run: Run, *, has_succeeded: bool) -> Stage:
-    match run.own.landing:
+    match run.landing:
         case LandingBlocked():
             return Stage.BLOCKED
         case Landed():
@@ -189,17 +189,17 @@ def _stage_of_pending(run: Run, *, has_succeeded: bool) -> Stage:
         case LandingDue() | None:
             return Stage.DECIDING if has_succeeded else Stage.DECIDING_FAILURE
         case _:
-            assert_never(run.own.landing)
+            assert_never(run.landing)
 
 
 def _stage_of_accepted(run: Run) -> Stage:
-    match run.own.landing:
+    match run.landing:
         case LandingDue() | LandingBlocked():
             return Stage.LANDING
         case Landed() | None:
-            return Stage.UNDONE if run.own.undone is not None else Stage.DONE
+            return Stage.UNDONE if run.undone is not None else Stage.DONE
         case _:
-            assert_never(run.own.landing)
+            assert_never(run.landing)
 
 
 _OPEN = frozenset(stage for stage, row in TABLE.items() if row.due is not None) | {Stage.WORKING}
@@ -216,7 +216,7 @@ _IN_PLACE = {Stage.LANDING: "to commit", Stage.NOT_COMMITTED: "not committed"}
 
 def label_of(run: Run) -> str:
     """Return the label of the stage of a newest run, with what its record adds to it."""
-    stage, undone = stage_of(run), run.own.undone
+    stage, undone = stage_of(run), run.undone
     left = "" if undone is None else clean_line(", ".join(undone.left))
     label = (_IN_PLACE if run.is_in_place else {}).get(stage, TABLE[stage].label)
     match stage:
@@ -232,9 +232,9 @@ def label_of(run: Run) -> str:
             )
         case Stage.LANDING if run.landing_begun:
             return "half landed"
-        case Stage.PAUSED if run.own.terminal_reason is TerminalReason.WORKER_LOST:
+        case Stage.PAUSED if run.terminal_reason is TerminalReason.WORKER_LOST:
             return f"{label}: worker {clean_line(run.worker or '')} was lost"
-        case Stage.PAUSED if run.own.terminal_reason is TerminalReason.BUDGET:
+        case Stage.PAUSED if run.terminal_reason is TerminalReason.BUDGET:
             return f"{label} at its budget"
         case _:
             return label
@@ -252,7 +252,7 @@ def is_open(run: Run) -> bool:
 
 def is_settled(run: Run) -> bool:
     """Whether the run is over, and nobody reviews it, is to decide on it, or asked for a change."""
-    return not is_open(run) and run.own.review is not ReviewState.BY_HAND
+    return not is_open(run) and run.review_state is not ReviewState.BY_HAND
 
 
 def is_half_written(run: Run) -> bool:
@@ -266,7 +266,7 @@ def following(run: Run, stored: Run | None, now: Callable[[], str]) -> Run:
 
     A status that stays keeps its time. ``now`` is the clock, for what has no time in the record.
     """
-    plain = run.with_own(Own(status_since=None))
+    plain = run.updated(status_since=None)
     if run.is_review or stored is None:
         return plain
     before, event = stored.moved_at, plain.moved_at
@@ -274,4 +274,4 @@ def following(run: Run, stored: Run | None, now: Callable[[], str]) -> Run:
         since = before
     else:
         since = event if event is not None and (before is None or event > before) else moment_of(now())
-    return plain if since in {None, event} else plain.with_own(Own(status_since=since.text))
+    return plain if since in {None, event} else plain.updated(status_since=since.text)

@@ -11,7 +11,7 @@ def is_in_use(history: History) -> bool:
     """Whether an agent is at work on a task, something is due, or a record of it cannot be used."""
     latest = history.latest
     is_waiting = latest is not None and not is_settled(latest)
-    is_half_written = any(run.own.undoing is not None for run in history.runs)
+    is_half_written = any(run.undoing is not None for run in history.runs)
     return bool(history.faults) or bool(history.at_work) or is_waiting or is_half_written
 
 
@@ -21,7 +21,7 @@ def unneeded_runs(history: History) -> tuple[Run, ...]:
     Those are attempts that brought nothing to the user's worktree: of a task that is done all in other
     sessions than the run that counts, else those before its present change. None while it is in use.
     """
-    latest, change, own = history.latest, Change.of(history), history.own
+    latest, change, own = history.latest, Change.of(history), history.work_runs
     if latest is None or is_in_use(history):
         return ()
     is_done = stage_of(latest) is Stage.DONE and own[-1] == latest

@@ -26,13 +26,13 @@ class Work:
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """The runs after the last whose change was taken back, oldest first."""
-        own = self.history.own
+        own = self.history.work_runs
         return own[_end_of_undone(own) :]
 
     @cached_property
     def undone(self) -> tuple[Run, ...]:
         """The runs whose change was taken back last."""
-        own = self.history.own
+        own = self.history.work_runs
         end = _end_of_undone(own)
         return own[_end_of_undone(own[: max(end - 1, 0)]) : end]
 
@@ -44,13 +44,13 @@ class Work:
 
 def undo_commands(run: Run) -> tuple[TaskCommand, ...]:
     """Return the command that takes the change of a rejected run back; none if it was, or is empty."""
-    is_rejected = run.decision_state is DecisionState.REJECTED and run.own.undone is None
+    is_rejected = run.decision_state is DecisionState.REJECTED and run.undone is None
     return (task_command("undo", run.task_id),) if is_rejected and run.has_changed_worktree else ()
 
 
 def way_on(task_id: TaskId, run: Run | None) -> TaskCommand:
     """Return the command that goes on with a failed task, whose newest run this is."""
-    undone = None if run is None else run.own.undone
+    undone = None if run is None else run.undone
     return task_command("redo" if undone is not None and undone.redone else "retry", task_id)
 
 
@@ -67,4 +67,4 @@ def ways_on(run: Run) -> tuple[TaskCommand, ...]:
 
 def _end_of_undone(own: Sequence[Run]) -> int:
     """Return how many runs there are up to the last whose change was taken back."""
-    return next((end for end in range(len(own), 0, -1) if own[end - 1].own.undone is not None), 0)
+    return next((end for end in range(len(own), 0, -1) if own[end - 1].undone is not None), 0)

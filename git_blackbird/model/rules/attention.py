@@ -28,7 +28,7 @@ class PendingDecision(NamedTuple):
 def is_session_lost(history: History, run: Run) -> bool:
     """Whether the provider refused to continue this run's conversation, or it never had one."""
     return run.provider_session_ref is None or any(
-        later.own.resumes == run.id and later.own.terminal_reason == TerminalReason.SESSION_LOST
+        later.resumes == run.id and later.terminal_reason == TerminalReason.SESSION_LOST
         for later in history.since(run)
     )
 
@@ -75,7 +75,7 @@ class PendingItem(NamedTuple):
     @property
     def questions(self) -> tuple[Question, ...]:
         """The questions of that run."""
-        return () if self.run is None else self.run.own.said.questions
+        return () if self.run is None else self.run.questions
 
 
 def pending_items(state: PlanState) -> tuple[PendingItem, ...]:
@@ -104,9 +104,9 @@ def _other_item(state: PlanState, task_id: TaskId) -> PendingItem | None:
     kind = None if run is None else _kind(history, run)
     if run is not None and kind is not None:
         verb = "restart" if kind is PendingKind.NEW_SESSION else TABLE[stage_of(run)].verb
-        blank = answers_blank(run.own.said.questions) if kind is PendingKind.ANSWERS else None
+        blank = answers_blank(run.questions) if kind is PendingKind.ANSWERS else None
         back = ""
-        if run.own.terminal_reason is TerminalReason.WORKER_LOST:
+        if run.terminal_reason is TerminalReason.WORKER_LOST:
             back = f"once that worker is back; {task_command('restart', task_id)} starts it elsewhere"
         return PendingItem(task, run, kind, task_command(verb, task_id, remark=back, blank=blank))
     if task_id in state.feedback and task.status in {Status.DONE, Status.FAILED}:
@@ -183,9 +183,7 @@ def _messageable(state: PlanState) -> Iterable[Task]:
 def _at_work(state: PlanState) -> Iterable[Task]:
     """Leaves that an agent works on, which can be told something meanwhile."""
     live = {task.id: state.history(task.id).live for task in state.plan.leaves()}
-    return (
-        state.plan.tasks[key] for key, run in live.items() if run is not None and not run.own.said.by_hand
-    )
+    return (state.plan.tasks[key] for key, run in live.items() if run is not None and not run.by_hand)
 
 
 def _undecided(state: PlanState) -> Iterable[Task]:

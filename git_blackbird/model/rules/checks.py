@@ -55,6 +55,6 @@ def accepted_outcomes(run: Run) -> frozenset[CheckOutcome]:
     """
     if run.decision_state not in APPROVALS:
         return frozenset()
-    merged = run.landing_check if isinstance(run.own.landing, LandingBlocked) else None
-    known = frozenset(check.outcome for check in (run.own.check, merged) if check is not None)
+    merged = run.landing_check if isinstance(run.landing, LandingBlocked) else None
+    known = frozenset(check.outcome for check in (run.check, merged) if check is not None)
     return frozenset(CheckOutcome) if known & {CheckOutcome.FAILED, CheckOutcome.BROKEN} else known

@@ -59,14 +59,12 @@ def held_agents(state: PlanState, reviews: Sequence[Run], now: int) -> Mapping[A
     A limit is over at its time, or once a run that began after it has worked.
     """
     recent = [run for history in state.open_histories.values() for run in history.recent]
-    limited = [run for run in (*recent, *reviews) if run.own.limit is not None]
+    limited = [run for run in (*recent, *reviews) if run.limit is not None]
     if not limited:
         return {}
     worked = _last_work(state, reviews)
     limited = [run for run in limited if _reached(run) > worked.get(AgentModel.of(run), 0)]
-    tries = Counter(
-        (run.task_id, AgentModel.of(run)) for run in limited if believed_end(run.own.limit) is None
-    )
+    tries = Counter((run.task_id, AgentModel.of(run)) for run in limited if believed_end(run.limit) is None)
     holds = [_hold(run, tries[run.task_id, AgentModel.of(run)]) for run in sorted(limited, key=_reached)]
     # Of several for one agent the last to end counts.
     return {hold.by: hold for hold in sorted(holds, key=lambda hold: hold.until) if hold.until > now}
@@ -76,21 +74,21 @@ def _last_work(state: PlanState, reviews: Sequence[Run]) -> Mapping[AgentModel, 
     """Return when the last run of each agent began that worked."""
     began: dict[AgentModel, int] = {}
     for run in (*(run for history in state.histories.values() for run in history.recent), *reviews):
-        tokens = run.own.agent.usage.output_tokens if run.own.agent.usage else 0
-        if run.status in _WORKED or tokens or (run.own.limit and run.status is RunStatus.PAUSED):
+        tokens = run.usage.output_tokens if run.usage else 0
+        if run.status in _WORKED or tokens or (run.limit and run.status is RunStatus.PAUSED):
             agent = AgentModel.of(run)
             began[agent] = max(began.get(agent, 0), run.sort_key[0])
     return began
 
 
 def _reached(run: Run) -> int:
-    at = None if run.own.limit is None else moment_of(run.own.limit.at)
+    at = None if run.limit is None else moment_of(run.limit.at)
     return 0 if at is None else at.nanoseconds
 
 
 def _hold(run: Run, tries: int) -> Hold:
     """Return the hold by a limit; without a known end it is twice as long after each try in vain."""
-    if (until := believed_end(run.own.limit)) is not None:
+    if (until := believed_end(run.limit)) is not None:
         return Hold(run, until, is_guess=False)
     guess = min(_FIRST_GUESS * 2 ** min(tries - 1, 8), _LAST_GUESS)
     return Hold(run, _reached(run) + guess, is_guess=True)

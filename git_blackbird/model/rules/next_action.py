@@ -221,9 +221,9 @@ def is_passed(action: CallAction, call: CallScope) -> bool:
     """Whether a call does all else first: every file, and all of plan and settings, is as it was."""
     if not (call.goes_past_unchanged and isinstance(action, PendingDecision)):
         return False
-    own = action.run.own
-    is_as_it_was = own.no_change and not own.edits.plan and not own.edits.config
-    return is_as_it_was and not own.decision.escalated and stage_of(action.run) is Stage.DECIDING
+    run = action.run
+    is_as_it_was = run.no_change and not run.plan_edits and not run.config_edits
+    return is_as_it_was and not run.escalated and stage_of(run) is Stage.DECIDING
 
 
 def _decisions(state: PlanState, call: CallScope) -> Iterator[PendingDecision]:
@@ -271,7 +271,7 @@ def _parent_review_or_start(state: PlanState, call: CallScope) -> NextAction:
 
 def is_continued(run: Run) -> bool:
     """Whether a call goes on with a run by itself, as long as that has no effect."""
-    is_asked = run.own.terminal_reason in _ASKED
+    is_asked = run.terminal_reason in _ASKED
     return due_of(run) is Due.CARRY_OUT_REQUEST or (due_of(run) is Due.CONTINUE and not is_asked)
 
 
@@ -279,7 +279,7 @@ def unfinished(state: PlanState, call: CallScope) -> Iterator[ContinueRun | AskP
     """Yield the action on each run that left unfinished work in the worktree, oldest first."""
     for task, run in paused_runs(state):
         if call.covers(task.id):
-            is_asked = run.own.terminal_reason in _ASKED
+            is_asked = run.terminal_reason in _ASKED
             yield AskPaused(task, run) if is_asked else ContinueRun(task, run)
 
 
@@ -304,7 +304,7 @@ def _refused_last(state: PlanState, ready: Iterable[Task]) -> Iterator[Task]:
     refused: list[Task] = []
     for task in ready:
         newest = state.history(task.id).newest
-        if newest is not None and newest.own.terminal_reason is TerminalReason.WITHOUT_WORK:
+        if newest is not None and newest.terminal_reason is TerminalReason.WITHOUT_WORK:
             refused.append(task)
         else:
             yield task
@@ -322,7 +322,7 @@ def _half_written(state: PlanState, call: CallScope) -> Iterator[FinishUndo | La
     for run in state.half_written:
         task = state.plan.tasks.get(run.task_id)
         if task is not None and task.id not in call.busy:
-            yield LandChange(task, run) if run.own.undoing is None else FinishUndo(task, run)
+            yield LandChange(task, run) if run.undoing is None else FinishUndo(task, run)
 
 
 def _landings(state: PlanState, call: CallScope) -> Sequence[LandChange]:

@@ -50,7 +50,7 @@ def other_tasks(
 def _landed(state: PlanState, since: str) -> Iterator[tuple[float, Run]]:
     """Yield the changes that came into the user's worktree since then and still are there, and how late."""
     for _, run in state.latest_runs:
-        if run.own.undone is None and run.has_changed_worktree:
+        if run.undone is None and run.has_changed_worktree:
             later = seconds_between(since, (run.landed_at if run.worktree_path else run.completed_at) or "")
             if later is not None and later > 0:
                 yield later, run
@@ -58,7 +58,7 @@ def _landed(state: PlanState, since: str) -> Iterator[tuple[float, Run]]:
 
 def based_at(resumed: Run) -> str | None:
     """Return when the files were taken that a resumed run worked on; None where a new worktree is made."""
-    worktree = resumed.own.worktree
+    worktree = resumed.worktree
     return None if resumed.has_landed or worktree is None else worktree.base_at
 
 
@@ -67,5 +67,5 @@ def brought_at(resumed: Run) -> str | None:
 
     Where a landing sent the session back with a merge, its worktree has been brought that.
     """
-    is_brought = resumed.own.decision.by is Requester.LANDING and resumed.brought is not None
+    is_brought = resumed.requested_by is Requester.LANDING and resumed.brought is not None
     return resumed.decision_requested_at if is_brought else based_at(resumed)

@@ -23,7 +23,7 @@ class AgentModel(NamedTuple):
     @classmethod
     def of(cls, run: Run) -> "AgentModel":
         """Return those of a run."""
-        return cls(run.provider, run.own.agent.model)
+        return cls(run.provider, run.agent_model)
 
 
 def repeats(start: Run, other: Run) -> bool:

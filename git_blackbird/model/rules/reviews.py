@@ -80,12 +80,12 @@ def latest_verdict(history: History) -> Run | None:
 
 
 def _has_result(run: Run) -> bool:
-    return run.parent_review_passed is not None or run.own.dismissed is not None
+    return run.parent_review_passed is not None or run.dismissed is not None
 
 
 def allows_done(review: Run) -> bool:
     """Whether a review allows its parent to be ``done``: it passed, or a person dismissed it."""
-    return review.parent_review_passed is True or review.own.dismissed is not None
+    return review.parent_review_passed is True or review.dismissed is not None
 
 
 def current_review(tasks: Mapping[TaskId, Task], parent: Task, history: History) -> Run | None:
@@ -129,8 +129,8 @@ def _review_events(reviews: Iterable[Run]) -> Iterator[tuple[Moment | None, bool
     for run in reviews:
         yield moment_of(run.started_at), None
         yield moment_of(run.completed_at), None if _is_about_others(run) else run.parent_review_passed
-        if run.own.dismissed is not None:
-            yield moment_of(run.own.dismissed.at), True
+        if run.dismissed is not None:
+            yield moment_of(run.dismissed.at), True
 
 
 def _is_about_others(review: Run) -> bool:
@@ -266,24 +266,24 @@ def next_after(merged: "MergedReview", *, round_number: int, max_rounds: int) ->
 
 def merged_or_none(run: Run) -> "MergedReview | None":
     """Return the merged review in a run's record; None also if it is invalid."""
-    if run.own.reviewed is None:
+    if run.merged_review is None:
         return None
     from git_blackbird.model.run.findings import MergedReview
 
     try:
-        return MergedReview.from_value(run.own.reviewed.merged)
+        return MergedReview.from_value(run.merged_review)
     except ValidationError:
         return None
 
 
 def result_of(run: Run) -> "ReviewResult | None":
     """Return one reviewer's result from its record; None if it gave no valid result."""
-    if run.own.opinion is None:
+    if run.reviewed_run is None:
         return None
     from git_blackbird.model.run.findings import ReviewResult
 
     try:
-        return ReviewResult.from_value(run.own.opinion.result)
+        return ReviewResult.from_value(run.review_result)
     except ValidationError:
         return None
 

@@ -154,7 +154,7 @@ class PlanState:
             run
             for history in self.open_histories.values()
             for run in history.recent
-            if run.own.undoing is not None or (run == history.latest and is_half_written(run))
+            if run.undoing is not None or (run == history.latest and is_half_written(run))
         )
         return tuple(sorted(found, key=lambda run: run.sort_key))
 

@@ -18,12 +18,12 @@ def runs_before(state: PlanState, run: Run) -> Iterator[Run]:
 
 
 def _has_turn(run: Run) -> bool:
-    is_lost = run.own.terminal_reason is TerminalReason.WORKER_LOST and run.status is RunStatus.PAUSED
-    return run.own.turn is not None and isinstance(run.own.landing, LandingDue | None) and not is_lost
+    is_lost = run.terminal_reason is TerminalReason.WORKER_LOST and run.status is RunStatus.PAUSED
+    return run.landing_slot is not None and isinstance(run.landing, LandingDue | None) and not is_lost
 
 
 def _place(run: Run) -> tuple[bool, str, TaskId]:
-    return run.own.turn is None, run.own.turn or "", run.task_id
+    return run.landing_slot is None, run.landing_slot or "", run.task_id
 
 
 def count_landing_rounds(change: Change) -> int:
@@ -32,9 +32,9 @@ def count_landing_rounds(change: Change) -> int:
     They count since a person's last request. A conflict with what overtook it in its turn is no round.
     """
     requests = change.requests_before_newest
-    return sum(one.own.decision.by is Requester.LANDING and not _was_overtaken(one) for one in requests)
+    return sum(one.requested_by is Requester.LANDING and not _was_overtaken(one) for one in requests)
 
 
 def _was_overtaken(run: Run) -> bool:
     is_conflict = run.brought is not None and run.landing_check is None
-    return is_conflict and run.own.turn != run.decision_requested_at
+    return is_conflict and run.landing_slot != run.decision_requested_at

@@ -1,8 +1,9 @@
-"""What the parts of a record say together that nothing which happens can lead to."""
+"""What the fields of a record say together that nothing which happens can lead to."""
 
-from git_blackbird.model.run.check import CheckOutcome
-from git_blackbird.model.run.parts import LandingBlocked, LandingDue, Own
-from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus
+from git_blackbird.model.run.file_form import OURS
+from git_blackbird.model.run.parts import LandingBlocked, LandingDue
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState, RunStatus
 
 _NOT_ENDED, _FAILED, _PENDING = "it has not ended", "it failed", "a decision on it is pending"
 _LANDS, _JUDGED = "its change lands", "its change is checked or reviewed"
@@ -19,23 +20,35 @@ _EXCLUDED = (
     (_BLOCKED, _NO_DECISION),
     (_UNDONE, _NOT_LANDED),
 )
+# Fields, and what a record with them has too.
+_NEEDED = {
+    "superseded_at": "superseded_by",
+    "superseded_by": "superseded_at",
+    "head_tree": "base_tree",
+    "merged_review": "review_round",
+    "reviewed_run": "review_round",
+}
 
 
-def find_contradiction(status: RunStatus, decision: DecisionState | None, own: Own) -> tuple[str, str] | None:
-    """Return two statements of a record that exclude each other; None without any."""
-    is_check_due = own.check is not None and own.check.outcome is CheckOutcome.DUE
+def refuse_contradictions(run: Run) -> None:
+    """Raise ValueError where two statements of a record exclude each other."""
     says = {
-        _NOT_ENDED: status in {RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING_USER},
-        _FAILED: status is RunStatus.FAILED,
-        _JUDGED: bool(own.check or own.review or own.reviewed),
-        _DUE: is_check_due or own.review is ReviewState.DUE,
-        _PENDING: decision is DecisionState.PENDING,
-        _NO_DECISION: decision is None,
-        _LANDS: own.landing is not None,
-        _BLOCKED: isinstance(own.landing, LandingBlocked),
-        _NOT_LANDED: isinstance(own.landing, LandingDue | LandingBlocked),
-        _IN_PLACE: own.worktree is None,
-        _TAKEN_BACK: bool(own.undone or own.undoing),
-        _UNDONE: own.undone is not None,
+        _NOT_ENDED: run.status in {RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING_USER},
+        _FAILED: run.status is RunStatus.FAILED,
+        _JUDGED: bool(run.check or run.review_state or run.merged_review),
+        _DUE: run.awaits_verdict,
+        _PENDING: run.decision_state is DecisionState.PENDING,
+        _NO_DECISION: run.decision_state is None,
+        _LANDS: run.landing is not None,
+        _BLOCKED: isinstance(run.landing, LandingBlocked),
+        _NOT_LANDED: isinstance(run.landing, LandingDue | LandingBlocked),
+        _IN_PLACE: run.worktree is None,
+        _TAKEN_BACK: bool(run.undone or run.undoing),
+        _UNDONE: run.undone is not None,
     }
-    return next((pair for pair in _EXCLUDED if all(says[one] for one in pair)), None)
+    for one, other in _EXCLUDED:
+        if says[one] and says[other]:
+            raise ValueError(f"the record: it says that {one}, and that {other}")
+    for name, needed in _NEEDED.items():
+        if getattr(run, name) is not None and getattr(run, needed) is None:
+            raise ValueError(f"{OURS}.{needed}: is missing")

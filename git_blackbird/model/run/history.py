@@ -75,7 +75,7 @@ class History:
         return (*self.older(), *self.recent)
 
     @cached_property
-    def own(self) -> tuple[Run, ...]:
+    def work_runs(self) -> tuple[Run, ...]:
         """Runs that are not reviews."""
         return tuple(run for run in self.runs if not run.is_review)
 
@@ -99,7 +99,7 @@ class History:
         """The resumes after the latest run that reached no agent, newest first."""
         later = takewhile(lambda run: not run.counts, reversed(self.recent))
         void = (run for run in later if run.superseded_by in UNDELIVERED)
-        times = (map(moment_of, (run.started_at, run.superseded_at, run.own.task_since)) for run in void)
+        times = (map(moment_of, (run.started_at, run.superseded_at, run.task_since)) for run in void)
         known = ([moment for moment in three if moment is not None] for three in times)
         return tuple(Vain(*three) for three in known if len(three) == 3)
 
@@ -116,7 +116,7 @@ class History:
     @cached_property
     def is_under_review(self) -> bool:
         """Whether the change of the latest run is being reviewed, or will be."""
-        return self.latest is not None and self.latest.own.review in _UNDER_REVIEW
+        return self.latest is not None and self.latest.review_state in _UNDER_REVIEW
 
     @property
     def foreign_latest(self) -> Run | None:

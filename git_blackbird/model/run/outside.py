@@ -110,9 +110,6 @@ class Outside(Part):
         return not value
 
 
-NOTHING = Outside()
-
-
 def _union(values: tuple[T, ...], more: tuple[T, ...]) -> tuple[T, ...]:
     return tuple(dict.fromkeys((*values, *more)))
 

@@ -1,18 +1,15 @@
 """Our parts of a run's record, beside the fields of the Go program; none can be in an impossible state."""
 
 from collections.abc import Collection, Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, PlainSerializer, WithJsonSchema
 
-from git_blackbird.model.base.ids import CheckedRunId, ObjectId
+from git_blackbird.model.base.ids import ObjectId
 from git_blackbird.model.base.record import Part, Record
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.check import CheckResult
-from git_blackbird.model.run.comment import ReviewComment
-from git_blackbird.model.run.outside import NOTHING, Outside
-from git_blackbird.model.run.parent_verdict import Dismissal
-from git_blackbird.model.run.states import LandingState, Requester, ReviewState, TerminalReason
+from git_blackbird.model.run.states import LandingState
 from git_blackbird.model.run.summary import Trees
 
 _TREES_SCHEMA = {"type": "object", "additionalProperties": {"type": "string"}, "required": ["base", "head"]}
@@ -89,50 +86,6 @@ class TruncatedBytes(Record):
     stderr: int = 0
 
 
-class Superseded(Part):
-    """When a run stopped to count, and the run or command that superseded it."""
-
-    at: str
-    by: str
-
-
-class Said(Part):
-    """What went to the agent, and what it asked.
-
-    ``prompt`` is that of a resume, ``message`` a person's text with it. ``told`` is what a person said while
-    it worked, which the next run is sent. ``rulings`` are on questions that it was to decide itself.
-    ``by_hand``: a person spoke with it at a terminal, and nothing was sent.
-    """
-
-    prompt: str | None = None
-    message: str | None = None
-    told: tuple[str, ...] = ()
-    questions: tuple[Question, ...] = ()
-    answers: tuple[Answer, ...] = ()
-    rulings: tuple[Ruling, ...] = ()
-    by_hand: bool = False
-
-    @property
-    def told_text(self) -> str | None:
-        """What was said while it worked, as one text; None for nothing."""
-        return "\n\n".join(text.strip("\n") for text in self.told) or None
-
-
-class AgentFacts(Part):
-    """The agent's version, its last message, and what it reports to have used.
-
-    ``raw_totals`` are the totals of the session as the agent counts them, ``model`` the model that it was
-    told to use.
-    """
-
-    version: str | None = None
-    model: str | None = None
-    result: str | None = None
-    usage: Usage | None = None
-    cost_usd: float | None = None
-    raw_totals: dict[str, float] | None = None
-
-
 class UsageLimit(Part):
     """The usage limit that ended a run, and when; ``until`` is when it is over, as its provider said."""
 
@@ -158,42 +111,6 @@ class RemoteProcess(Part):
 Process = Annotated[LocalProcess | RemoteProcess, Field(discriminator="kind")]
 
 
-class Logs(Part):
-    """What the logs and the record lack of the output.
-
-    In ``not_kept`` the bytes that the log does not contain; in ``tail_of`` all that were printed, if the
-    record has only their end; in ``redacted`` how many secrets were masked, by their kinds.
-    """
-
-    not_kept: TruncatedBytes | None = None
-    tail_of: TruncatedBytes | None = None
-    redacted: dict[str, int] | None = None
-
-
-class Heads(Part):
-    """What HEAD was at when the run began, and when it ended; ``log`` is the size of its reflog in bytes."""
-
-    branch: str | None = None
-    commit: ObjectId | None = None
-    log: int | None = None
-    end_commit: ObjectId | None = None
-    end_branch: str | None = None
-
-
-class Snapshots(Part):
-    """The worktree at both ends of the run.
-
-    ``base`` includes what others committed meanwhile: it is not part of the change. ``submodules`` are
-    digests of uncommitted changes in submodules when the run began. ``late``: the head was taken after a
-    crash, or at the landing.
-    """
-
-    base: ObjectId
-    head: ObjectId | None = None
-    submodules: dict[str, str] | None = None
-    late: bool = False
-
-
 class Worktree(Part):
     """The worktree of its own in which the agent worked.
 
@@ -205,46 +122,6 @@ class Worktree(Part):
     base: ObjectId | None = None
     base_at: str | None = None
     home_branch: str | None = None
-
-
-class ForeignEdits(Part):
-    """Changes of the plan and the configuration while the agent worked, one line each."""
-
-    plan: tuple[str, ...] = ()
-    config: tuple[str, ...] = ()
-
-
-class Reviewed(Part):
-    """The result of the reviews of the run's change: their round, and both merged (``model.findings``)."""
-
-    round: int
-    merged: dict[str, Any]
-
-
-class Opinion(Part):
-    """The result of one reviewer's run: the run whose change it judged, and what it found."""
-
-    run: CheckedRunId
-    round: int
-    result: dict[str, Any] | None = None
-
-
-class DecisionFacts(Part):
-    """What belongs to the decision beside the Go program's fields.
-
-    ``by`` is who requested changes, if no person did; ``shown`` what was decided on; ``in_part``: on files
-    that were named, none with a conflict. ``approved_on`` is the branch that the commit of an approval is to
-    go to, "HEAD" if none. ``escalated``: it is due only because of a check, reviews or the landing.
-    ``comments`` are those on lines of the change. ``hook_output`` is that of a hook that refused the commit.
-    """
-
-    by: Requester | None = None
-    shown: RecordedTrees | None = None
-    in_part: bool = False
-    approved_on: str | None = None
-    escalated: bool = False
-    comments: tuple[ReviewComment, ...] = ()
-    hook_output: str | None = None
 
 
 class Merge(Part):
@@ -345,47 +222,3 @@ class Undoing(Part):
 
     verb: Literal["undo", "redo"]
     trees: RecordedTrees
-
-
-class Own(Part):
-    """Our parts of a record; as an argument of ``Run.with_own`` only those to change.
-
-    ``notes`` are remarks for people. ``no_change``: it succeeded, and no run of its task since the task was
-    last done changed a file. ``commits`` were made in the run or by its approval, oldest first. ``turn``:
-    when its task was first sent back by a landing: those sent back later land after it. ``task_since``: when
-    the task had last changed before this resume; so it is again if no agent is reached. ``status_since``:
-    when the status began that its task has by this run, where no other time says so. ``undos``: every undo
-    and redo that noted its end here, oldest first.
-    """
-
-    program: str | None = None
-    resumes: CheckedRunId | None = None
-    superseded: Superseded | None = None
-    terminal_reason: TerminalReason | None = None
-    way_out: str | None = None
-    limit: UsageLimit | None = None
-    no_change: bool = False
-    notes: tuple[str, ...] = ()
-    said: Said = Said()
-    agent: AgentFacts = AgentFacts()
-    process: Process | None = None
-    logs: Logs = Logs()
-    heads: Heads = Heads()
-    snapshots: Snapshots | None = None
-    worktree: Worktree | None = None
-    commits: tuple[ObjectId, ...] = ()
-    edits: ForeignEdits = ForeignEdits()
-    outside: Outside = NOTHING
-    check: CheckResult | None = None
-    review: ReviewState | None = None
-    reviewed: Reviewed | None = None
-    opinion: Opinion | None = None
-    decision: DecisionFacts = DecisionFacts()
-    landing: Landing | None = None
-    undone: Undone | None = None
-    undoing: Undoing | None = None
-    undos: tuple[PastUndo, ...] = ()
-    turn: str | None = None
-    task_since: str | None = None
-    status_since: str | None = None
-    dismissed: Dismissal | None = None

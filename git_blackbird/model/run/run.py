@@ -1,27 +1,62 @@
 """A run: one start of one agent on one task, as in its record."""
 
-from itertools import takewhile
-from typing import Self
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    AfterValidator,
+    Field,
+    GetJsonSchemaHandler,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
-from git_blackbird.model.base.ids import CheckedOwner, CheckedRunId
-from git_blackbird.model.base.record import TOGETHER
+from git_blackbird.model.base.ids import (
+    CheckedOwner,
+    CheckedRunId,
+    CheckedTaskId,
+    ObjectId,
+    SessionRef,
+)
+from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.sanitize import clean_clause
 from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timestamp
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
-from git_blackbird.model.run.contradictions import find_contradiction
-from git_blackbird.model.run.fields import RunFields, WrittenRun
+from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.file_form import (
+    GO_FIELDS,
+    OURS,
+    as_in_file,
+    flat_in_file,
+    our_fields,
+    schema_as_in_file,
+    unknown_in,
+)
+from git_blackbird.model.run.outside import Outside
+from git_blackbird.model.run.parent_verdict import ChildResult, Dismissal, ParentVerdict
 from git_blackbird.model.run.parts import (
+    Answer,
     Brought,
     Landed,
+    Landing,
     LandingBlocked,
     LandingDue,
     LocalProcess,
     Merge,
-    Own,
+    PastUndo,
+    Process,
+    Question,
+    RecordedTrees,
     RemoteProcess,
+    Ruling,
+    TruncatedBytes,
+    Undoing,
+    Undone,
+    Usage,
+    UsageLimit,
+    Worktree,
 )
 from git_blackbird.model.run.states import (
     APPROVALS,
@@ -29,41 +64,367 @@ from git_blackbird.model.run.states import (
     PROGRAM,
     REVIEWER_TYPES,
     DecisionState,
+    Requester,
     ReviewState,
     RunStatus,
     RunType,
+    TerminalReason,
     superseded_text,
 )
-from git_blackbird.model.run.summary import Trees
+from git_blackbird.model.run.summary import Summary, Trees
 
 
-class Run(WrittenRun):
-    """The record of one run, and what follows from it alone."""
+class Ending(NamedTuple):
+    """How a run ended, whatever its type; ``superseded_by``: it does not count, and why."""
 
+    at: str
+    status: RunStatus
+    exit_code: int | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+    error: str | None = None
+    reason: TerminalReason | None = None
+    way_out: str | None = None
+    limit: UsageLimit | None = None
+    final_text: str | None = None
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    raw_totals: dict[str, float] | None = None
+    unlogged_bytes: TruncatedBytes | None = None
+    printed_bytes: TruncatedBytes | None = None
+    masked_secrets: dict[str, int] | None = None
+    notes: tuple[str, ...] = ()
+    superseded_by: str | None = None
+
+
+class RunChange(NamedTuple):
+    """What a run did to its worktree, as far as it is known.
+
+    ``base`` and ``worktree_base`` are there where they are others than when the run began.
+    """
+
+    summary: Summary
+    head: str | None = None
+    base: str | None = None
+    worktree_base: str | None = None
+    end_commit: str | None = None
+    end_branch: str | None = None
+
+
+def _without_known(ours: dict[str, Any]) -> dict[str, Any]:
+    return unknown_in(ours, our_fields(Run))
+
+
+@flat_in_file
+class Run(Record):
+    """The record of one run, what follows from it alone, and how it changes.
+
+    A change returns a copy, with what else is in the record, also unknown fields.
+    """
+
+    # The Go program's, in its order.
     id: CheckedRunId
     task_id: CheckedOwner = Field(alias="taskId")
+    run_type: RunType = RunType.EXECUTE
+    provider: str = ""
+    provider_session_ref: SessionRef | None = None
     started_at: str = Field(alias="startedAt")
+    completed_at: str | None = Field(default=None, alias="completedAt")
     status: RunStatus
+    exit_code: int | None = Field(default=None, alias="exitCode")
+    stdout: str | None = None
+    stderr: str | None = None
+    context: dict[str, Any] = Field(default_factory=dict)
+    error: str | None = None
+    decision_required: bool | None = None
+    decision_state: DecisionState | None = None
+    decision_requested_at: str | None = None
+    decision_resolved_at: str | None = None
+    decision_feedback: str | None = None
+    review_summary: Summary | None = None
+    parent_review_passed: bool | None = None
+    parent_review_resume_task_ids: tuple[CheckedTaskId, ...] = ()
+    parent_review_feedback: str | None = None
+    parent_review_results: dict[str, ChildResult] | None = None
+    parent_review_completion_signature: str | None = None
 
-    @model_validator(mode="after")
-    def _refuse_contradictions(self) -> Self:
-        pair = find_contradiction(self.status, self.decision_state, self.own)
-        if pair is not None:
-            one, other = pair
-            raise PydanticCustomError(
-                TOGETHER, "it says that {one}, and that {other}", {"one": one, "other": other}
-            )
-        return self
+    # Ours, on top of a file.
+    repo_root: str | None = None
+    last_completion_status: RunStatus | None = None
+
+    # Ours, in ``blackbird`` in a file; the first is what is unknown there.
+    unknown: Annotated[dict[str, Any], AfterValidator(_without_known)] = Field(
+        default_factory=dict, alias=OURS, exclude=True
+    )
+    program: str | None = None
+    resumes: CheckedRunId | None = None
+    superseded_at: str | None = None
+    superseded_by: str | None = None  # the run, the command, or what else it was
+    terminal_reason: TerminalReason | None = None
+    way_out: str | None = None
+    limit: UsageLimit | None = None
+    no_change: bool = False  # it succeeded, and no run of its task since that was last done changed a file
+    notes: tuple[str, ...] = ()  # remarks for people
+
+    prompt: str | None = None  # of a resume
+    message: str | None = None  # a person's text with it
+    messages_while_working: tuple[str, ...] = ()  # a person's, which the next run is sent
+    questions: tuple[Question, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    rulings: tuple[Ruling, ...] = ()  # on questions that the agent was to decide itself
+    by_hand: bool = False  # a person spoke with the agent at a terminal, and nothing was sent
+
+    agent_version: str | None = None
+    agent_model: str | None = None  # that it was told to use
+    final_text: str | None = None
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    raw_totals: dict[str, float] | None = None  # of the session, as the agent counts
+    process: Process | None = None
+    unlogged_bytes: TruncatedBytes | None = None  # of output that the logs lack
+    printed_bytes: TruncatedBytes | None = None  # all of it, where the record has only the end
+    masked_secrets: dict[str, int] | None = None  # how many in the output, by their kinds
+
+    start_branch: str | None = None
+    start_commit: ObjectId | None = None
+    reflog_size: int | None = None  # of HEAD when the run began, in bytes
+    end_commit: ObjectId | None = None
+    end_branch: str | None = None
+    base_tree: ObjectId | None = None  # the worktree when the run began, with what others committed meanwhile
+    head_tree: ObjectId | None = None  # the worktree when the run ended
+    submodule_digests: dict[str, str] | None = None  # of uncommitted changes in them when the run began
+    head_taken_late: bool = False  # after a crash, or at the landing
+    worktree: Worktree | None = None
+    commits: tuple[ObjectId, ...] = ()  # made in the run or by its approval, oldest first
+    plan_edits: tuple[str, ...] = ()  # while the agent worked, one line each
+    config_edits: tuple[str, ...] = ()
+    outside: Outside = Field(default_factory=Outside)
+
+    check: CheckResult | None = None
+    review_state: ReviewState | None = None
+    review_round: int | None = None  # that its change was in, or that it was as a reviewer, from 1
+    merged_review: dict[str, Any] | None = None  # both reviews of its change, a ``MergedReview``
+    reviewed_run: CheckedRunId | None = None  # whose change it judged, as a reviewer
+    review_result: dict[str, Any] | None = None  # what it found then, a ``ReviewResult``
+
+    requested_by: Requester | None = None  # who requested changes, if no person did
+    shown: RecordedTrees | None = None  # what was decided on
+    decided_in_part: bool = False  # on files that were named, none with a conflict
+    approved_on: str | None = None  # the branch that the commit of an approval is to go to, "HEAD" if none
+    escalated: bool = False  # a decision is due only because of a check, reviews or the landing
+    comments: tuple[ReviewComment, ...] = ()  # on lines of the change
+    hook_output: str | None = None  # of a hook that refused the commit
+
+    landing: Landing | None = None
+    undone: Undone | None = None
+    undoing: Undoing | None = None
+    undos: tuple[PastUndo, ...] = ()  # every undo and redo that noted its end here, oldest first
+    landing_slot: str | None = (
+        None  # when a landing first sent its task back: those sent back later land after
+    )
+    task_since: str | None = None  # when the task had last changed before this resume: again so if in vain
+    status_since: str | None = None  # when the status began that its task has by this, if no other time tells
+    dismissed: Dismissal | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_in_file(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        unknown = self.model_extra or {}
+        # Without what is unknown on top: it may have the name of a field of ours.
+        plain = self.model_copy() if unknown else self
+        if unknown:
+            object.__setattr__(plain, "__pydantic_extra__", {})
+        return {**as_in_file(dump(plain), self.unknown), **unknown}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Describe the file."""
+        return schema_as_in_file(handler.resolve_ref_schema(handler(core)))
 
     def taken_over(self) -> "Run":
         """Return the run as one of ours, with nothing of it but the fields that the Go program writes."""
-        fields = {name: getattr(self, name) for name in _GO_FIELDS}
-        return Run.model_validate({**fields, "own": Own(program=PROGRAM)})
+        names = (name for name, info in Run.model_fields.items() if (info.alias or name) in GO_FIELDS)
+        fields = {name: getattr(self, name) for name in names}
+        return Run.model_validate({**fields, "program": PROGRAM}, by_alias=False, by_name=True)
+
+    def resuming(self, earlier: "Run", prompt: str, task_since: str) -> Self:
+        """Return a copy that continues the session of an earlier run with a prompt."""
+        return self.updated(
+            resumes=earlier.id,
+            last_completion_status=earlier.status,
+            prompt=prompt,
+            task_since=task_since,
+            landing_slot=None if isinstance(earlier.landing, Landed) else earlier.landing_slot,
+        )
+
+    def noting(self, *notes: str) -> Self:
+        """Return a copy with further remarks for people."""
+        return self.updated(notes=(*self.notes, *notes)) if notes else self
+
+    def ended(self, ending: Ending) -> Self:
+        """Return a copy that is over."""
+        over = self.updated(
+            completed_at=ending.at,
+            status=ending.status,
+            exit_code=ending.exit_code,
+            stdout=ending.stdout,
+            stderr=ending.stderr,
+            error=ending.error,
+            terminal_reason=ending.reason,
+            way_out=ending.way_out,
+            limit=ending.limit,
+            notes=ending.notes,
+            final_text=ending.final_text,
+            usage=ending.usage,
+            cost_usd=ending.cost_usd,
+            raw_totals=ending.raw_totals,
+            unlogged_bytes=ending.unlogged_bytes,
+            printed_bytes=ending.printed_bytes,
+            masked_secrets=ending.masked_secrets,
+        )
+        return over if ending.superseded_by is None else over.superseded(ending.at, ending.superseded_by)
+
+    def ruling(self, decided: Mapping[str, tuple[str, str | None]]) -> Self:
+        """Return a copy with what its agent decided, and why, by the ids of the questions."""
+        rulings = tuple(each.decided(*decided.get(each.question.id, ())) for each in self.rulings)
+        return self.updated(rulings=rulings) if rulings else self
+
+    def in_worktree(self, path: str | None) -> Self:
+        """Return a copy of which the worktree of its own is there, or is none."""
+        worktree = self.worktree
+        return self.updated(
+            worktree=None if worktree is None or path is None else worktree.updated(path=path)
+        )
+
+    def changed(self, change: RunChange) -> Self:
+        """Return a copy with what the run did to its worktree."""
+        run = self.updated(
+            review_summary=change.summary, end_commit=change.end_commit, end_branch=change.end_branch
+        )
+        if run.base_tree is not None:
+            run = run.updated(base_tree=change.base or run.base_tree, head_tree=change.head)
+        if run.worktree is None or change.worktree_base is None:
+            return run
+        return run.updated(worktree=run.worktree.updated(base=change.worktree_base))
+
+    def awaiting_decision(self, since: str | None) -> Self:
+        """Return a copy with a pending decision since that time."""
+        return self.updated(
+            decision_required=True, decision_state=DecisionState.PENDING, decision_requested_at=since
+        )
+
+    def escalating(self, since: str) -> Self:
+        """Return a copy with a pending decision since that time, whether or not checkpoints require one."""
+        return self.awaiting_decision(since).updated(escalated=not self.decision_required)
+
+    def unasked(self) -> Self:
+        """Return a copy without the decision that was due."""
+        return self.updated(decision_state=None, decision_requested_at=None)
+
+    def without_decision(self) -> Self:
+        """Return a copy of which nothing is asked, now or later."""
+        return self.unasked().updated(decision_required=None)
+
+    def requesting_changes(self, at: str, feedback: str, by: Requester | None) -> Self:
+        """Return a copy with a change request that no decision made; ``by`` is None for a person's."""
+        return self.updated(
+            decision_state=DecisionState.CHANGES_REQUESTED,
+            decision_requested_at=at,
+            decision_resolved_at=at,
+            decision_feedback=feedback,
+            requested_by=by,
+        )
+
+    def without_request(self) -> Self:
+        """Return a copy whose change request does not count."""
+        return self.updated(decision_resolved_at=None, decision_feedback=None, requested_by=None)
+
+    def told(self, text: str) -> Self:
+        """Return a copy to whose agent a person said this too, while it worked or before it goes on."""
+        told = self.updated(messages_while_working=(*self.messages_while_working, text))
+        if self.decision_state is not DecisionState.CHANGES_REQUESTED:
+            return told
+        return told.updated(decision_feedback=told.text_while_working)
+
+    def told_meanwhile(self, messages: tuple[str, ...]) -> Self:
+        """Return a copy of an ended run with what a person said to it while it worked.
+
+        What came too late to pause it is a change request, before any check or review; without a session a
+        person has to decide.
+        """
+        run = self.updated(messages_while_working=messages)
+        text, is_over = run.text_while_working, self.status in {RunStatus.SUCCESS, RunStatus.FAILED}
+        if text is None or not is_over or self.is_superseded:
+            return run
+        unchecked, at = run.updated(check=None, review_state=None), self.completed_at or self.started_at
+        if self.provider_session_ref is None:
+            return unchecked.awaiting_decision(at)
+        return unchecked.requesting_changes(at, text, None)
+
+    def decided(self, state: DecisionState | None, at: str, feedback: str | None) -> Self:
+        """Return a copy with a person's decision."""
+        decided = self.updated(decision_state=state, decision_resolved_at=at, decision_feedback=feedback)
+        if state is DecisionState.REJECTED:
+            return decided.updated(terminal_reason=TerminalReason.REJECTED)
+        return decided.updated(hook_output=None) if state in APPROVALS else decided
+
+    def committed_as(self, *oids: str) -> Self:
+        """Return a copy with further commits."""
+        return self.updated(commits=tuple(dict.fromkeys((*self.commits, *oids))))
+
+    def finding(self, verdict: ParentVerdict) -> Self:
+        """Return a copy with the verdict on a parent."""
+        return self.updated(
+            parent_review_passed=verdict.passed,
+            parent_review_resume_task_ids=verdict.resume_task_ids,
+            parent_review_feedback=verdict.feedback or None,
+            parent_review_results={str(child): result for child, result in verdict.results.items()},
+        )
+
+    def bringing(self, brought: Brought) -> Self:
+        """Return a copy whose worktree is brought to this merge."""
+        landing = self.landing
+        if not isinstance(landing, LandingDue | LandingBlocked) or landing.brought == brought:
+            return self
+        return self.updated(landing=landing.updated(brought=brought))
+
+    def landing_as(self, *, begun: Merge | None) -> Self:
+        """Return a copy of whose landing this merge may be written in part."""
+        landing = self.landing
+        if not isinstance(landing, LandingDue | LandingBlocked):
+            return self
+        return self.updated(landing=landing.updated(begun=begun))
+
+    def landed_at_last(self, at: str) -> Self:
+        """Return a copy whose landing, which had begun, is complete."""
+        landing = self.landing
+        if not isinstance(landing, LandingDue | LandingBlocked) or landing.begun is None:
+            return self
+        return self.updated(landing=Landed(at=at, merge=landing.begun, check=landing.check))
+
+    def committed(self) -> Self:
+        """Return a copy whose commit was made after all, if it was refused when the change landed."""
+        if not isinstance(self.landing, Landed):
+            return self
+        return self.updated(landing=self.landing.updated(uncommitted=None))
+
+    def landed_as(self, head: str) -> Self:
+        """Return a copy whose change has left the user's worktree so."""
+        landing = self.landing
+        if not isinstance(landing, Landed):
+            return self
+        merge = landing.merge.updated(trees=Trees(landing.merge.trees.base, head))
+        return self.updated(landing=landing.updated(merge=merge))
+
+    def superseded(self, at: str, by: str) -> Self:
+        """Return a copy superseded by a run, a command or whatever ``by`` names; its commit is not made."""
+        is_commit_due = self.worktree is None and isinstance(self.landing, LandingDue)
+        landing = None if is_commit_due else self.landing
+        return self.updated(superseded_at=at, superseded_by=by, landing=landing)
 
     @property
     def is_in_place(self) -> bool:
         """Whether it worked in the user's worktree, not in one of its task's own."""
-        return self.own.worktree is None
+        return self.worktree is None
 
     @property
     def is_review(self) -> bool:
@@ -83,37 +444,37 @@ class Run(WrittenRun):
     @property
     def is_check_due(self) -> bool:
         """Whether the user's check has yet to look at the change."""
-        return self.own.check is not None and self.own.check.outcome is CheckOutcome.DUE
+        return self.check is not None and self.check.outcome is CheckOutcome.DUE
 
     @property
     def failed_check(self) -> CheckResult | None:
         """The user's check, where it fails because of the change."""
-        check = self.own.check
+        check = self.check
         return check if check is not None and check.outcome is CheckOutcome.FAILED else None
 
     @property
     def red_check(self) -> CheckResult | None:
         """The user's check, where it fails, also if it fails without the change as well."""
-        check = self.own.check
+        check = self.check
         is_red = check is not None and check.outcome is CheckOutcome.FAILED_BEFORE
         return check if is_red else self.failed_check
 
     @property
     def awaits_verdict(self) -> bool:
         """Whether a check or reviews of the change come before anything else."""
-        return self.is_check_due or self.own.review is ReviewState.DUE
+        return self.is_check_due or self.review_state is ReviewState.DUE
 
     @property
     def awaits_landing(self) -> bool:
         """Whether the change is accepted, or will be, and is not in the user's worktree yet."""
         is_accepted = self.status is RunStatus.SUCCESS or self.decision_state in APPROVALS
         is_wanted = is_accepted and self.decision_state is not DecisionState.REJECTED
-        return is_wanted and isinstance(self.own.landing, LandingDue | LandingBlocked)
+        return is_wanted and isinstance(self.landing, LandingDue | LandingBlocked)
 
     @property
     def moved_at(self) -> Moment | None:
         """When the status began that its task has by this run."""
-        return moment_of(self.own.status_since) or self._last_event
+        return moment_of(self.status_since) or self._last_event
 
     @property
     def _last_event(self) -> Moment | None:
@@ -128,17 +489,12 @@ class Run(WrittenRun):
     @property
     def is_superseded(self) -> bool:
         """Whether a later start, a command or a person superseded the run."""
-        return self.own.superseded is not None
+        return self.superseded_by is not None
 
     @property
-    def superseded_by(self) -> str | None:
-        """The run or command that superseded it."""
-        return None if self.own.superseded is None else self.own.superseded.by
-
-    @property
-    def superseded_at(self) -> str | None:
-        """When the run was superseded."""
-        return None if self.own.superseded is None else self.own.superseded.at
+    def text_while_working(self) -> str | None:
+        """What a person said while the agent worked, as one text; None for nothing."""
+        return "\n\n".join(text.strip("\n") for text in self.messages_while_working) or None
 
     @property
     def counts(self) -> bool:
@@ -151,50 +507,29 @@ class Run(WrittenRun):
         return self.is_superseded and self.decision_feedback == superseded_text(self.superseded_by or "")
 
     @property
-    def review_round(self) -> int | None:
-        """The round of reviews that its change was in, or that it was as a reviewer, from 1."""
-        part = self.own.reviewed or self.own.opinion
-        return None if part is None else part.round
-
-    @property
     def pid(self) -> int | None:
         """The agent's process on this machine."""
-        return self.own.process.pid if isinstance(self.own.process, LocalProcess) else None
-
-    @property
-    def reviewed_run(self) -> str | None:
-        """The run whose change it judged, as a reviewer."""
-        return None if self.own.opinion is None else self.own.opinion.run
+        return self.process.pid if isinstance(self.process, LocalProcess) else None
 
     @property
     def is_remote(self) -> bool:
         """Whether a worker of a cluster makes it."""
-        return isinstance(self.own.process, RemoteProcess)
+        return isinstance(self.process, RemoteProcess)
 
     @property
     def worker(self) -> str | None:
         """The worker that makes it, once the name of that is known."""
-        return self.own.process.worker if isinstance(self.own.process, RemoteProcess) else None
+        return self.process.worker if isinstance(self.process, RemoteProcess) else None
 
     @property
     def worktree_path(self) -> str | None:
         """The worktree of its own in which the agent worked."""
-        return None if self.own.worktree is None else self.own.worktree.path
+        return None if self.worktree is None else self.worktree.path
 
     @property
     def worktree_base(self) -> str | None:
         """The tree that its task's change begins with there."""
-        return None if self.own.worktree is None else self.own.worktree.base
-
-    @property
-    def base_tree(self) -> str | None:
-        """The worktree when the run began."""
-        return None if self.own.snapshots is None else self.own.snapshots.base
-
-    @property
-    def head_tree(self) -> str | None:
-        """The worktree when the run ended."""
-        return None if self.own.snapshots is None else self.own.snapshots.head
+        return None if self.worktree is None else self.worktree.base
 
     @property
     def tree_pair(self) -> Trees | None:
@@ -206,10 +541,9 @@ class Run(WrittenRun):
     @property
     def named_trees(self) -> frozenset[str]:
         """Every tree that the record names: the reference of its run holds them."""
-        own, landing = self.own, self.own.landing
-        undos = (own.undone, own.undoing, *own.undos)
-        pairs = [self.tree_pair, own.decision.shown, *(undo.trees for undo in undos if undo is not None)]
-        checks = [own.check, None if landing is None else landing.check]
+        landing, undos = self.landing, (self.undone, self.undoing, *self.undos)
+        pairs = [self.tree_pair, self.shown, *(undo.trees for undo in undos if undo is not None)]
+        checks = [self.check, None if landing is None else landing.check]
         if isinstance(landing, LandingDue | LandingBlocked):
             pairs += [merge.trees for merge in (landing.begun, landing.offered) if merge is not None]
             pairs += [] if landing.brought is None else [landing.brought.change, landing.brought.merge]
@@ -231,76 +565,76 @@ class Run(WrittenRun):
     @property
     def no_change_reason(self) -> str | None:
         """That nothing was changed, and why if that is known; None if the run did not end so."""
-        return clean_clause(self.error or NO_CHANGE) if self.own.no_change else None
+        return clean_clause(self.error or NO_CHANGE) if self.no_change else None
 
     @property
     def has_landed(self) -> bool:
         """Whether a change that was made in a worktree of its own is in the user's."""
-        return isinstance(self.own.landing, Landed)
+        return isinstance(self.landing, Landed)
 
     @property
     def undone_at(self) -> str | None:
         """When the change was taken back."""
-        return None if self.own.undone is None else self.own.undone.at
+        return None if self.undone is None else self.undone.at
 
     @property
     def undo_trees(self) -> Trees | None:
         """The worktree before the change was taken back and after it, also where that has only begun."""
-        undo = self.own.undoing or self.own.undone
+        undo = self.undoing or self.undone
         return None if undo is None else undo.trees
 
     @property
     def undo_commit(self) -> str | None:
         """The commit that was made to take the change back."""
-        return None if self.own.undone is None else self.own.undone.commit
+        return None if self.undone is None else self.undone.commit
 
     @property
     def is_redoing(self) -> bool:
         """Whether a redo has begun, and is not complete."""
-        return self.own.undoing is not None and self.own.undoing.verb == "redo"
+        return self.undoing is not None and self.undoing.verb == "redo"
 
     @property
     def landed_at(self) -> str | None:
         """When the change landed."""
-        return self.own.landing.at if isinstance(self.own.landing, Landed) else None
+        return self.landing.at if isinstance(self.landing, Landed) else None
 
     @property
     def brought(self) -> Brought | None:
         """The merge with which the session was sent back by its landing."""
-        landing = self.own.landing
+        landing = self.landing
         return landing.brought if isinstance(landing, LandingDue | LandingBlocked) else None
 
     @property
     def landing_begun(self) -> Merge | None:
         """The merge of which files may be in the user's worktree, and not all are known to be."""
-        landing = self.own.landing
+        landing = self.landing
         return landing.begun if isinstance(landing, LandingDue | LandingBlocked) else None
 
     @property
     def landing_reason(self) -> str | None:
         """Why the change has not landed, or why it is not committed."""
-        landing = self.own.landing
+        landing = self.landing
         return landing.reason if isinstance(landing, LandingBlocked) else self.uncommitted_landing
 
     @property
     def is_change_gone(self) -> bool:
         """Whether nothing has the change any more, so that it can only be made again."""
-        return isinstance(self.own.landing, LandingBlocked) and self.own.landing.gone
+        return isinstance(self.landing, LandingBlocked) and self.landing.gone
 
     @property
     def uncommitted_landing(self) -> str | None:
         """Why the change was not committed though it has landed, where its approval was to commit it."""
-        return self.own.landing.uncommitted if isinstance(self.own.landing, Landed) else None
+        return self.landing.uncommitted if isinstance(self.landing, Landed) else None
 
     @property
     def landing_check(self) -> CheckResult | None:
         """What the user's check says of the merged files."""
-        return None if self.own.landing is None else self.own.landing.check
+        return None if self.landing is None else self.landing.check
 
     @property
     def landing_additions(self) -> tuple[str, ...]:
         """The paths where both sides had added lines, and it has, or is to have, both."""
-        landing = self.own.landing
+        landing = self.landing
         if landing is None:
             return ()
         merge = landing.merge if isinstance(landing, Landed) else landing.begun or landing.offered
@@ -314,7 +648,7 @@ class Run(WrittenRun):
     @property
     def landing_pair(self) -> Trees | None:
         """The user's worktree without the change and with it, of one that has begun to land or has landed."""
-        landing = self.own.landing
+        landing = self.landing
         merge = landing.merge if isinstance(landing, Landed) else self.landing_begun
         return None if merge is None else merge.trees
 
@@ -331,7 +665,7 @@ class Run(WrittenRun):
 
         What a decision was about counts: a part of it, or with edits of a person's.
         """
-        shown = self.own.decision.shown
+        shown = self.shown
         if self.worktree_base is None or self.head_tree is None:
             return None
         if shown is not None and not self.has_landed:
@@ -346,7 +680,7 @@ class Run(WrittenRun):
         """
         if self.is_in_place or self.landing_pair is None:
             return self.change_in_place
-        shown, base, head = self.own.decision.shown, self.worktree_base, self.head_tree
+        shown, base, head = self.shown, self.worktree_base, self.head_tree
         whole = None if base is None or head is None else Trees(base, head)
         return shown or whole or self.landing_pair
 
@@ -363,6 +697,3 @@ class Run(WrittenRun):
             return parse_timestamp(self.started_at), self.id
         except ValueError:
             return 0, self.id
-
-
-_GO_FIELDS = tuple(takewhile(lambda name: name != "repo_root", RunFields.model_fields))

@@ -84,6 +84,6 @@ def spent_in(run: Run, now: str) -> Spent:
     is_at_work = run.status is RunStatus.RUNNING
     end = run.completed_at or (now if is_at_work else "")
     seconds = max(seconds_between(run.started_at, end) or 0.0, 0.0)
-    spent = Spent.of(run.provider, seconds).updated(run.own.agent.usage, run.own.agent.cost_usd)
-    has_worked = bool(run.provider) and run.own.terminal_reason not in _NOT_BEGUN
+    spent = Spent.of(run.provider, seconds).updated(run.usage, run.cost_usd)
+    has_worked = bool(run.provider) and run.terminal_reason not in _NOT_BEGUN
     return spent if has_worked and not is_at_work else replace(spent, no_cost=Counter(), no_tokens=Counter())

@@ -142,10 +142,6 @@ class Summary(Record):
     takes_back: tuple[str, ...] = ()
     minimal: str | None = None
 
-    def with_fields(self, fields: "Summary") -> "Summary":
-        """Return a copy with the fields that are set in ``fields``."""
-        return self.updated(fields)
-
 
 class Trees(NamedTuple):
     """Two git trees of the worktree: before and after."""

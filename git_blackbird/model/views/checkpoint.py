@@ -1,6 +1,6 @@
 """What a person needs for a decision."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 from git_blackbird.model.base.next_steps import NO_OPTIONS, CallOptions, ShellLine, TaskCommand
@@ -11,7 +11,7 @@ from git_blackbird.model.change.decision import VIEWS, Choice, ChoiceSpec, Decis
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.findings import MergedReview
-from git_blackbird.model.run.outside import NOTHING, Outside
+from git_blackbird.model.run.outside import Outside
 from git_blackbird.model.run.parts import Ruling
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
@@ -156,7 +156,7 @@ class Checkpoint:
     is_cut: bool = False
     max_rounds: int = 1
     work_elsewhere: WorkElsewhere | None = None
-    outside: Outside = NOTHING
+    outside: Outside = field(default_factory=Outside)
 
     def with_shown(self, reply: T) -> T:
         """Return a reply; a decision carries the trees that were shown."""

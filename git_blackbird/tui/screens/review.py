@@ -160,7 +160,7 @@ def _change_lines(view: ChangeReviewView) -> Iterator[StyledLine]:
 def _reviewer_title(run: Run) -> str:
     return (
         f"{review_word(run.run_type).capitalize()} {run.id}: {run.status}, {verdict_word(run)}, "
-        f"{clean_line(run.provider)}, {format_moment(run.started_at)}, {format_cost(run.own.agent.cost_usd)}"
+        f"{clean_line(run.provider)}, {format_moment(run.started_at)}, {format_cost(run.cost_usd)}"
     )
 
 

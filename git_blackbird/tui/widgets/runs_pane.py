@@ -188,7 +188,7 @@ def _table(runs: Sequence[Run], now: str) -> Iterator[Text]:
 
 def _cells(run: Run, now: str) -> tuple[str, ...]:
     agent = clean_line(run.provider) + (f" on {clean_line(run.worker)}" if run.worker else "")
-    took, cost = format_seconds(run_seconds(run, now)), format_cost(run.own.agent.cost_usd)
+    took, cost = format_seconds(run_seconds(run, now)), format_cost(run.cost_usd)
     done = (run.run_type.value, run.status.value, format_decision(run), took, cost)
     return (*done, format_moment(run.started_at), run.id, agent)
 

@@ -137,7 +137,7 @@ def _runs(shown: ShownTask, now: str) -> Iterator[StyledLine]:
 def _reviews(shown: ShownTask) -> Iterator[StyledLine]:
     view = shown.view
     run = view.history.latest
-    if run is not None and run.own.reviewed is not None:
+    if run is not None and run.merged_review is not None:
         yield from bulleted([f"{overall_word(merged_or_none(run))}, round {run.review_round or 1}"])
         yield from _steps(shown, task_command("review show", view.task.id))
 
@@ -148,5 +148,5 @@ def run_line(run: Run, now: str) -> str:
     duration = format_seconds(run_seconds(run, now))
     return (
         f"{run.id}  {run.run_type} {run.status}{superseded}, {format_decision(run)}, "
-        f"{format_moment(run.started_at)}, {duration}, {format_cost(run.own.agent.cost_usd)}"
+        f"{format_moment(run.started_at)}, {duration}, {format_cost(run.cost_usd)}"
     )

@@ -67,7 +67,7 @@ def test_comments_are_written_below_the_lines_of_the_diff(trial: Trial, editor: 
     assert "Understood: a text of 0 lines, 1 comment: a.txt:2." in trial.expect(0, *decide)
     (record,) = trial.records("a")
     assert record["decision_feedback"] == "a.txt:2\n> +two\nin \x1b[31mwords\nand more"
-    assert fact(record, "review_comments") == [
+    assert fact(record, "comments") == [
         {
             "path": "a.txt",
             "side": "new",

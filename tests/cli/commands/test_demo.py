@@ -93,22 +93,22 @@ def assert_shows_everything(repo: Path) -> None:
     """Check that the records hold each thing that the demo is there to show."""
     runs = {task_id: runs_of(repo, task_id) for task_id in (*LEAVES, "guide")}
     greet, changed = runs["greet"]
-    assert (greet.decision_state, greet.own.decision.by) == (DecisionState.CHANGES_REQUESTED, None)
-    assert (changed.decision_state, changed.own.resumes) == (DecisionState.APPROVED_CONTINUE, greet.id)
+    assert (greet.decision_state, greet.requested_by) == (DecisionState.CHANGES_REQUESTED, None)
+    assert (changed.decision_state, changed.resumes) == (DecisionState.APPROVED_CONTINUE, greet.id)
     release, fixed = runs["release"]
     merged = merged_or_none(fixed)
-    assert (release.own.decision.by, fixed.own.resumes) == (Requester.REVIEWERS, release.id)
+    assert (release.requested_by, fixed.resumes) == (Requester.REVIEWERS, release.id)
     assert merged is not None
     assert merged.action is FollowUp.PROCEED
     asked, answered = runs["guide-faq"]
-    assert (asked.status, answered.own.resumes) == (RunStatus.WAITING_USER, asked.id)
-    assert [(answer.id, answer.value) for answer in answered.own.said.answers or ()] == [("tone", "friendly")]
+    assert (asked.status, answered.resumes) == (RunStatus.WAITING_USER, asked.id)
+    assert [(answer.id, answer.value) for answer in answered.answers or ()] == [("tone", "friendly")]
     failed, again = runs["check"]
     assert (failed.status, failed.decision_state) == (RunStatus.FAILED, DecisionState.REJECTED)
-    assert (again.status, again.own.resumes) == (RunStatus.SUCCESS, None)
+    assert (again.status, again.resumes) == (RunStatus.SUCCESS, None)
     assert [run.parent_review_passed for run in runs["guide"]] == [False, True]
     usage, described = runs["guide-usage"]
-    assert (runs["guide"][0].parent_review_resume_task_ids, described.own.resumes) == (
+    assert (runs["guide"][0].parent_review_resume_task_ids, described.resumes) == (
         ("guide-usage",),
         usage.id,
     )

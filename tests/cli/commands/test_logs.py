@@ -64,7 +64,7 @@ def test_a_log_is_what_the_agent_did(program: Program, repo: Path) -> None:
         usage=Usage(input_tokens=11_000, output_tokens=345),
         cost_usd=0.25,
         repo_root="/work/place",
-        not_kept=TruncatedBytes(stdout=7, stderr=0),
+        unlogged_bytes=TruncatedBytes(stdout=7, stderr=0),
     )
     save(repo, [task("t1")], [record])
     edit = {"type": "tool_use", "name": "Edit", "input": {"file_path": "/work/place/src/a.py"}}

@@ -190,7 +190,7 @@ def test_ctrl_c_stops_the_agent(repo: Path, trial: Trial) -> None:
     run = wait_for_run(repo)
     assert end(process, signal.SIGINT) == 130
     (closed,) = runs_at(repo)
-    assert closed.own.terminal_reason is TerminalReason.INTERRUPTED
+    assert closed.terminal_reason is TerminalReason.INTERRUPTED
     assert (titles(repo), signals.marked(run.id)) == ([], [])
 
 
@@ -201,7 +201,7 @@ def test_what_a_killed_call_left_is_stopped_and_closed_by_the_next(repo: Path, t
     said = trial.expect(0, "execute")
     assert f".plan: planning in run {run.id} was interrupted" in said
     (closed,) = runs_at(repo)
-    assert (closed.status, closed.own.terminal_reason) == (RunStatus.FAILED, TerminalReason.CONTROLLER_LOST)
+    assert (closed.status, closed.terminal_reason) == (RunStatus.FAILED, TerminalReason.CONTROLLER_LOST)
     assert (titles(repo), signals.marked(run.id)) == ([], [])
     process = trial.start("plan", "generate", "-m", "sleep 60\n- A", "--yes")
     run = wait_for_run(repo)

@@ -117,11 +117,11 @@ def test_a_session_is_opened_by_hand_and_its_work_decided_on(worked: Path, tmp_p
     called, where = argv(tmp_path)
     assert called == f"--resume {first.provider_session_ref} --permission-mode acceptEdits"
     assert where == f"{worked} {second.id}"
-    assert (second.own.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
+    assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
     assert (second.status, second.decision_state) == (RunStatus.SUCCESS, DecisionState.APPROVED_CONTINUE)
-    assert (second.exit_code, second.own.agent.cost_usd, second.stdout) == (0, None, None)
-    assert (second.own.said.by_hand, second.own.said.prompt) == (True, "")
-    assert second.own.agent.raw_totals == first.own.agent.raw_totals
+    assert (second.exit_code, second.cost_usd, second.stdout) == (0, None, None)
+    assert (second.by_hand, second.prompt) == (True, "")
+    assert second.raw_totals == first.raw_totals
     assert [change.path for change in second.review_summary.changes] == ["two.txt"]  # type: ignore[union-attr]
     assert status(worked, "a") is Status.DONE
     assert marked(second.id) == []
@@ -146,7 +146,7 @@ def test_what_waits_to_be_sent_stays_so_and_what_was_left_open_is_decided_later(
     code, shown = called(worked, "show", "a")
     assert (code, "sent with the next start\n  By hand.\n" in shown) == (0, True), shown
     last = runs_of(worked, "a")[-1]
-    assert (last.is_pending, last.own.said.by_hand) == (True, True)
+    assert (last.is_pending, last.by_hand) == (True, True)
     code, said = called(worked, "resume", "a", "--no-input")
     assert (code, f"a decision is due on a (run {last.id})" in said) == (1, True)
 
@@ -161,7 +161,7 @@ def test_a_program_that_fails_leaves_the_task_as_it_was_or_paused(
         assert terminal.end() == 8
         assert "claude: its program ended with exit status 3" in terminal.text
     last = runs_of(worked, "a")[-1]
-    assert last.own.terminal_reason is TerminalReason.AGENT_UNAVAILABLE
+    assert last.terminal_reason is TerminalReason.AGENT_UNAVAILABLE
     assert (None if last.is_superseded else last.status) is state
     assert status(worked, "a") is (Status.DONE if state is None else Status.WAITING_USER)
 
@@ -221,5 +221,5 @@ def test_a_signal_waits_for_the_program_and_leaves_the_decision_open(worked: Pat
         terminal.type("leave 0\n")
         assert terminal.end() == 130
     last = runs_of(worked, "a")[-1]
-    assert last.is_pending, (last.status, last.own, terminal.text)
+    assert last.is_pending, (last, terminal.text)
     assert git(worked, "status", "--porcelain", "two.txt") == "?? two.txt"

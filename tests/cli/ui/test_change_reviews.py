@@ -57,7 +57,7 @@ def test_line_mode_shows_why_it_asks_and_takes_what_the_reviewers_found(reviewed
     assert "Select option: 1\napproved a\nevery task is done\n" in completed.stdout
     first, second = runs_of(reviewed, "a")
     assert "[Spec Critical] x.txt:1" in (first.decision_feedback or "")
-    assert (first.own.decision.by, second.decision_state) == (None, DecisionState.APPROVED_CONTINUE)
+    assert (first.requested_by, second.decision_state) == (None, DecisionState.APPROVED_CONTINUE)
 
 
 @pytest.mark.exhaustive

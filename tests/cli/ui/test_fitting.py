@@ -9,7 +9,6 @@ from git_blackbird.messages.display.checkpoint import fit_checkpoint, render_che
 from git_blackbird.messages.display.styled import StyledLine
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.change import Asked
-from git_blackbird.model.run.parts import AgentFacts, Own
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, Requester, RunStatus
 from git_blackbird.model.run.summary import FileChange, FileStatus, Snippet, Summary, Totals, Trees
@@ -88,7 +87,7 @@ RUN = Run(
     started_at=STAMP,
     status=RunStatus.SUCCESS,
     decision_state=DecisionState.PENDING,
-).with_own(Own(agent=AgentFacts(result="\n".join(map(str, range(9))))))
+).updated(final_text="\n".join(map(str, range(9))))
 WHOLE = Checkpoint(
     task=replace(leaf("a"), acceptance_criteria=("One.", "Two.", "Three.")),
     run=RUN,

@@ -269,7 +269,7 @@ def test_another_answer_than_the_options_is_told_as_it_is(demo_repo: Path, told:
     completed = run(demo_repo, "execute", "--no-stop", told=told)
     assert completed.returncode == 0
     assert (demo_repo / "t.txt").read_text() == f"{answer}\n"
-    assert [answer.value for answer in runs_of(demo_repo, "a")[-1].own.said.answers] == [answer]
+    assert [answer.value for answer in runs_of(demo_repo, "a")[-1].answers] == [answer]
 
 
 @pytest.mark.sampled(2)

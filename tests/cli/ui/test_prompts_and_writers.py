@@ -25,8 +25,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import StreamSanitizer, strip_controls
 from git_blackbird.model.change.change import Asked
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
-from git_blackbird.model.run.fields import RunFields
-from git_blackbird.model.run.parts import AgentFacts, ForeignEdits, Own, Superseded, Usage
+from git_blackbird.model.run.parts import Usage
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus, RunType, TerminalReason
 from git_blackbird.model.run.summary import (
@@ -90,12 +89,10 @@ def test_a_checkpoint_says_everything_there_is_to_say() -> None:
         left_out=(SkippedPath(path="big.bin", reason="larger than 50 MB"),),
         between=(InterleavedEdit(path="b.py", task="z", run="1" * 16),),
     )
-    run = RUN.updated(RunFields(status=RunStatus.FAILED, error="exit status 7")).with_own(
-        Own(
-            agent=AgentFacts(result="one\ntwo\nthree\nfour\nfive"),
-            edits=ForeignEdits(plan=("task x was added",)),
-            notes=("1 process(es) the agent left behind were stopped",),
-        )
+    run = RUN.updated(status=RunStatus.FAILED, error="exit status 7").updated(
+        final_text="one\ntwo\nthree\nfour\nfive",
+        plan_edits=("task x was added",),
+        notes=("1 process(es) the agent left behind were stopped",),
     )
     shown = checkpoint(run, summary, moved=("b.py",), runs=3, cost_usd=0.034)
     assert lines(shown) == EVERYTHING
@@ -182,9 +179,7 @@ def test_nothing_in_a_checkpoint_steers_the_terminal() -> None:
         left_out=(SkippedPath(path=EVIL, reason=EVIL),),
         minimal=EVIL,
     )
-    run = RUN.updated(RunFields(provider=EVIL, error=EVIL)).with_own(
-        Own(agent=AgentFacts(result=EVIL), edits=ForeignEdits(plan=(EVIL,)), notes=(EVIL,))
-    )
+    run = RUN.updated(provider=EVIL, error=EVIL).updated(final_text=EVIL, plan_edits=(EVIL,), notes=(EVIL,))
     shown = lines(checkpoint(run, summary, moved=(EVIL,)))
     assert strip_controls(shown) == shown
 
@@ -210,13 +205,11 @@ def test_paths_are_one_harmless_line(path: str, shown: str) -> None:
     assert render_path(path) == shown
 
 
-REVIEW = RUN.updated(RunFields(run_type=RunType.REVIEW))
+REVIEW = RUN.updated(run_type=RunType.REVIEW)
 FAILING = REVIEW.updated(
-    RunFields(
-        parent_review_passed=False,
-        parent_review_resume_task_ids=(TaskId("b"), TaskId("c")),
-        parent_review_feedback=f"Too\n  short.{EVIL} {'x' * 300}",
-    )
+    parent_review_passed=False,
+    parent_review_resume_task_ids=(TaskId("b"), TaskId("c")),
+    parent_review_feedback=f"Too\n  short.{EVIL} {'x' * 300}",
 )
 CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x", "y", "z"))
 
@@ -229,32 +222,28 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
         (RunPlaced(TaskId("a"), RUN.id, "rack"), "a is worked on by rack"),
         (
             RunEnded(
-                RUN.updated(RunFields(review_summary=CHANGED)).with_own(
-                    Own(agent=AgentFacts(cost_usd=0.031))
-                ),
+                RUN.updated(review_summary=CHANGED).updated(cost_usd=0.031),
                 "T",
                 41.9,
             ),
             "completed a: 3 files, +12 -4, $0.03, 41s",
         ),
         (
-            RunEnded(RUN.updated(RunFields(review_summary=Summary())), "T", 3725),
+            RunEnded(RUN.updated(review_summary=Summary()), "T", 3725),
             "completed a: no changes, 1h02m",
         ),
         (
-            RunEnded(RUN.updated(RunFields(status=RunStatus.FAILED, error="exit status 7")), "T", 65),
+            RunEnded(RUN.updated(status=RunStatus.FAILED, error="exit status 7"), "T", 65),
             "failed a: exit status 7",
         ),
         (
-            RunEnded(RUN.updated(RunFields(status=RunStatus.WAITING_USER)), "T", 1),
+            RunEnded(RUN.updated(status=RunStatus.WAITING_USER), "T", 1),
             "a is waiting for user input",
         ),
-        (RunEnded(RUN.updated(RunFields(status=RunStatus.PAUSED)), "T", 1), "a is paused"),
+        (RunEnded(RUN.updated(status=RunStatus.PAUSED), "T", 1), "a is paused"),
         (
             RunEnded(
-                RUN.updated(RunFields(status=RunStatus.PAUSED)).with_own(
-                    Own(terminal_reason=TerminalReason.WALL_LIMIT)
-                ),
+                RUN.updated(status=RunStatus.PAUSED).updated(terminal_reason=TerminalReason.WALL_LIMIT),
                 "T",
                 1,
             ),
@@ -262,9 +251,7 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
         ),
         (
             RunEnded(
-                RUN.updated(RunFields(status=RunStatus.PAUSED)).with_own(
-                    Own(terminal_reason=TerminalReason.IDLE_LIMIT)
-                ),
+                RUN.updated(status=RunStatus.PAUSED).updated(terminal_reason=TerminalReason.IDLE_LIMIT),
                 "T",
                 1,
             ),
@@ -272,8 +259,8 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
         ),
         (
             RunEnded(
-                RUN.updated(RunFields(status=RunStatus.PAUSED, error="slow down")).with_own(
-                    Own(terminal_reason=TerminalReason.IDLE_LIMIT)
+                RUN.updated(status=RunStatus.PAUSED, error="slow down").updated(
+                    terminal_reason=TerminalReason.IDLE_LIMIT
                 ),
                 "T",
                 1,
@@ -294,9 +281,7 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
         ),
         (
             RunEnded(
-                REVIEW.updated(RunFields(parent_review_passed=True)).with_own(
-                    Own(agent=AgentFacts(cost_usd=0.5))
-                ),
+                REVIEW.updated(parent_review_passed=True).updated(cost_usd=0.5),
                 "T",
                 3,
             ),
@@ -307,22 +292,20 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
             f"parent review failed for a\nresume tasks: b, c\nfeedback: Too short.red\ufffd {'x' * 182}...",
         ),
         (
-            RunEnded(REVIEW.updated(RunFields(status=RunStatus.FAILED, error=f"it asked{EVIL}")), "T", 3),
+            RunEnded(REVIEW.updated(status=RunStatus.FAILED, error=f"it asked{EVIL}"), "T", 3),
             "no verdict on a: it askedred\ufffd",
         ),
         (RunEnded(REVIEW, "T", 3), "no verdict on a: it gave no verdict"),
         (
             RunEnded(
-                REVIEW.updated(RunFields(error="logged out")).with_own(
-                    Own(superseded=Superseded(at=STAMP, by="unavailable"))
-                ),
+                REVIEW.updated(error="logged out").updated(superseded_at=STAMP, superseded_by="unavailable"),
                 "T",
                 3,
             ),
             "could not review a: logged out",
         ),
         (
-            RunEnded(FAILING.with_own(Own(superseded=Superseded(at=STAMP, by="plan-changed"))), "T", 3),
+            RunEnded(FAILING.updated(superseded_at=STAMP, superseded_by="plan-changed"), "T", 3),
             "the review of a does not count: the work it reviewed has changed since",
         ),
         (Notice(Level.WARNING, "odd", "do this\nor that"), "warning: odd\nhint: do this\nhint: or that"),
@@ -467,7 +450,7 @@ def test_steps_are_dropped_as_what_is_printed_and_that_is_said(capfd: pytest.Cap
     gate.set()
     asyncio.run(writer.drained())
     shown.follow(Progress(ProgressKind.READS, "seen", Usage(input_tokens=10)))
-    shown.finish(RUN.with_own(Own(agent=AgentFacts(usage=Usage(input_tokens=20, output_tokens=1)))))
+    shown.finish(RUN.updated(usage=Usage(input_tokens=20, output_tokens=1)))
     writer.close()
     assert capfd.readouterr().out.lstrip("x") == (
         "\n[14 bytes are not shown: the screen could not keep up]\n  reads  seen\n  spent  21 tokens\n"

@@ -258,4 +258,4 @@ def test_one_command_continues_all_that_was_interrupted(
     assert done.returncode == 0, done.stdout
     tasks = named or tuple("abcd")
     assert {task for task in "abcd" if (parallel / f"{task}.txt").exists()} == set(tasks)
-    assert runs_of(parallel, "a")[-1].own.resumes == runs_of(parallel, "a")[0].id
+    assert runs_of(parallel, "a")[-1].resumes == runs_of(parallel, "a")[0].id

@@ -325,7 +325,7 @@ def test_a_change_request_begins_with_the_comments_on_lines(pending: Path) -> No
         assert terminal.end() == 130
     first = runs_of(pending, "a")[0]
     assert first.decision_feedback == "a.txt:1\n> +one\nTwo. Now."
-    assert [one.to_json() for one in first.own.decision.comments] == [comment]
+    assert [one.to_json() for one in first.comments] == [comment]
     assert not comments.exists()
 
 
@@ -410,9 +410,9 @@ def test_what_is_said_besides_the_answers_goes_with_them(demo_repo: Path) -> Non
         terminal.type("36", ENTER)
         assert terminal.end() == 0
     last = last_run(demo_repo)
-    assert (last.own.said.message, last.context["feedback"]) == ("and be quick", "and be quick")
-    assert last.own.said.prompt is not None
-    assert last.own.said.prompt.endswith("  36\n\nContinue with the task.\n\nand be quick\n")
+    assert (last.message, last.context["feedback"]) == ("and be quick", "and be quick")
+    assert last.prompt is not None
+    assert last.prompt.endswith("  36\n\nContinue with the task.\n\nand be quick\n")
 
 
 def test_a_question_left_open_stops_with_130(demo_repo: Path) -> None:

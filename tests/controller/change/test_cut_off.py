@@ -160,7 +160,7 @@ def test_an_undo(approved: Path, edit: Callable[[Path], None], complete: object)
     execute(approved)
     for at in kills(approved, lambda: undo_task(open_at(approved), "a")):
         run = runs_of(approved, "a")[-1]
-        if run.own.undoing is not None:
+        if run.undoing is not None:
             edit(approved / "x.txt")
             execute(approved) if complete is None else undo_task(open_at(approved), "a")
         elif run.undone_at is None:
@@ -189,7 +189,7 @@ def test_a_redo(approved: Path, edit: Callable[[Path], None]) -> None:
     undo_task(open_at(approved), "a")
     for at in kills(approved, lambda: redo_task(open_at(approved), "a")):
         run = runs_of(approved, "a")[-1]
-        if run.own.undoing is not None:
+        if run.undoing is not None:
             edit(approved / "x.txt")
         if run.undone_at is not None:
             redo_task(open_at(approved), "a")
@@ -217,7 +217,7 @@ def test_an_undo_that_does_what_another_had_to_leave(approved: Path, complete: o
     execute(approved, None, "b")
     assert [kept.path for kept in undo_task(open_at(approved), "a").kept] == [*NAMES[:2]]
     for at in kills(approved, lambda: undo_task(open_at(approved), "b")):
-        if runs_of(approved, "b")[-1].own.undoing is not None and complete is None:
+        if runs_of(approved, "b")[-1].undoing is not None and complete is None:
             execute(approved)
         elif runs_of(approved, "b")[-1].undone_at is None:
             undo_task(open_at(approved), "b")
@@ -232,7 +232,7 @@ def test_what_depends_on_a_task_that_is_half_taken_back_does_not_start(approved:
     plan = open_at(approved).plan_state().plan
     put_plan(approved, plan.tasks[TaskId("a")], leaf("b", deps=("a",)))
     for _ in kills(approved, lambda: undo_task(open_at(approved), "a")):
-        if runs_of(approved, "a")[-1].own.undoing is not None:
+        if runs_of(approved, "a")[-1].undoing is not None:
             with pytest.raises(RequestError, match="its dependency a is failed, not done"):
                 execute(approved, None, "b")
 
@@ -245,7 +245,7 @@ def test_what_is_half_done_is_turned_round(approved: Path, first: Callable[..., 
         undo_task(open_at(approved), "a")
     for at in kills(approved, lambda: first(open_at(approved), "a")):
         run = runs_of(approved, "a")[-1]
-        if run.own.undoing is None:
+        if run.undoing is None:
             continue
         (redo_task if first is undo_task else undo_task)(open_at(approved), "a")
         wanted = AFTER if first is undo_task else BEFORE

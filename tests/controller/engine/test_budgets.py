@@ -109,15 +109,15 @@ def test_a_run_is_paused_at_the_hard_limit_and_goes_on_in_the_next_call(project:
         "git blackbird config budget.call.tokens AMOUNT    # raises it in this clone",
     )
     run = only_run(project, "a")
-    assert (run.status, run.own.terminal_reason) == (RunStatus.PAUSED, TerminalReason.BUDGET)
-    assert run.own.notes == (stop.text,)
-    assert (run.own.agent.cost_usd, run.own.agent.usage and run.own.agent.usage.output_tokens) == (0.4, 100)
+    assert (run.status, run.terminal_reason) == (RunStatus.PAUSED, TerminalReason.BUDGET)
+    assert run.notes == (stop.text,)
+    assert (run.cost_usd, run.usage and run.usage.output_tokens) == (0.4, 100)
     assert [status(project, task) for task in "ab"] == [Status.WAITING_USER, Status.TODO]
 
     configure(project, budget__call__tokens="1001")
     assert execute(project).reason is StopReason.COMPLETED
     first, resumed = runs_of(project, "a")
-    assert (resumed.own.resumes, resumed.provider_session_ref) == (first.id, first.provider_session_ref)
+    assert (resumed.resumes, resumed.provider_session_ref) == (first.id, first.provider_session_ref)
     assert [status(project, task) for task in "ab"] == [Status.DONE, Status.DONE]
 
 
@@ -159,7 +159,7 @@ def test_two_jobs_share_the_budget_of_their_call(project: Path) -> None:
     stop = execute(project)
     assert stop.text == "the budget of the call is spent: 2.0k tokens of 2.0k"
     paused = [only_run(project, task) for task in "ab"]
-    assert [run.own.terminal_reason for run in paused] == [TerminalReason.BUDGET] * 2
+    assert [run.terminal_reason for run in paused] == [TerminalReason.BUDGET] * 2
     assert not runs_of(project, "c")
 
 
@@ -237,7 +237,7 @@ def test_minutes_count_whatever_an_agent_reports(project: Path) -> None:
     stop = run_to_stop(workspace, execute_loop(workspace, person, [], None))
     assert stop.text == "the budget of the plan is spent: 60.0 minutes of 30"
     assert person.started == ["a"]
-    assert only_run(project, "a").own.terminal_reason is TerminalReason.BUDGET
+    assert only_run(project, "a").terminal_reason is TerminalReason.BUDGET
 
 
 @dataclass

@@ -206,7 +206,7 @@ def test_ctrl_c_pauses_all(project: Path, presses: int) -> None:
     person = Pressing(presses=presses)
     assert press(project, person).reason is StopReason.INTERRUPTED
     runs = [runs_of(project, name)[-1] for name in "abc"]
-    assert [run.own.terminal_reason for run in runs] == [TerminalReason.INTERRUPTED] * 3
+    assert [run.terminal_reason for run in runs] == [TerminalReason.INTERRUPTED] * 3
     assert runs_of(project, "d") == ()
     by_command(project, "echo x >$BLACKBIRD_TASK_ID.new")
     again = Person()
@@ -243,7 +243,7 @@ def test_what_was_begun_in_place_goes_on_there(project: Path) -> None:
     person = Person()
     assert execute(project, person).reason is StopReason.COMPLETED
     assert (project / "x.new").read_text() == "half\nx\n"
-    assert runs_of(project, "x")[-1].own.worktree is None
+    assert runs_of(project, "x")[-1].worktree is None
     assert sorted(landed(person)) == ["y", "z"]
 
 

@@ -48,7 +48,7 @@ def test_a_run_that_a_limit_cut_off_goes_on_in_its_session_once_that_is_over(lim
     assert len(set(sessions(limited, "a"))) == 1
     assert [hold.until for hold in person.waits[0].holds] == [at * SECOND]
     cut, went_on = runs_of(limited, "a")
-    assert (cut.status, went_on.own.resumes) == (RunStatus.PAUSED, cut.id)
+    assert (cut.status, went_on.resumes) == (RunStatus.PAUSED, cut.id)
     assert any("at a usage limit, this call waits" in text for text in person.notices())
 
 

@@ -25,7 +25,6 @@ from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus, TerminalReason
 from git_blackbird.model.views.checkpoint import Checkpoint
@@ -158,7 +157,7 @@ def test_a_rejected_task_fails_and_stops_this_execute_and_no_file_changes(gated:
     assert (stop.reason, stop.exit_code) == (StopReason.FAILED, 1)
     assert [status(gated, task) for task in "ab"] == [Status.FAILED, Status.TODO]
     run = only_run(gated, "a")
-    assert (run.decision_state, run.own.terminal_reason) == (DecisionState.REJECTED, TerminalReason.REJECTED)
+    assert (run.decision_state, run.terminal_reason) == (DecisionState.REJECTED, TerminalReason.REJECTED)
     assert (gated / "x").read_text() == "1\n"
     undo = [text for text in person.notices() if text.startswith("to take the change back: ")]
     assert undo == ["to take the change back: git blackbird undo a"]
@@ -170,11 +169,11 @@ def test_changes_go_to_the_same_session_and_the_checkpoint_comes_again(gated: Pa
     person = Person([changes("first\nsecond line"), APPROVE])
     assert execute(gated, person).reason == StopReason.COMPLETED
     first, second = runs_of(gated, "a")
-    assert second.own.resumes == first.id
+    assert second.resumes == first.id
     assert second.provider_session_ref == first.provider_session_ref
     assert second.last_completion_status == RunStatus.SUCCESS
     assert second.context["feedback"] == "first\nsecond line"
-    assert second.own.said.prompt == "first\nsecond line\n\nFiles of the change so far:\n- x\n"
+    assert second.prompt == "first\nsecond line\n\nFiles of the change so far:\n- x\n"
     assert [one.runs for one in person.checkpoints] == [1, 2]
     assert person.checkpoints[1].summary.files == ("x",)
     assert person.checkpoints[1].summary.changes[0].status == "A"
@@ -220,7 +219,7 @@ def test_a_message_answers_the_one_question_that_is_open(demo: Path, words: str,
     assert resume(demo, "a", message=words).reason == StopReason.COMPLETED
     assert (demo / "db.txt").read_text() == f"{answer}\n"
     (answered,) = runs_of(demo, "a")[1:]
-    assert (answered.own.said.message, [one.value for one in answered.own.said.answers]) == (None, [answer])
+    assert (answered.message, [one.value for one in answered.answers]) == (None, [answer])
 
 
 def test_words_for_a_task_that_waits_for_answers_are_kept(demo: Path) -> None:
@@ -242,7 +241,7 @@ def test_words_for_a_task_that_waits_for_answers_are_kept(demo: Path) -> None:
         == StopReason.COMPLETED
     )
     last = runs_of(demo, "a")[-1]
-    assert (last.own.said.message, [one.value for one in last.own.said.answers]) == ("go on", ["2", "so"])
+    assert (last.message, [one.value for one in last.answers]) == ("go on", ["2", "so"])
 
 
 def test_an_execute_asks_the_questions_that_come_up_in_it(demo: Path) -> None:
@@ -273,7 +272,7 @@ def test_changes_cannot_be_requested_without_a_session_and_nothing_is_lost(gated
     workspace = open_at(gated)
     with workspace.store.transaction() as transaction:
         run = workspace.store.records.history(leaf("a").id).runs[0]
-        transaction.save_run(run.updated(RunFields(provider_session_ref=None)))
+        transaction.save_run(run.updated(provider_session_ref=None))
     with pytest.raises(RequestError) as refused:
         record_decision(open_at(gated), "a", changes("louder"))
     assert run.id in refused.value.message
@@ -305,7 +304,7 @@ def test_a_session_the_provider_lost_is_named_and_nothing_else_starts(gated: Pat
     lost_session = f"claude no longer knows session {first.provider_session_ref} of run {first.id}"
     assert stop.text == f"the change request on a cannot be delivered: {lost_session}"
     assert stop.next_steps == ("git blackbird restart a    # a new session, with everything pending",)
-    assert (lost.own.terminal_reason, lost.superseded_by) == (TerminalReason.SESSION_LOST, "session-lost")
+    assert (lost.terminal_reason, lost.superseded_by) == (TerminalReason.SESSION_LOST, "session-lost")
     assert person.notices() == []
     assert [status(gated, task) for task in "ab"] == [Status.WAITING_USER, Status.TODO]
     refused = resume(gated, "a")
@@ -320,7 +319,7 @@ def test_a_task_with_a_change_request_is_executed_by_its_name(gated: Path) -> No
     execute(gated)
     record_decision(open_at(gated), "a", changes("louder"))
     assert execute(gated, Person([APPROVE]), "a").reason == StopReason.COMPLETED
-    assert [run.own.resumes for run in runs_of(gated, "a")] == [None, runs_of(gated, "a")[0].id]
+    assert [run.resumes for run in runs_of(gated, "a")] == [None, runs_of(gated, "a")[0].id]
     assert status(gated, "b") == Status.TODO
 
 
@@ -350,7 +349,7 @@ def test_an_agent_that_was_kept_from_everything_has_not_succeeded(gated: Path) -
     (blocked,), (partly,) = runs_of(gated, "a"), runs_of(gated, "b")
     assert (blocked.status, blocked.exit_code) == (RunStatus.FAILED, 0)
     assert blocked.error == "nothing was changed: 1 tool call was denied: Write"
-    assert (partly.status, partly.own.notes) == (RunStatus.SUCCESS, ("1 tool call was denied: Write",))
+    assert (partly.status, partly.notes) == (RunStatus.SUCCESS, ("1 tool call was denied: Write",))
 
 
 def test_a_copy_of_the_worktree_cannot_go_on_in_a_session_that_is_at_work(demo: Path, sealed: Path) -> None:
@@ -376,12 +375,10 @@ def test_a_session_that_is_none_is_never_handed_to_the_program(gated: Path) -> N
         run = workspace.store.records.history(leaf("a").id).runs[0]
         transaction.save_run(
             run.updated(
-                RunFields(
-                    provider="claude",
-                    provider_session_ref="the last one",
-                    decision_state=DecisionState.CHANGES_REQUESTED,
-                    decision_feedback="more",
-                )
+                provider="claude",
+                provider_session_ref="the last one",
+                decision_state=DecisionState.CHANGES_REQUESTED,
+                decision_feedback="more",
             )
         )
     fake_claude(gated, "#!/bin/sh\necho 2.1.329\n")
@@ -440,7 +437,7 @@ def test_an_agent_that_refuses_is_not_charged_to_the_task(demo: Path) -> None:
         "git blackbird execute --agent NAME    # another agent; `git blackbird agent` lists them",
     )
     run = only_run(demo, "a")
-    assert (run.own.terminal_reason, run.superseded_by) == (TerminalReason.AGENT_UNAVAILABLE, "unavailable")
+    assert (run.terminal_reason, run.superseded_by) == (TerminalReason.AGENT_UNAVAILABLE, "unavailable")
     configure(demo, agent="demo")
     assert execute(demo).reason == StopReason.COMPLETED
 
@@ -476,10 +473,10 @@ def test_an_interrupted_run_is_paused_and_goes_on_in_its_session(demo: Path, tim
     assert (stop.reason, stop.exit_code) == (StopReason.INTERRUPTED, 130)
     assert stop.next_steps == ("git blackbird resume a",)
     run = only_run(demo, "a")
-    assert (run.status, run.own.terminal_reason) == (RunStatus.PAUSED, TerminalReason.INTERRUPTED)
+    assert (run.status, run.terminal_reason) == (RunStatus.PAUSED, TerminalReason.INTERRUPTED)
     assert status(demo, "a") == Status.WAITING_USER
     assert resume(demo, "a").reason == StopReason.COMPLETED
-    assert runs_of(demo, "a")[1].own.resumes == run.id
+    assert runs_of(demo, "a")[1].resumes == run.id
 
 
 def test_what_was_said_before_an_interruption_is_told_again(gated: Path) -> None:
@@ -488,12 +485,11 @@ def test_what_was_said_before_an_interruption_is_told_again(gated: Path) -> None
     first, second = runs_of(gated, "a")
     workspace = open_at(gated)
     with workspace.store.transaction() as transaction:
-        cut = RunFields(status=RunStatus.PAUSED, decision_state=None, decision_required=None)
-        transaction.save_run(second.updated(cut))
+        transaction.save_run(second.without_decision().updated(status=RunStatus.PAUSED))
     assert resume(gated, "a", Person([APPROVE])).reason == StopReason.COMPLETED
     third = runs_of(gated, "a")[2]
     assert third.context["feedback"] == "louder"
-    assert "louder" in (third.own.said.prompt or "")
+    assert "louder" in (third.prompt or "")
     assert first.decision_state == DecisionState.CHANGES_REQUESTED
 
 
@@ -506,7 +502,7 @@ def test_retry_resets_and_restart_tells_everything_owed(gated: Path) -> None:
     assert {run.superseded_by for run in runs_of(gated, "a")} == {"retry"}
     assert restart(gated, "a", person=Person([APPROVE])).reason == StopReason.COMPLETED
     third = runs_of(gated, "a")[2]
-    assert third.own.resumes is None
+    assert third.resumes is None
     assert third.context["feedback"] == "louder"
     assert third.provider_session_ref != runs_of(gated, "a")[0].provider_session_ref
 
@@ -629,7 +625,7 @@ def test_what_the_agent_changes_in_the_plan_is_shown_at_the_checkpoint(gated: Pa
     command(gated, f"cat >/dev/null; {edit}")
     person = Person()
     execute(gated, person)
-    assert person.checkpoints[0].run.own.edits.plan == ("b was edited: title",)
+    assert person.checkpoints[0].run.plan_edits == ("b was edited: title",)
 
 
 @pytest.mark.exhaustive

@@ -17,7 +17,6 @@ from git_blackbird.model.base.next_steps import (
     dismiss_command,
     task_command,
 )
-from git_blackbird.model.run.fields import RunFields
 from tests import preloaded
 from tests.cli.terminal import PROGRAM, program_environ
 from tests.controller.support import configure, leaf, open_at, put_plan, store_at
@@ -150,7 +149,7 @@ def test_whoever_follows_the_hint_where_an_agent_is_gone_goes_on_with_another(
     set_config(planned, {"agent": provider, **GONE[provider]})
     with store_at(planned).transaction() as transaction:
         (begun,) = store_at(planned).records.history(TaskId("a")).runs
-        transaction.save_run(begun.updated(RunFields(provider=provider)))
+        transaction.save_run(begun.updated(provider=provider))
     if step != "resume a -m more":
         run(planned, "decide", "a", "--request-changes", "-m", "more")
     stopped = run(planned, *step.split(), "--stop-after-each", "--no-input")

@@ -45,6 +45,6 @@ def test_a_run_that_a_limit_cut_off_goes_on_in_its_session(
     assert (waited.holds[0].is_guess, 0 <= waited.holds[0].until - at * SECOND < 60 * SECOND) == (False, True)
     cut, went_on = runs_of(repo, "a")
     assert (cut.status, went_on.status) == (RunStatus.PAUSED, RunStatus.SUCCESS)
-    assert (went_on.own.resumes, went_on.provider_session_ref) == (cut.id, cut.provider_session_ref)
-    assert went_on.own.agent.result == "It greets."
+    assert (went_on.resumes, went_on.provider_session_ref) == (cut.id, cut.provider_session_ref)
+    assert went_on.final_text == "It greets."
     assert len(model.requests) == 3

@@ -92,10 +92,10 @@ def test_an_orphan_is_named_and_stopped_and_its_work_is_kept(cut_off: Path) -> N
     assert len(folders) == 1
     assert not folders[0].exists()
     closed, continued = runs_of(cut_off, "a")
-    assert (closed.status, closed.own.terminal_reason) == (RunStatus.PAUSED, TerminalReason.CONTROLLER_LOST)
+    assert (closed.status, closed.terminal_reason) == (RunStatus.PAUSED, TerminalReason.CONTROLLER_LOST)
     assert closed.review_summary is not None
     assert closed.review_summary.files == ("a.txt",)
-    assert (continued.own.resumes, continued.status) == (closed.id, RunStatus.SUCCESS)
+    assert (continued.resumes, continued.status) == (closed.id, RunStatus.SUCCESS)
     assert (stop.reason, stop.text) == (StopReason.COMPLETED, "every task is done")
 
 
@@ -119,7 +119,7 @@ def test_a_cut_off_run_goes_on_in_its_session(cut_off: Path) -> None:
     stop = run_to_stop(workspace, resume_loop(workspace, Person(), ResumeRequest("a")))
     first, second = runs_of(cut_off, "a")
     assert stop.reason == StopReason.COMPLETED
-    assert (second.own.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
+    assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
     assert status(cut_off, "a") == Status.DONE
 
 

@@ -197,7 +197,7 @@ def heard(state: PlanState, task_id: TaskId, review: str) -> bool:
         (run.context.get("parentReviewFeedback") or {}).get("reviewRunId") == review
         and finishes_task(run)
         and run.superseded_at is None
-        for run in state.history(task_id).own
+        for run in state.history(task_id).work_runs
     )
 
 
@@ -384,7 +384,7 @@ class Machine(RuleBasedStateMachine):
     def check_plan_order(self, state: PlanState) -> None:
         for task in state.plan.leaves():
             run = state.history(task.id).live
-            if run is not None and run.own.resumes is None:
+            if run is not None and run.resumes is None:
                 return
             assert not may_start(state, task), task.id
 
@@ -392,7 +392,7 @@ class Machine(RuleBasedStateMachine):
         """No dependent of an unreviewed parent ever starts."""
         for task in state.plan.leaves():
             latest = state.history(task.id).live
-            if latest is None or latest.own.resumes is not None or self.was_open:
+            if latest is None or latest.resumes is not None or self.was_open:
                 continue
             for dep in (state.plan.tasks[dep] for dep in task.deps):
                 if dep.children and dep.id not in self.set_by_hand:
@@ -573,7 +573,7 @@ class Machine(RuleBasedStateMachine):
             for history in state.histories.values()
             for run in history.runs
             # What reviewers ask for, and cannot be told, becomes a person's decision.
-            if run.decision_state not in {None, DecisionState.PENDING} and run.own.decision.by is None
+            if run.decision_state not in {None, DecisionState.PENDING} and run.requested_by is None
         }
         assert self.decided <= decided
         self.decided = decided
@@ -605,13 +605,17 @@ class Machine(RuleBasedStateMachine):
     def nothing_missing_approves(self, state: PlanState) -> None:
         """A change whose reviews are over is either clear, sent back, or for a person."""
         for history in state.histories.values():
-            for run in history.own:
+            for run in history.work_runs:
                 merged = merged_or_none(run)
-                if run.own.review is not ReviewState.DONE or run.superseded_at is not None or merged is None:
+                if (
+                    run.review_state is not ReviewState.DONE
+                    or run.superseded_at is not None
+                    or merged is None
+                ):
                     continue
                 if run.decision_state is None:
                     assert merged.action in {FollowUp.PROCEED, FollowUp.PROCEED_WITH_NOTES}
-                if run.own.decision.by is Requester.REVIEWERS:
+                if run.requested_by is Requester.REVIEWERS:
                     assert merged.action is FollowUp.FIX_AND_REREVIEW
 
     def git_is_in_order(self) -> None:
@@ -636,11 +640,11 @@ class Machine(RuleBasedStateMachine):
             last = history.newest
             if last is None or last.superseded_at is not None or not finishes_task(last):
                 continue
-            told = last.own.said.prompt or "\n".join(texts_in(last.context))
+            told = last.prompt or "\n".join(texts_in(last.context))
             for run in Change.of(history).runs:
                 if run.decision_state == DecisionState.CHANGES_REQUESTED:
                     assert (run.decision_feedback or "") in told
-                assert (run.own.said.message or "") in told
+                assert (run.message or "") in told
 
     def teardown(self) -> None:
         try:

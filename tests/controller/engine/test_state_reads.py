@@ -102,7 +102,7 @@ def test_a_decision_records_the_trees_that_were_shown(repo: Path) -> None:
         execute(repo, person)
     (checkpoint, *_) = person.checkpoints
     assert checkpoint.pair is not None
-    assert runs_of(repo, "a")[-1].own.decision.shown == checkpoint.pair
+    assert runs_of(repo, "a")[-1].shown == checkpoint.pair
     assert (checkpoint.runs, counts["changes composed"]) == (2, 1)
 
 

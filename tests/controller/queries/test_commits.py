@@ -10,8 +10,6 @@ from git_blackbird.controller.queries.commits import commits_of, find_origin, wi
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.run.commits import CommitSource, Evidence
-from git_blackbird.model.run.fields import RunFields
-from git_blackbird.model.run.parts import Heads, Own
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, RunType
 from tests.controller.support import STAMP, leaf, open_at, put_plan, store_at
@@ -29,14 +27,15 @@ def at_work(repo: Path) -> Run:
         provider="demo",
         started_at=STAMP,
         status=RunStatus.RUNNING,
-        own=Own(program="git-blackbird", heads=Heads(commit=base)),
+        program="git-blackbird",
+        start_commit=base,
     )
     with store_at(repo).transaction() as transaction:
         transaction.save_run(run)
     made = commit(repo, {"a.txt": "two\n"}, "by the agent\n\nBlackbird-Task: b\n")
     (repo / ".git/blackbird").mkdir(exist_ok=True)
     (repo / ".git/blackbird/commits").write_text(f"0123456789abcdef {made} 1\n")
-    return run.with_own(Own(commits=(made,)))
+    return run.updated(commits=(made,))
 
 
 def test_a_commit_of_an_agent_at_work_is_its_runs(repo: Path, at_work: Run) -> None:
@@ -53,7 +52,7 @@ def test_a_commit_of_an_agent_at_work_is_its_runs(repo: Path, at_work: Run) -> N
 
 
 def test_the_record_of_a_run_that_is_over_stands(repo: Path, at_work: Run) -> None:
-    over = at_work.updated(RunFields(status=RunStatus.SUCCESS)).with_own(Own(commits=()))
+    over = at_work.updated(status=RunStatus.SUCCESS).updated(commits=())
     with store_at(repo).transaction() as transaction:
         transaction.save_run(over)
     assert with_live_commits(open_at(repo), over) == over
@@ -79,7 +78,8 @@ def test_a_rebased_copy_of_work_by_hand_names_the_commit_that_the_run_lists(repo
         run_type=RunType.MANUAL,
         started_at=STAMP,
         status=RunStatus.SUCCESS,
-        own=Own(program="git-blackbird", commits=(made,)),
+        program="git-blackbird",
+        commits=(made,),
     )
     with store_at(repo).transaction() as transaction:
         transaction.save_run(run)

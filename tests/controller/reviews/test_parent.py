@@ -31,9 +31,7 @@ from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.rules.reviews import GateState
-from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.parts import Own
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, RunType, TerminalReason
 from git_blackbird.model.views.stop import Stop, StopReason
@@ -104,7 +102,7 @@ def reviews(repo: Path, parent: str = "p") -> list[Run]:
 
 
 def runs_of(repo: Path, task_id: str) -> tuple[Run, ...]:
-    return store_at(repo).records.history(TaskId(task_id)).own
+    return store_at(repo).records.history(TaskId(task_id)).work_runs
 
 
 def feedback_of(repo: Path) -> dict[str, str]:
@@ -176,7 +174,7 @@ def test_a_failing_review_stops_the_flow_until_the_child_was_resumed_in_its_sess
 
     assert resume(demo, "a").reason is StopReason.COMPLETED
     first, second = runs_of(demo, "a")
-    assert second.own.resumes == first.id
+    assert second.resumes == first.id
     assert second.provider_session_ref == first.provider_session_ref
     assert second.context["parentReviewFeedback"] == {
         "parentTaskId": "p",
@@ -202,13 +200,13 @@ def test_feedback_outlives_a_question_that_is_asked_while_it_is_carried(demo: Pa
     asked, answered = runs_of(demo, "a")[1:]
     for one in (asked, answered):
         assert one.context["parentReviewFeedback"]["feedback"] == "a.txt needs a second line"
-    assert (asked.context["feedback"], asked.own.said.message) == (
+    assert (asked.context["feedback"], asked.message) == (
         "mind the end of line",
         "mind the end of line",
     )
-    assert answered.own.said.prompt is not None
+    assert answered.prompt is not None
     for text in ("  the second\n", "a.txt needs a second line", "mind the end of line"):
-        assert text in answered.own.said.prompt
+        assert text in answered.prompt
     assert (on_disk(demo), status(demo, "p")) == ([], Status.DONE)
 
 
@@ -436,9 +434,9 @@ def test_a_failing_review_can_be_dismissed_by_a_person_with_a_reason(flagged: Pa
     done = dismiss_review(open_at(flagged), "p", "good enough")
     assert (done.parent.status, done.dropped, on_disk(flagged)) == (Status.DONE, ("a",), [])
     (stored,) = reviews(flagged)
-    assert stored.own.dismissed is not None
-    assert stored.own.dismissed.reason == "good enough"
-    assert stored.own.dismissed.by == "Ada <ada@example.com>"
+    assert stored.dismissed is not None
+    assert stored.dismissed.reason == "good enough"
+    assert stored.dismissed.by == "Ada <ada@example.com>"
     assert stored.parent_review_passed is False
     assert execute(flagged).text == "every task is done"
     with pytest.raises(RequestError, match="there is no review of p to dismiss: it is done"):
@@ -618,8 +616,8 @@ def test_a_review_that_nobody_is_left_to_read_is_made_again(demo: Path) -> None:
     workspace = open_at(demo)
     (made,) = reviews(demo)
     lost = made.updated(
-        RunFields(status=RunStatus.RUNNING, parent_review_passed=None, parent_review_results=None)
-    ).with_own(Own(process=None))
+        status=RunStatus.RUNNING, parent_review_passed=None, parent_review_results=None
+    ).updated(process=None)
     with workspace.store.transaction() as transaction:
         transaction.save_run(lost)
     person = Person()
@@ -627,7 +625,7 @@ def test_a_review_that_nobody_is_left_to_read_is_made_again(demo: Path) -> None:
         recover(workspace, person, CallScope())
     assert person.notices() == [f"p: its review {made.id} was interrupted; it is made again"]
     (closed,) = reviews(demo)
-    assert (closed.status, closed.own.terminal_reason) == (RunStatus.FAILED, TerminalReason.CONTROLLER_LOST)
+    assert (closed.status, closed.terminal_reason) == (RunStatus.FAILED, TerminalReason.CONTROLLER_LOST)
 
 
 @pytest.mark.exhaustive
@@ -648,7 +646,7 @@ def test_an_interrupted_review_is_made_again_by_the_next_execute(demo: Path) -> 
     )
     assert (stop.reason, stop.next_steps) == (StopReason.INTERRUPTED, ("git blackbird execute",))
     (cut,) = reviews(demo)
-    assert (cut.status, cut.own.terminal_reason) == (RunStatus.FAILED, TerminalReason.INTERRUPTED)
+    assert (cut.status, cut.terminal_reason) == (RunStatus.FAILED, TerminalReason.INTERRUPTED)
     edit_task(open_at(demo), "p", lambda now: replace(now, prompt="require a.txt first"))
     assert execute(demo).reason is StopReason.COMPLETED
     assert len(reviews(demo)) == 2
@@ -769,7 +767,7 @@ def test_feedback_that_cannot_be_read_is_written_anew_from_its_verdict(demo: Pat
     assert json.loads(file.read_text()) == before
     file.write_text("{")
     resume(demo, "b")
-    assert "b.txt needs more" in (runs_of(demo, "b")[-1].own.said.prompt or "")
+    assert "b.txt needs more" in (runs_of(demo, "b")[-1].prompt or "")
 
 
 def test_nothing_is_concluded_beside_feedback_that_cannot_be_read_and_has_no_verdict(flagged: Path) -> None:
@@ -856,7 +854,7 @@ def test_a_plan_that_is_broken_during_a_review_loses_no_verdict(demo: Path) -> N
     assert execute(demo, Meddler()).reason is REQUIRED
     (made,) = reviews(demo)
     assert made.parent_review_passed is False
-    assert "the last valid plan has been restored" in made.own.notes[-1]
+    assert "the last valid plan has been restored" in made.notes[-1]
     assert on_disk(demo) == ["a"]
 
 
@@ -1041,10 +1039,7 @@ def test_feedback_that_an_unavailable_agent_did_not_hear_is_still_owed(demo: Pat
     assert (status(demo, "a"), feedback_of(demo)) == (Status.DONE, {"a": "add a second line"})
     (demo.parent / "logged-out").unlink()
     assert resume_all(demo, "p").reason is REQUIRED
-    assert [
-        run.own.said.prompt is not None and "add a second line" in run.own.said.prompt
-        for run in runs_of(demo, "a")
-    ] == [
+    assert [run.prompt is not None and "add a second line" in run.prompt for run in runs_of(demo, "a")] == [
         False,
         True,
         True,

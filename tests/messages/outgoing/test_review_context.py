@@ -157,7 +157,7 @@ def test_of_a_child_that_is_a_parent_its_own_review_is_told() -> None:
 
     assert note(parent_review_passed=True) == "Its own children were reviewed and passed."
     dismissed = {"reason": "good enough", "at": STAMP}
-    assert note(parent_review_passed=False, parent_review_dismissed=dismissed) == (
+    assert note(parent_review_passed=False, dismissed=dismissed) == (
         "Its own review was dismissed: good enough"
     )
 

@@ -6,8 +6,6 @@ import pytest
 from pydantic import ValidationError
 
 from git_blackbird.model.base.record import first_error
-from git_blackbird.model.run.fields import RunFields
-from git_blackbird.model.run.parts import Own
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.run.summary import FileStatus, Summary, Totals
@@ -30,14 +28,16 @@ def own(**parts: Any) -> dict[str, Any]:
         ),
         ({"exitCode": "0"}, 'exitCode: is "0", not a whole number'),
         ({"exitCode": True}, "exitCode: is true, not a whole number"),
-        (own(agent={"cost_usd": "much"}), 'blackbird.agent.cost_usd: is "much", not a number'),
-        (own(agent={"cost_usd": 10**400}), "blackbird.agent.cost_usd: is too large a number"),
+        (own(cost_usd="much"), 'blackbird.cost_usd: is "much", not a number'),
+        (own(cost_usd=10**400), "blackbird.cost_usd: is too large a number"),
         (own(no_change=1), "blackbird.no_change: is 1, not true or false"),
         ({"context": []}, "context: is a list, not an object"),
         (own(notes={"a": 1}), "blackbird.notes: is an object, not a list"),
         (own(notes=["a", 1]), "blackbird.notes.1: is 1, not a text"),
-        (own(agent={"raw_totals": {"a": 1, "b": "c"}}), 'blackbird.agent.raw_totals.b: is "c", not a number'),
+        (own(raw_totals={"a": 1, "b": "c"}), 'blackbird.raw_totals.b: is "c", not a number'),
+        (own(usage=5), "blackbird.usage: is 5, not an object"),
         (own(agent={"usage": 5}), "blackbird.agent.usage: is 5, not an object"),
+        ({"blackbird": []}, "blackbird: is a list, not an object"),
         (
             {"review_summary": {"changes": [{"status": "A"}]}},
             "review_summary.changes.0.path: is missing",
@@ -58,9 +58,9 @@ def test_the_first_thing_that_is_wrong_is_named_with_its_place(fields: dict[str,
 
 def test_what_fits_is_taken_as_the_value_it_stands_for() -> None:
     summary = {"changes": [{"status": "A", "path": "a"}]}
-    run = Run.from_value(LEAST | {"exitCode": 0, "review_summary": summary} | own(agent={"cost_usd": 2}))
-    assert (run.status, run.exit_code, run.own.agent.cost_usd) == (RunStatus.SUCCESS, 0, 2.0)
-    assert isinstance(run.own.agent.cost_usd, float)
+    run = Run.from_value(LEAST | {"exitCode": 0, "review_summary": summary} | own(cost_usd=2))
+    assert (run.status, run.exit_code, run.cost_usd) == (RunStatus.SUCCESS, 0, 2.0)
+    assert isinstance(run.cost_usd, float)
     assert run.review_summary is not None
     assert run.review_summary.changes[0].status is FileStatus.ADDED
     assert run.review_summary.totals == Totals()
@@ -97,10 +97,10 @@ def test_a_name_of_ours_that_no_file_has_is_a_field_like_any_unknown_one() -> No
 
 def test_what_is_set_takes_the_place_of_what_was_also_where_it_is_nothing() -> None:
     run = Run.from_value(LEAST | {"error": "broken", "exitCode": 1, "later": None})
-    changed = run.updated(RunFields(error=None)).with_own(Own(notes=("again",))).superseded("then", "retry")
+    changed = run.updated(error=None).updated(notes=("again",)).superseded("then", "retry")
     assert changed.to_json() == {
         **{name: value for name, value in run.to_json().items() if name != "error"},
-        "blackbird": {"superseded": {"at": "then", "by": "retry"}, "notes": ["again"]},
+        "blackbird": {"superseded_at": "then", "superseded_by": "retry", "notes": ["again"]},
     }
     assert isinstance(changed, Run)
     assert run.error == "broken"
@@ -108,5 +108,5 @@ def test_what_is_set_takes_the_place_of_what_was_also_where_it_is_nothing() -> N
 
 def test_what_no_record_could_be_read_with_is_not_written() -> None:
     with pytest.raises(ValidationError) as caught:
-        RunFields(provider_session_ref="--option")
+        Run.from_value(LEAST).updated(provider_session_ref="--option")
     assert first_error(caught.value) == 'provider_session_ref: is "--option", not the name of a session'

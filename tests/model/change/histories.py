@@ -28,7 +28,7 @@ def _runs(draw: st.DrawFn, number: int) -> Run:
     is_over = facts["status"] in {RunStatus.SUCCESS, RunStatus.FAILED}
     facts["cost_usd"] = draw(st.sampled_from((None, 0.25)))
     facts |= draw(st.sampled_from(({}, {}, {"run_type": "manual"})))
-    facts["head_commit"] = draw(st.sampled_from(_COMMITS))
+    facts["start_commit"] = draw(st.sampled_from(_COMMITS))
     facts["superseded_by"] = by = draw(st.sampled_from((None, None, *_OVERTAKEN)))
     facts["superseded_at"] = None if by is None else f"2026-01-01T01:{number:02d}:00Z"
     facts["message"] = draw(st.sampled_from((None, None, "faster")))

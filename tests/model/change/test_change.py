@@ -11,7 +11,6 @@ from git_blackbird.model.change.change import Asked, Change, count_rounds, finis
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.parts import Own, Said
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     SUPERSEDED_BY_RETRY,
@@ -112,7 +111,7 @@ def test_latest_newest_and_live_are_no_reviewers() -> None:
     live = run(1, RunStatus.RUNNING)
     gone = run(2, RunStatus.FAILED, superseded_at=LATER)
     both = history(live, gone, run(3, run_type="review"), run(4, run_type="spec_review"))
-    assert (both.latest, both.newest, both.live, both.own) == (live, gone, live, (live, gone))
+    assert (both.latest, both.newest, both.live, both.work_runs) == (live, gone, live, (live, gone))
     assert (History().latest, History().newest, History().live) == (None, None, None)
 
 
@@ -139,7 +138,7 @@ def test_where_approvals_are_committed_a_change_has_all_finished_runs_in_no_comm
     )
     for fields in (
         {"commits": ("a" * 40,)},
-        {"head_commit": "a" * 40, "end_commit": "b" * 40},
+        {"start_commit": "a" * 40, "end_commit": "b" * 40},
         {"run_type": "manual"},
         {"superseded_by": f"{SUPERSEDED_BY_STATUS}done"},
     ):
@@ -176,7 +175,7 @@ def test_what_an_earlier_run_was_sent_is_told_from_what_none_was() -> None:
     owed = Change.of(history(asked, unheard, run(3, RunStatus.PAUSED))).messages()
     assert owed.sent_texts == set(owed.texts)
     assert not owed.select(sent=False)
-    by_hand = run(3, RunStatus.PAUSED).with_own(Own(said=Said(by_hand=True)))
+    by_hand = run(3, RunStatus.PAUSED).updated(by_hand=True)
     assert Change.of(history(asked, unheard, by_hand)).messages().sent_texts == {"be quick"}
     repeated = run(3, decision_state=CHANGES, decision_feedback="more tests")
     assert Change.of(history(asked, unheard, repeated)).messages().select(sent=False).texts == ("more tests",)
@@ -267,10 +266,10 @@ def test_all_that_was_said_since_done_is_owed_and_nothing_before(legs: list[Any]
     ends = [place for place, one in enumerate(own) if finishes_task(one)]
     after = own[ends[-1] + 1 :] if ends else own
     owed = Change.of(History(tuple(runs))).messages()
-    expected = [text for one in after for text in (one.own.said.message, one.decision_feedback) if text]
+    expected = [text for one in after for text in (one.message, one.decision_feedback) if text]
     assert list(owed.texts) == expected
     assert [answer.value for answer in owed.answers] == [
-        answer.value for one in after for answer in one.own.said.answers
+        answer.value for one in after for answer in one.answers
     ]
 
 
@@ -280,11 +279,11 @@ def test_a_change_is_whole_and_never_begins_before_done(legs: list[Any]) -> None
     runs = tuple(_numbered_run(number, drawn) for number, drawn in enumerate(legs, start=1))
     told = History(runs)
     change = Change.of(told).runs
-    assert change == told.own[len(told.own) - len(change) :]
+    assert change == told.work_runs[len(told.work_runs) - len(change) :]
     assert not any(map(finishes_task, change[:-1]))
-    before = told.own[: len(told.own) - len(change)]
+    before = told.work_runs[: len(told.work_runs) - len(change)]
     assert not before or finishes_task(before[-1])
-    assert (change == ()) == (told.own == ())
+    assert (change == ()) == (told.work_runs == ())
 
 
 def test_costs_add_up_where_they_were_told() -> None:

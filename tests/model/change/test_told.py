@@ -36,7 +36,7 @@ def test_what_was_said_to_a_run_that_ended_sends_it_back(facts: dict[str, Any], 
     ended = run(1, **{**ENDED, **facts})
     told = ended.told_meanwhile((ONE, TWO))
     assert stage_of(told) is stage
-    assert told.own.said.told == (ONE, TWO)
+    assert told.messages_while_working == (ONE, TWO)
     assert ended.told_meanwhile(()) == ended
     messages = change_of(told).messages()
     assert messages.texts == (BOTH,)
@@ -52,11 +52,11 @@ def test_a_superseded_run_is_not_sent_back_and_its_task_still_hears_it() -> None
 def test_more_before_it_goes_on_becomes_part_of_the_request() -> None:
     late = run(1, **ENDED).told_meanwhile((ONE,)).told(TWO)
     assert late.decision_feedback == BOTH
-    assert run(1, status=RunStatus.RUNNING).told(ONE).told(TWO).own.said.told == (ONE, TWO)
+    assert run(1, status=RunStatus.RUNNING).told(ONE).told(TWO).messages_while_working == (ONE, TWO)
 
 
 def test_it_is_sent_once_a_run_that_reached_its_agent_has_it_and_quoted_apart() -> None:
-    first = run(1, status=RunStatus.PAUSED, told=(ONE, TWO))
+    first = run(1, status=RunStatus.PAUSED, messages_while_working=(ONE, TWO))
     second = run(2, resumes=first.id, message=BOTH)
     lost = run(2, resumes=first.id, message=BOTH, superseded_by="session-lost")
     assert change_of(first).told == (Told(BOTH, is_late=False, is_sent=False),)
@@ -67,7 +67,7 @@ def test_it_is_sent_once_a_run_that_reached_its_agent_has_it_and_quoted_apart() 
 
 def test_a_request_before_it_is_still_what_was_asked_for_last() -> None:
     asked = run(1, decision_state=DecisionState.CHANGES_REQUESTED, decision_feedback="Again.")
-    told = run(2, status=RunStatus.PAUSED, told=(ONE,))
+    told = run(2, status=RunStatus.PAUSED, messages_while_working=(ONE,))
     change = change_of(asked, told, run(3, message=ONE, decision_state=DecisionState.PENDING))
     assert change.last_asked(None) == Asked("Again.")
     late = change_of(run(1, **ENDED).told_meanwhile((ONE,)), run(2))

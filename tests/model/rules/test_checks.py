@@ -4,8 +4,7 @@ import pytest
 
 from git_blackbird.model.rules.checks import CheckFollowUp, after_check, after_merged_check
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
-from git_blackbird.model.run.fields import RunFields
-from git_blackbird.model.run.parts import LandingBlocked, LandingDue, Own
+from git_blackbird.model.run.parts import LandingBlocked, LandingDue
 from git_blackbird.model.run.states import DecisionState
 from tests.model.building import run
 
@@ -19,7 +18,6 @@ TABLE = {
     CheckOutcome.DUE: ((GO, GO), (GO, GO, GO, GO)),
 }
 KNOWN = (CheckOutcome.FAILED, CheckOutcome.FAILED_BEFORE, CheckOutcome.BROKEN)
-APPROVED = RunFields(decision_state=DecisionState.APPROVED_QUIT)
 
 
 @pytest.mark.parametrize("outcome", CheckOutcome)
@@ -29,11 +27,14 @@ def test_each_verdict_leads_to_one_thing(outcome: CheckOutcome) -> None:
     assert tuple(after_check(check, mode) for mode in ("show", "gate")) == alone
     for known, expected in zip(KNOWN, approved, strict=True):
         verdict = CheckResult(outcome=known)
-        seen_alone = run().with_own(Own(check=verdict, landing=LandingDue()))
-        seen_merged = run().with_own(Own(landing=LandingBlocked(reason="red", check=verdict)))
+        seen_alone = run().updated(check=verdict, landing=LandingDue())
+        seen_merged = run().updated(landing=LandingBlocked(reason="red", check=verdict))
         for seen in (seen_alone, seen_merged):
             assert after_merged_check(check, seen) is undecided
-            assert after_merged_check(check, seen.updated(APPROVED)) is expected
+            assert (
+                after_merged_check(check, seen.updated(decision_state=DecisionState.APPROVED_QUIT))
+                is expected
+            )
 
 
 def test_no_check_stops_nothing() -> None:

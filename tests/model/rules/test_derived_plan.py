@@ -15,10 +15,9 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.lasting import with_lasting_statuses
 from git_blackbird.model.rules.reviews import ReviewGate, Transition, is_complete
 from git_blackbird.model.rules.status import apply_statuses, derive
-from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Dismissal, completion_signature
-from git_blackbird.model.run.parts import Own, Undoing, Undone
+from git_blackbird.model.run.parts import Undoing, Undone
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     SUPERSEDED_BY_PLAN,
@@ -80,7 +79,7 @@ class World:
         self._records[run.task_id][run.id] = following(run, stored, self.now)
 
     def _change(self, run: Run, **fields: object) -> None:
-        self._put(run.updated(RunFields.model_validate(fields)))
+        self._put(run.updated(**fields))
 
     def _latest(self, task_id: TaskId) -> Run | None:
         return History(tuple(self._records[task_id].values())).latest
@@ -104,7 +103,7 @@ class World:
         """Resume it without reaching an agent."""
         latest = self._latest(leaf)
         if latest is not None and latest.status in DEAD:
-            self._start(leaf, own=Own(task_since=self.derived(self.plan).tasks[leaf].updated_at))
+            self._start(leaf, task_since=self.derived(self.plan).tasks[leaf].updated_at)
             self.save(leaf)
             begun = list(self._records[leaf].values())[-1]
             self._put(begun.superseded(self.now(), "session-lost"))
@@ -113,14 +112,12 @@ class World:
         latest = self._latest(leaf)
         if latest is not None and latest.status is RunStatus.RUNNING:
             due = ReviewState.DUE if status is RunStatus.SUCCESS else None
-            self._change(
-                latest, status=status, completed_at=self.now(), own=latest.own.updated(Own(review=due))
-            )
+            self._change(latest, status=status, completed_at=self.now(), review_state=due)
 
     def review_change(self, leaf: TaskId, *, is_asked: bool) -> None:
         latest = self._latest(leaf)
-        if latest is not None and latest.own.review is ReviewState.DUE:
-            reviewed = latest.with_own(Own(review=ReviewState.DONE))
+        if latest is not None and latest.review_state is ReviewState.DUE:
+            reviewed = latest.updated(review_state=ReviewState.DONE)
             self._put(reviewed.awaiting_decision(self.now()) if is_asked else reviewed)
 
     def decide(self, leaf: TaskId, state: DecisionState) -> None:
@@ -130,11 +127,11 @@ class World:
 
     def take_back(self, leaf: TaskId, *, is_redo: bool) -> None:
         latest = self._latest(leaf)
-        if latest is not None and latest.status is RunStatus.SUCCESS and latest.own.review is None:
-            begun = latest.with_own(Own(undoing=Undoing(verb="redo" if is_redo else "undo", trees=TREES)))
+        if latest is not None and latest.status is RunStatus.SUCCESS and latest.review_state is None:
+            begun = latest.updated(undoing=Undoing(verb="redo" if is_redo else "undo", trees=TREES))
             self._put(begun)
             undone = None if is_redo else Undone(at=self.now(), trees=TREES)
-            self._put(begun.with_own(Own(undoing=None, undone=undone)))
+            self._put(begun.updated(undoing=None, undone=undone))
 
     def start_review(self, parent: TaskId) -> None:
         now = self.derived(self.plan)
@@ -147,7 +144,7 @@ class World:
             if run.status is not RunStatus.RUNNING:
                 continue
             closed = run.updated(
-                RunFields(status=RunStatus.SUCCESS, completed_at=self.now(), parent_review_passed=passes)
+                status=RunStatus.SUCCESS, completed_at=self.now(), parent_review_passed=passes
             )
             tasks = self.derived(self.plan).tasks
             present = completion_signature(tasks[parent], tasks)
@@ -163,7 +160,7 @@ class World:
         for run in list(self._records[parent].values()):
             if run.parent_review_passed is False and run.superseded_at is None:
                 dismissal = Dismissal(reason="good enough", at=self.now())
-                self._put(run.with_own(Own(dismissed=dismissal)))
+                self._put(run.updated(dismissed=dismissal))
 
     def edit(self, leaf: TaskId) -> None:
         now = self.now()

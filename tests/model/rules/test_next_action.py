@@ -31,7 +31,6 @@ from git_blackbird.model.rules.next_action import (
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.parts import Own
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     SUPERSEDED_BY_RETRY,
@@ -79,7 +78,7 @@ def test_a_check_comes_before_reviews_and_decisions_and_after_change_requests() 
     runs = histories(pending(1, "a"), checked)
     assert next_action(PlanState(PLAN, runs), CallScope()) == CheckChange(derived(PLAN, runs, "c"), checked)
     assert isinstance(next_action(PlanState(PLAN, runs), only("a")), PendingDecision)
-    passed = checked.with_own(Own(check=CheckResult(outcome=CheckOutcome.PASSED)))
+    passed = checked.updated(check=CheckResult(outcome=CheckOutcome.PASSED))
     runs = histories(pending(1, "a"), passed)
     assert next_action(PlanState(PLAN, runs), CallScope()) == ReviewChange(derived(PLAN, runs, "c"), passed)
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import text_for
-from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.parent_verdict import completion_signature
 from tests.model.building import STAMP, plan_of, run, task
 
@@ -91,4 +90,4 @@ def test_a_child_hears_what_was_said_of_it_and_then_of_all() -> None:
     both = "It leaks.\n\nOf all tasks that were reviewed together, it says:\n\nMend it."
     heard = [text_for(review, TaskId(name)).strip() for name in "abcd"]
     assert heard == [both, "Mend it.", "Mend it.", "Mend it."]
-    assert text_for(review.updated(RunFields(parent_review_feedback=None)), TaskId("a")) == "It leaks.\n"
+    assert text_for(review.updated(parent_review_feedback=None), TaskId("a")) == "It leaks.\n"

@@ -1,7 +1,7 @@
 """What is taken over of a run, and which trees it names."""
 
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 from pydantic import BaseModel
@@ -9,17 +9,14 @@ from pydantic import BaseModel
 from git_blackbird.model.base.ids import ObjectId
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
-from git_blackbird.model.run.fields import RunFields
+from git_blackbird.model.run.file_form import GO_FIELDS
 from git_blackbird.model.run.parts import (
     Brought,
-    DecisionFacts,
     Landed,
     LandingBlocked,
     LandingDue,
     Merge,
-    Own,
     PastUndo,
-    Snapshots,
     Undoing,
     Undone,
     Worktree,
@@ -34,8 +31,6 @@ STAMP = "2026-01-01T00:00:00Z"
 
 
 def test_of_a_run_from_elsewhere_nothing_but_the_go_programs_fields_is_taken_over() -> None:
-    names = list(RunFields.model_fields)
-    ours = set(names[names.index("repo_root") :])
     whole = {
         "id": "9f86d081884c7d65",
         "taskId": "a",
@@ -52,9 +47,8 @@ def test_of_a_run_from_elsewhere_nothing_but_the_go_programs_fields_is_taken_ove
         "of_the_future": 1,
     }
     taken = Run.from_value(whole).taken_over()
-    kept = {name for name in ours if getattr(taken, name) is not None}
-    assert kept == {"own"}
-    assert taken.own == Own(program=PROGRAM)
+    on_top = {name: value for name, value in whole.items() if name in GO_FIELDS}
+    assert taken == Run.from_value({**on_top, "blackbird": {"program": PROGRAM}})
     assert taken.model_extra == {}
     assert (taken.id, taken.decision_state) == ("9f86d081884c7d65", "pending")
 
@@ -62,6 +56,8 @@ def test_of_a_run_from_elsewhere_nothing_but_the_go_programs_fields_is_taken_ove
 def _places(model: type[BaseModel]) -> Iterator[str]:
     """Yield the fields of a model and its parts that are trees or commits, as far as their type tells."""
     for name, info in model.model_fields.items():
+        if name == "review_summary":
+            continue
         # In the order of their nesting, a type's arguments come after it.
         kinds = [info.annotation]
         for kind in kinds:
@@ -81,40 +77,35 @@ def _is_hashable(kind: object) -> bool:
 
 ONE, BOTH = "1" * 40, Trees("1" * 40, "2" * 40)
 VERDICT = CheckResult(outcome=CheckOutcome.PASSED, tree=ONE)
-EXAMPLES = {
-    "Snapshots.base": Own(snapshots=Snapshots(base=ONE)),
-    "Snapshots.head": Own(snapshots=Snapshots(base=ONE, head="2" * 40)),
-    "Worktree.base": Own(worktree=Worktree(path="/w", base=ONE)),
-    "CheckResult.tree": Own(check=VERDICT),
-    "DecisionFacts.shown": Own(decision=DecisionFacts(shown=BOTH)),
-    "Brought.change": Own(landing=LandingDue(brought=Brought(change=BOTH, merge=BOTH))),
-    "Brought.merge": Own(landing=LandingBlocked(reason="", brought=Brought(change=BOTH, merge=BOTH))),
-    "Undone.trees": Own(undone=Undone(at=STAMP, trees=BOTH)),
-    "PastUndo.trees": Own(undos=(PastUndo(at=STAMP, trees=BOTH),)),
-    "Undoing.trees": Own(undoing=Undoing(verb="undo", trees=BOTH)),
-    "Merge.trees": Own(landing=LandingDue(begun=Merge(trees=BOTH))),
+EXAMPLES: Mapping[str, Mapping[str, object]] = {
+    "Run.base_tree": {"base_tree": ONE},
+    "Run.head_tree": {"base_tree": ONE, "head_tree": "2" * 40},
+    "Run.shown": {"shown": BOTH},
+    "Worktree.base": {"worktree": Worktree(path="/w", base=ONE)},
+    "CheckResult.tree": {"check": VERDICT},
+    "Brought.change": {"landing": LandingDue(brought=Brought(change=BOTH, merge=BOTH))},
+    "Brought.merge": {"landing": LandingBlocked(reason="", brought=Brought(change=BOTH, merge=BOTH))},
+    "Undone.trees": {"undone": Undone(at=STAMP, trees=BOTH)},
+    "PastUndo.trees": {"undos": (PastUndo(at=STAMP, trees=BOTH),)},
+    "Undoing.trees": {"undoing": Undoing(verb="undo", trees=BOTH)},
+    "Merge.trees": {"landing": LandingDue(begun=Merge(trees=BOTH))},
 }
-COMMITS = {"Heads.commit", "Heads.end_commit", "Own.commits", "Undone.commit", "OutsideCommit.commit"}
+COMMITS = {"Run.start_commit", "Run.end_commit", "Run.commits", "Undone.commit", "OutsideCommit.commit"}
 
 
 def test_every_tree_of_a_record_is_one_that_it_names() -> None:
-    assert {*_places(Own)} == {*EXAMPLES} | COMMITS
-    for place, own in EXAMPLES.items():
-        text = own.model_dump_json()
-        named = {tree for tree in BOTH if tree in text}
-        assert (
-            run_of(id="9f86d081884c7d65", taskId="a", startedAt=STAMP, status="success")
-            .with_own(own)
-            .named_trees
-            == named
-        ), place
+    assert {*_places(Run)} == {*EXAMPLES} | COMMITS
+    for place, fields in EXAMPLES.items():
+        run = run_of(id="9f86d081884c7d65", taskId="a", startedAt=STAMP, status="success").updated(**fields)
+        text = run.model_dump_json()
+        assert run.named_trees == {tree for tree in BOTH if tree in text}, place
 
 
 def test_only_a_landed_change_is_one_that_was_not_committed() -> None:
     run = run_of(id="9f86d081884c7d65", taskId="a", startedAt=STAMP, status="success")
     merge = Merge(trees=BOTH)
-    blocked = run.with_own(Own(landing=LandingBlocked(reason="in the way", begun=merge)))
-    landed = run.with_own(Own(landing=Landed(at=STAMP, merge=merge, uncommitted="the hook refused")))
+    blocked = run.updated(landing=LandingBlocked(reason="in the way", begun=merge))
+    landed = run.updated(landing=Landed(at=STAMP, merge=merge, uncommitted="the hook refused"))
     reasons = [(one.landing_reason, one.uncommitted_landing) for one in (blocked, landed)]
     assert reasons == [("in the way", None), ("the hook refused", "the hook refused")]
 
@@ -130,4 +121,4 @@ def test_only_a_landed_change_is_one_that_was_not_committed() -> None:
 )
 def test_every_tree_of_a_landing_is_one_that_it_names(landing: LandingDue | LandingBlocked | Landed) -> None:
     run = run_of(id="9f86d081884c7d65", taskId="a", startedAt=STAMP, status="success")
-    assert run.with_own(Own(landing=landing)).named_trees == {*BOTH}
+    assert run.updated(landing=landing).named_trees == {*BOTH}

@@ -7,7 +7,7 @@ from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from git_blackbird.model.run.parts import Own, Question, Said
+from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.questions import QuestionScreen
@@ -23,7 +23,7 @@ def is_asked(app: BlackbirdApp, text: str) -> bool:
 
 
 def answers(repo: Path) -> list[tuple[str, str]]:
-    return [(answer.id, answer.value) for answer in runs_of(repo, "alpha")[-1].own.said.answers]
+    return [(answer.id, answer.value) for answer in runs_of(repo, "alpha")[-1].answers]
 
 
 def test_what_was_answered_is_gone_back_to_and_what_was_typed_is_kept(planned: Path) -> None:
@@ -88,9 +88,7 @@ def put_questions(repo: Path, *questions: Question) -> None:
     put_plan(repo, task("alpha"))
     with store_at(repo).transaction() as transaction:
         transaction.save_run(
-            run(1, RunStatus.WAITING_USER, "alpha", provider="demo").with_own(
-                Own(said=Said(questions=questions))
-            )
+            run(1, RunStatus.WAITING_USER, "alpha", provider="demo").updated(questions=questions)
         )
 
 

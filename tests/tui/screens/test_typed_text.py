@@ -160,4 +160,4 @@ def test_of_another_answer_every_letter_arrives_however_fast_it_is_typed(pending
         await wait_for(pilot, lambda: is_over(app))
 
     drive(pending, session)
-    assert [answer for run in runs_of(pending, "t3") for answer in run.own.said.answers] == []
+    assert [answer for run in runs_of(pending, "t3") for answer in run.answers] == []

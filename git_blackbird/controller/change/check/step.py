@@ -31,7 +31,6 @@ from git_blackbird.model.rules.checks import CheckFollowUp, after_check
 from git_blackbird.model.rules.next_action import CheckChange
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
-from git_blackbird.model.run.parts import Own
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import Requester, ReviewState
 from git_blackbird.model.run.summary import Trees
@@ -96,7 +95,7 @@ class _Check:
             return result
         before = await self._verdict(pair.base, "base")
         if before is not None and before.outcome is CheckOutcome.FAILED:
-            return result.updated(CheckResult(outcome=CheckOutcome.FAILED_BEFORE))
+            return result.updated(outcome=CheckOutcome.FAILED_BEFORE)
         return None if before is None else result
 
     async def _verdict(self, tree: str, which: str) -> CheckResult | None:
@@ -119,10 +118,10 @@ class _Check:
                 inform(self.call.ui, f"checking {what}: {clean_line(self.command)}", task_id)
                 ended = await self._result(tree, which)
         except (AgentUnavailableError, CheckoutError, SetupError) as error:
-            return result.updated(CheckResult(outcome=CheckOutcome.BROKEN, reason=error.message))
+            return result.updated(outcome=CheckOutcome.BROKEN, reason=error.message)
         if ended is None:
             return None
-        result = result.updated(ended)
+        result = result.with_fields(ended)
         if result.outcome is not CheckOutcome.BROKEN:
             save_check(workspace.paths, result)
         return result
@@ -197,13 +196,13 @@ def _with_verdict(workspace: Workspace, stored: Run, result: CheckResult | None)
     back to the agent first, and in the end to a person; nobody reviews that change. One that failed before
     is for a person at once, after the reviews if there are any.
     """
-    checked = stored.with_own(Own(check=result))
+    checked = stored.updated(check=result)
     if stored.is_superseded or not stored.is_check_due:
         return checked
     now, follow_up = workspace.environment.timestamp(), after_check(result, workspace.config.check.mode)
-    is_reviewed = stored.own.review is ReviewState.DUE
+    is_reviewed = stored.review_state is ReviewState.DUE
     if result is not None and follow_up is CheckFollowUp.FIX:
-        skipped = checked.with_own(Own(review=ReviewState.SKIPPED)) if is_reviewed else checked
+        skipped = checked.updated(review_state=ReviewState.SKIPPED) if is_reviewed else checked
         return _with_change_request(workspace, skipped, render_check_request(result), now)
     if is_reviewed:
         return checked

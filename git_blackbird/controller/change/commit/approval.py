@@ -142,7 +142,7 @@ def commit_change(
             result = _commit(then, approval, plan, worktree, right)
         else:
             # An approval may have been cut off after its commit.
-            began = approval.runs[0].own.heads.commit if approval.runs else None
+            began = approval.runs[0].start_commit if approval.runs else None
             result = ApprovalCommit(commit_of_run(workspace.repo, approval.run.id, began))
             then = at_commit(workspace, result.oid, approval.task.id)
         try:

@@ -2,7 +2,7 @@
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.run.check import CheckOutcome
-from git_blackbird.model.run.parts import LandingDue, Own
+from git_blackbird.model.run.parts import LandingDue
 from git_blackbird.model.run.run import Run
 
 
@@ -14,9 +14,9 @@ def after_verdicts(workspace: Workspace, run: Run, now: str) -> Run:
     if run.decision_required:
         return run.awaiting_decision(now)
     is_due = workspace.commits_checked and run.is_in_place and has_passed(run)
-    return run.with_own(Own(landing=LandingDue())) if is_due else run
+    return run.updated(landing=LandingDue()) if is_due else run
 
 
 def has_passed(run: Run) -> bool:
     """Whether the change passed the user's check."""
-    return run.own.check is not None and run.own.check.outcome is CheckOutcome.PASSED
+    return run.check is not None and run.check.outcome is CheckOutcome.PASSED

@@ -13,8 +13,7 @@ from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.trees import TreeEntry, TreeStore
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.run.fields import RunChange
-from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.run import Run, RunChange
 from git_blackbird.model.run.summary import Summary, Trees
 
 HookEdits = Mapping[bytes, TreeEntry | None]
@@ -42,7 +41,7 @@ def find_hook_edits(workspace: Workspace, plan: CommitPlan, before: str) -> Hook
 
 def hook_edits_text(run: Run, edits: HookEdits) -> str:
     """Say that a hook made edits, and who has not seen them."""
-    judged = {"check": run.own.check or run.landing_check, "reviews": run.own.reviewed}
+    judged = {"check": run.check or run.landing_check, "reviews": run.merged_review}
     unseen = " and ".join(name for name, verdict in judged.items() if verdict is not None)
     text = f"the hook that refused the commit changed {named_edits(edits)}: that is part of the change now"
     return f"{text}, and its {unseen} saw it before" if unseen else text

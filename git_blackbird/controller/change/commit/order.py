@@ -28,7 +28,7 @@ def origin_of(workspace: Workspace, state: PlanState, runs: Sequence[Run]) -> Ch
     later = (run for history in state.histories.values() for run in history.since(runs[0]))
     run_trees = (run.change_in_place for run in (runs[0], *sorted(later, key=lambda run: run.sort_key)))
     own = frozenset[str]().union(*(own_commits(workspace, run) for run in runs))
-    return ChangeOrigin(runs[0].own.heads.commit, own, tuple(pair for pair in run_trees if pair is not None))
+    return ChangeOrigin(runs[0].start_commit, own, tuple(pair for pair in run_trees if pair is not None))
 
 
 def undecided_before(

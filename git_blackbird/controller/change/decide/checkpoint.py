@@ -122,7 +122,7 @@ def _edits(place: Place) -> TaskEdits | None:
 
 def _both_added(workspace: Workspace, run: Run) -> Summary | None:
     """Show what a change adds where the user's worktree has additions too; None where nobody is asked."""
-    blocked = run.own.landing
+    blocked = run.landing
     if stage_of(run) is not Stage.BLOCKED or not isinstance(blocked, LandingBlocked):
         return None
     merge = blocked.begun or blocked.offered
@@ -192,7 +192,7 @@ def find_undoable(state: PlanState, task_id: TaskId, run_id: RunId | None) -> Ru
     Raises RequestError as ``find_pending`` does, and UnreadableRecordError.
     """
     run = state.history(task_id).latest
-    is_there = run is not None and run.landing_pair is not None and run.own.undone is None
+    is_there = run is not None and run.landing_pair is not None and run.undone is None
     if run is None or not is_there or run_id not in {None, run.id}:
         return find_pending(state, task_id, run_id)
     require_usable(task_id, state.history(task_id))
@@ -203,7 +203,7 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
     """Return the reasons for a decision that is due even with checkpoints off."""
     if not run.is_pending:
         return ()
-    plan_edited = (PLAN_EDITED,) if run.own.edits.plan else ()
+    plan_edited = (PLAN_EDITED,) if run.plan_edits else ()
     if run.no_change_reason is not None:
         return (run.no_change_reason, *plan_edited)
     if stage_of(run) is Stage.BLOCKED:
@@ -226,9 +226,9 @@ def _branch_reasons(run: Run) -> tuple[str, ...]:
 
 
 def _check_reasons(workspace: Workspace, history: History, run: Run) -> Iterator[str]:
-    follow_up = after_check(run.own.check, workspace.config.check.mode)
-    if follow_up is CheckFollowUp.ASK and run.own.check is not None:
-        yield why_asked(run.own.check)
+    follow_up = after_check(run.check, workspace.config.check.mode)
+    if follow_up is CheckFollowUp.ASK and run.check is not None:
+        yield why_asked(run.check)
     if follow_up is not CheckFollowUp.FIX:
         return
     sent = Change.of(history).count_sent_back(Requester.CHECK)

@@ -16,7 +16,6 @@ from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.parts import DecisionFacts
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS, RunStatus, RunType
 from git_blackbird.storage.records import is_misnamed
@@ -142,7 +141,7 @@ def _with_decision_of(workspace: Workspace, ours: Run, copy: Run) -> Run:
     branch = place_of(workspace, ours).commit_branch if copy.decision_state in APPROVALS else None
     at = copy.decision_resolved_at or workspace.environment.timestamp()
     decided = ours.decided(copy.decision_state, at, copy.decision_feedback)
-    return decided.deciding(DecisionFacts(approved_on=branch))
+    return decided.updated(approved_on=branch)
 
 
 def _save_runs(transaction: Transaction, taken: list[Run]) -> list[TakenOver]:

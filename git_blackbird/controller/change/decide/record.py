@@ -52,7 +52,6 @@ from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.parts import DecisionFacts
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS, DecisionState, RunStatus
 from git_blackbird.model.run.summary import Trees
@@ -296,11 +295,11 @@ def _keep_hook_output(
     """Save what a hook changed, and its output for a change request; name the command that sends it."""
     if refusal.hook_output is None:
         return
-    output = DecisionFacts(hook_output=bound_output(refusal.hook_output))
+    output = bound_output(refusal.hook_output)
 
     def refused(stored: Run) -> Run:
         known = with_hook_edits(workspace, stored, refusal.hook_edits)
-        return known.deciding(output) if known.is_pending else known
+        return known.updated(hook_output=output) if known.is_pending else known
 
     update_run(workspace, run, refused)
     if run.is_pending and why_not_resumable(workspace, history, run) is None:
@@ -355,11 +354,10 @@ def _decided(
     stored: Run,
     at: str,
 ) -> Run:
-    facts = DecisionFacts(
+    decided = stored.decided(decision.state, at, decision.feedback).updated(
         shown=pair,
         approved_on=place_of(workspace, stored).commit_branch if decision.may_commit else None,
-        in_part=bool(decision.only),
-        comments=decision.comments or stored.own.decision.comments,
+        decided_in_part=bool(decision.only),
+        comments=decision.comments or stored.comments,
     )
-    decided = stored.decided(decision.state, at, decision.feedback).deciding(facts)
     return decided if commit is None else decided.committed_as(*filter(None, [commit.oid])).committed()

@@ -43,7 +43,7 @@ from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.parts import DecisionFacts, Landed, LandingBlocked, Merge, Own
+from git_blackbird.model.run.parts import Landed, LandingBlocked, Merge
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS, DETACHED
 from git_blackbird.model.run.summary import Trees
@@ -150,7 +150,7 @@ def both_added_text(paths: Iterable[str]) -> str:
 
 def are_additions_shown(workspace: Workspace, run: Run, landing: Landing) -> bool:
     """Whether a person approved the change when these very additions were shown."""
-    merge, blocked = landing.merge.both_added, run.own.landing
+    merge, blocked = landing.merge.both_added, run.landing
     if run.landing_begun or merge is None:
         return True
     if not isinstance(blocked, LandingBlocked) or run.decision_state not in APPROVALS:
@@ -176,7 +176,7 @@ def take_missing_snapshot(workspace: Workspace, ui: UserInterface, run: Run) -> 
     now = workspace.environment.timestamp()
 
     def complete(stored: Run) -> Run:
-        known = stored.changed(change).taken_late()
+        known = stored.changed(change).updated(head_taken_late=True)
         return known.awaiting_decision(now) if stored.decision_state in APPROVALS else known
 
     return update_run(workspace, run, complete)
@@ -252,7 +252,7 @@ def _is_committed(workspace: Workspace, run: Run) -> bool:
     """Whether the landing makes a commit: of an approval, or where nobody decides once the check passed."""
     if run.decision_state not in APPROVALS:
         return workspace.commits_checked
-    return run.own.decision.approved_on is not None and workspace.commits_approvals
+    return run.approved_on is not None and workspace.commits_approvals
 
 
 def _other_branch_now(workspace: Workspace, run: Run) -> OtherBranch | None:
@@ -262,7 +262,7 @@ def _other_branch_now(workspace: Workspace, run: Run) -> OtherBranch | None:
     if run.decision_state not in APPROVALS:
         return place_of(workspace, run).other_branch()
     now = head(workspace.repo).branch
-    approved_on = run.own.decision.approved_on or DETACHED
+    approved_on = run.approved_on or DETACHED
     return None if (now or DETACHED) == approved_on else OtherBranch(approved_on, now, was_approved=True)
 
 
@@ -349,7 +349,7 @@ def _record_landed(
 
     def landed(stored: Run) -> Run:
         known = _landed(stored, now, merge, uncommitted).committed_as(*filter(None, [commit.oid]))
-        known = known.deciding(DecisionFacts(hook_output=None if said is None else bound_output(said)))
+        known = known.updated(hook_output=None if said is None else bound_output(said))
         if refusal is None:
             return known
         return with_hook_edits(workspace, known, refusal.hook_edits).awaiting_decision(now)
@@ -369,7 +369,7 @@ def _hook_edits(run: Run, refusal: ApprovalRefusedError) -> Iterator[str]:
 
 def _landed(stored: Run, at: str, merge: Merge, uncommitted: str | None = None) -> Run:
     landed = Landed(at=at, merge=merge, uncommitted=uncommitted, check=stored.landing_check)
-    return stored.with_own(Own(landing=landed))
+    return stored.updated(landing=landed)
 
 
 def _uncommitted_text(run: Run, refusal: ApprovalRefusedError) -> str:

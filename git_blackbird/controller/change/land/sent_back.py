@@ -24,7 +24,7 @@ from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.rules.turns import count_landing_rounds
 from git_blackbird.model.run.check import CheckResult
-from git_blackbird.model.run.parts import Brought, DecisionFacts, LandingBlocked, LandingDue, Merge, Own
+from git_blackbird.model.run.parts import Brought, LandingBlocked, LandingDue, Merge
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS, Requester
 from git_blackbird.model.run.summary import Trees
@@ -69,8 +69,8 @@ def block_landing(
             check=obstacle.check or stored.landing_check,
             gone=obstacle.gone,
         )
-        asked = stored.with_own(Own(landing=blocked, turn=None)).awaiting_decision(now)
-        return asked.deciding(DecisionFacts(escalated=True))
+        asked = stored.updated(landing=blocked, landing_slot=None).awaiting_decision(now)
+        return asked.updated(escalated=True)
 
     saved = update_run(workspace, run, blocked)
     return LandingEnded(run.task_id, saved, reasons=(reason,))
@@ -98,7 +98,7 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | No
     if run.landing_begun:
         # The part in the user's worktree would belong to another change then.
         obstacle = "a change that is there in part is not sent back"
-    is_overtaken = run.own.turn is not None and merged is not None and reason.check is None
+    is_overtaken = run.landing_slot is not None and merged is not None and reason.check is None
     if (sent >= most and not is_overtaken) or obstacle is not None:
         if merged is not None and reason.check is None:
             _show_merge(workspace, run, merged)
@@ -111,7 +111,7 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | No
     due = LandingDue(brought=brought, check=reason.check)
 
     def request(stored: Run) -> Run:
-        sent = stored.with_own(Own(landing=due, turn=run.own.turn or now))
+        sent = stored.updated(landing=due, landing_slot=run.landing_slot or now)
         return sent.requesting_changes(now, reason.request, Requester.LANDING)
 
     saved = update_run(workspace, run, request)
@@ -155,7 +155,7 @@ def unresolved_reason(workspace: Workspace, run: Run) -> Reason | None:
     change = run.change_elsewhere
     if change is None:
         return None
-    is_looked_at = isinstance(run.own.landing, LandingBlocked) or run.own.decision.in_part
+    is_looked_at = isinstance(run.landing, LandingBlocked) or run.decided_in_part
     if is_looked_at and run.decision_state in APPROVALS:
         left = paths_with_markers(workspace.repo, change)
     else:

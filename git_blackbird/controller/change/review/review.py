@@ -55,7 +55,6 @@ from git_blackbird.model.rules.reviews import (
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.findings import MergedReview, Source
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.parts import Opinion, Own, Reviewed
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     DecisionState,
@@ -110,7 +109,7 @@ def change_review_request(
     diff = diff_text(workspace.repo, pair)
     package = replace(
         build_package(task, summary.diffstat, diff, pair, threshold),
-        check=check_for_reviewers(run.own.check),
+        check=check_for_reviewers(run.check),
         outside=outside_for_reviewers(outside_of_runs(workspace.runs_to_decide(state.history(task.id)))),
     )
     text = render_package(package, str(workspace.repo.top) if names_worktree else None)
@@ -139,7 +138,7 @@ def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Sou
 
 def _is_second_try(review: Run) -> bool:
     """Whether an ended review was a second try, told the fault of the first answer."""
-    is_over = review.status is RunStatus.FAILED and review.own.terminal_reason not in _NOT_TRIED_AGAIN
+    is_over = review.status is RunStatus.FAILED and review.terminal_reason not in _NOT_TRIED_AGAIN
     return is_over and review.context["review"].get("fault") is not None
 
 
@@ -196,10 +195,11 @@ async def _review_side(
     seconds = float(workspace.config.reviews.timeout_seconds)
     for _ in range(_TRIES):
         prompt = render_reviewer_prompt(source, review_request.package, fault)
-        opened = open_run(context, review_request.task.id, review_request.tree)
-        opened = opened.of_type(TYPES[source], _context(review_request, source, prompt, fault))
-        initial_run = opened.with_own(
-            Own(opinion=Opinion(run=review_request.run.id, round=review_request.round_number))
+        initial_run = open_run(context, review_request.task.id, review_request.tree).updated(
+            run_type=TYPES[source],
+            context=_context(review_request, source, prompt, fault),
+            reviewed_run=review_request.run.id,
+            review_round=review_request.round_number,
         )
         request = ReviewerRequest(initial_run, review_request.task.title, prompt, wall_seconds=seconds)
         run, ended = await run_reviewer(context, request, lambda run: _begin(workspace, run), force_stop)
@@ -209,13 +209,13 @@ async def _review_side(
         )
         closed = run.ended(ending_of(ended, outcome, workspace.environment.timestamp()))
         if result is not None:
-            closed = closed.judging(review_request.run.id, review_request.round_number, result.to_json())
+            closed = closed.updated(review_result=result.to_json())
         with workspace.transaction() as transaction:
             workspace.store.at_work.discard(closed.id)
             transaction.save_run(closed)
         publish_logs(workspace, closed)
         context.ui.notify(RunEnded(closed, review_request.task.title, ended.duration_seconds))
-        is_refused = ended.reading.refusal is not None or closed.own.terminal_reason in _NOT_TRIED_AGAIN
+        is_refused = ended.reading.refusal is not None or closed.terminal_reason in _NOT_TRIED_AGAIN
         if result is not None or is_refused:
             break
         fault = closed.error
@@ -248,46 +248,49 @@ def save_reviews(
 ) -> ReviewsEnded:
     """Save the result of both reviews, and what follows where they were due; return it as an event."""
     number = 1 if request is None else request.round_number
-    result = Reviewed(round=number, merged=merged.to_json())
     max_rounds = workspace.config.reviews.max_iterations
-    if run.own.review is ReviewState.DUE:
+    if run.review_state is ReviewState.DUE:
         follows = next_after(merged, round_number=number, max_rounds=max_rounds)
-        ended = _complete(workspace, run, result, follows, merged)
+        ended = _complete(workspace, run, number, follows, merged)
     else:
-        ended = update_run(workspace, run, lambda stored: stored.with_own(Own(reviewed=result)))
+        ended = update_run(workspace, run, lambda stored: _reviewed(stored, number, merged))
     history = workspace.store.records.history(run.task_id)
     return ReviewsEnded(run.task_id, ended, merged, max_rounds, escalation_reasons(workspace, history, ended))
 
 
+def _reviewed(run: Run, number: int, merged: MergedReview) -> Run:
+    return run.updated(review_round=number, merged_review=merged.to_json())
+
+
 def _complete(
-    workspace: Workspace, run: Run, result: Reviewed, follows: ReviewFollowUp, merged: MergedReview
+    workspace: Workspace, run: Run, number: int, follows: ReviewFollowUp, merged: MergedReview
 ) -> Run:
     """Write the result of both reviews on the run's record, and what is due after it, in one save."""
     with closing_run(workspace, run) as (transaction, check):
         history = workspace.store.records.history(run.task_id)
         stored = history.find(run.id) or run
-        if stored.is_superseded or stored.own.review is not ReviewState.DUE:
+        if stored.is_superseded or stored.review_state is not ReviewState.DUE:
             # The result is kept, and decides nothing any more.
-            annotated = stored.with_own(Own(reviewed=result))
+            annotated = _reviewed(stored, number, merged)
             transaction.save_run(annotated)
             transaction.renew_plan_backup()
             return annotated
-        if stored.own.decision.escalated:
+        if stored.escalated:
             # An earlier escalation of the same change no longer counts.
-            stored = stored.unescalated()
+            stored = stored.updated(decision_required=None, escalated=False)
         stored = check.added_to(stored)
         if check.needs_decision:
-            stored = stored.requiring_decision()
+            stored = stored.updated(decision_required=True)
         if follows is ReviewFollowUp.FIX and not (
             workspace.reviews_changes and why_not_resumable(workspace, history, stored) is None
         ):
             # No further review would follow, or the session is gone.
             follows = ReviewFollowUp.ASK
-        is_held = after_check(stored.own.check, workspace.config.check.mode) is not CheckFollowUp.PROCEED
+        is_held = after_check(stored.check, workspace.config.check.mode) is not CheckFollowUp.PROCEED
         if is_held and follows is ReviewFollowUp.PROCEED:
             # The reviewers approve the change, but the check failed.
             follows = ReviewFollowUp.ASK
-        reviewed = stored.with_own(Own(review=ReviewState.DONE, reviewed=result))
+        reviewed = _reviewed(stored, number, merged).updated(review_state=ReviewState.DONE)
         ended = _decided(workspace, reviewed, follows, merged)
         transaction.save_run(ended)
         transaction.renew_plan_backup()
@@ -339,21 +342,21 @@ def require_change(history: History, task: Task) -> Run:
 
 def _reopening_fields(run: Run) -> Run:
     if run.is_pending:
-        return run.unasked().with_own(Own(review=ReviewState.DUE))
+        return run.unasked().updated(review_state=ReviewState.DUE)
     # Due reviews stay due: nothing else could be done before them.
-    is_due = run.own.review is ReviewState.DUE
-    return run if is_due else run.with_own(Own(review=ReviewState.BY_HAND))
+    is_due = run.review_state is ReviewState.DUE
+    return run if is_due else run.updated(review_state=ReviewState.BY_HAND)
 
 
 def skip_reviews(workspace: Workspace, run: Run) -> Run:
     """Skip the reviews of a run's change after reviews were switched off; a decision may be due then."""
 
     def skip(stored: Run) -> Run:
-        if stored.own.review is not ReviewState.DUE:
+        if stored.review_state is not ReviewState.DUE:
             return stored
-        skipped = stored.with_own(Own(review=ReviewState.SKIPPED))
+        skipped = stored.updated(review_state=ReviewState.SKIPPED)
         now = workspace.environment.timestamp()
-        if after_check(skipped.own.check, workspace.config.check.mode) is not CheckFollowUp.PROCEED:
+        if after_check(skipped.check, workspace.config.check.mode) is not CheckFollowUp.PROCEED:
             return skipped.escalating(now)
         return after_verdicts(workspace, skipped, now)
 

@@ -24,8 +24,7 @@ from git_blackbird.messages.display.format import masked_text
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.redaction import masked_kinds
 from git_blackbird.model.run.agent_io import AgentResult
-from git_blackbird.model.run.fields import Ending
-from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.run import Ending, Run
 from git_blackbird.model.run.states import SUPERSEDED_BY_UNAVAILABLE, RunStatus, RunType, TerminalReason
 from git_blackbird.storage.files import load_bytes
 
@@ -160,7 +159,7 @@ def closed_reading(
 
     ``head_tree`` is the worktree after it, where it should have written nothing.
     """
-    closed = run.ended(ending).leaving(head_tree or run.base_tree)
+    closed = run.ended(ending).updated(head_tree=head_tree or run.base_tree)
     if closed.has_changed_files:
         closed = closed.noting(_worktree_changed(role))
     return check.add_notes_to(closed)
@@ -172,10 +171,10 @@ def _worktree_changed(role: Role) -> str:
 
 def tell_edits(context: RunContext, closed: Run, role: Role = REVIEW) -> None:
     """Say what became of plan and configuration while an agent looked that changes nothing."""
-    for note in closed.own.notes:
+    for note in closed.notes:
         if note != _worktree_changed(role):
             warn(context.ui, note, closed.task_id)
-    for change in closed.own.edits.config:
+    for change in closed.config_edits:
         warn(context.ui, f"the configuration changed during the {role.work}: {change}", closed.task_id)
     warn_outside(context.ui, closed)
 

@@ -64,7 +64,7 @@ def _take_sides(
     call: Call, action: ReviewChange, request: ChangeReviewRequest, sides: Mapping[Source, Run]
 ) -> Stop | None:
     """Save the result of both reviews; a change that a reviewer could not look at is left alone for now."""
-    ends = {side.own.terminal_reason: side for side in sides.values()}
+    ends = {side.terminal_reason: side for side in sides.values()}
     if TerminalReason.AGENT_UNAVAILABLE in ends:
         return call.stop_after_run(ends[TerminalReason.AGENT_UNAVAILABLE])
     if TerminalReason.BUDGET in ends:
@@ -90,9 +90,9 @@ def _save(
         call.scope = replace(call.scope, is_reviewed=True)
     ended = save_reviews(call.workspace, run, request, merged)
     # What was seen while the reviewers worked is on the record of the change.
-    warn_outside(call.ui, ended.run, run.own.outside)
+    warn_outside(call.ui, ended.run, run.outside)
     call.ui.notify(ended)
-    return None if run.own.review is ReviewState.DUE else _by_hand_stop(task, merged)
+    return None if run.review_state is ReviewState.DUE else _by_hand_stop(task, merged)
 
 
 def _by_hand_stop(task: Task, merged: MergedReview) -> Stop:

@@ -68,9 +68,9 @@ class UndoCommitter:
             )
         plan = plan_commit(workspace.repo, wanted, written.head)
         mark = undo_mark(run_id, is_redo=self.is_redo)
-        if not plan.edits and not plan.obstacles and self.marked.own.undoing is not None:
+        if not plan.edits and not plan.obstacles and self.marked.undoing is not None:
             # It was cut off after its commit.
-            made = commit_of_run(workspace.repo, mark, self.marked.own.heads.commit)
+            made = commit_of_run(workspace.repo, mark, self.marked.start_commit)
             return NO_COMMIT if made is None else _update_index(workspace, made)
         if plan.obstacles or not plan.edits:
             return UndoCommit(why_not="; ".join(plan.obstacles) or None)
@@ -92,9 +92,9 @@ class UndoCommitter:
         if not self.is_redo:
             return carrier.without(written, self._paths_of_persons()) if self._is_in_head() else nothing
         made = self.marked.undo_commit
-        if made is None and self.marked.own.undoing is not None:
+        if made is None and self.marked.undoing is not None:
             mark = undo_mark(self.marked.id, is_redo=False)
-            made = commit_of_run(self.workspace.repo, mark, self.marked.own.heads.commit)
+            made = commit_of_run(self.workspace.repo, mark, self.marked.start_commit)
         if made is None or find_commit(self.workspace.repo, made) is None:
             return nothing
         committed = frozenset[bytes]()
@@ -117,7 +117,7 @@ class UndoCommitter:
 
     def _is_in_head(self) -> bool:
         """Whether HEAD has a commit of the change that an approval, a check or an agent made."""
-        repo, began = self.workspace.repo, min(self.runs, key=lambda run: run.sort_key).own.heads.commit
+        repo, began = self.workspace.repo, min(self.runs, key=lambda run: run.sort_key).start_commit
         made = (run for run in self.runs if run.run_type is not RunType.MANUAL)
         own = frozenset[str]().union(*(own_commits(self.workspace, run) for run in made))
         if commits_in_head(repo, own, began):

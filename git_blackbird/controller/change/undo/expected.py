@@ -82,7 +82,7 @@ class Expectation:
     def _nearest(self) -> Replayed:
         """The files with all other works where they are, which may be where they were to be."""
         runs = self.moves.last_runs.items()
-        if not any(run.own.undone and run.own.undone.left for work, run in runs if work != self.work):
+        if not any(run.undone and run.undone.left for work, run in runs if work != self.work):
             return self._wanted
         return self._replay.run(lambda each, path: self._is_in(each, is_in=self.moves.is_there(each, path)))
 

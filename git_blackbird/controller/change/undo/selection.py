@@ -18,7 +18,7 @@ def runs_to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     if history.latest is not None and history.latest.is_pending:
         hint = task_command("decide", task.id, " --reject --undo", remark="rejects it and takes it back")
         raise RequestError(f"a decision on {task.id} is pending", hint=hint)
-    is_half_done = history.latest is not None and (history.latest.landing_begun or history.latest.own.undoing)
+    is_half_done = history.latest is not None and (history.latest.landing_begun or history.latest.undoing)
     if task.status in IN_HAND and not is_half_done:
         hint = task_command("retry", task.id, remark="gives up what it was doing; then undo it")
         raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
@@ -26,7 +26,7 @@ def runs_to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     undone = work.undone
     runs = [run for run in work.runs if run.has_changed_worktree]
     marked = undone[-1] if undone else None
-    if not runs and marked and (_is_incomplete(marked.own.undone) or marked.own.undoing):
+    if not runs and marked and (_is_incomplete(marked.undone) or marked.undoing):
         # The obstacle may be gone, or the change is half brought back.
         runs = [run for run in undone if run.has_changed_worktree]
     if not runs:
@@ -46,7 +46,7 @@ def runs_to_redo(state: PlanState, task: Task) -> Sequence[Run]:
     """Return the runs to bring back, the first one first. Raises RequestError."""
     work = Work.of(state.history(task.id))
     undone, later = work.undone, work.runs
-    if any(run.own.undoing is not None and not run.is_redoing for run in later):
+    if any(run.undoing is not None and not run.is_redoing for run in later):
         # It is half taken back.
         undone, later = later, ()
     runs = [run for run in undone if run.has_changed_worktree]

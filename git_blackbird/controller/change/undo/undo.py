@@ -32,7 +32,7 @@ from git_blackbird.model.change.moves import moves_since
 from git_blackbird.model.plan.graph import dependents
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.parts import Own, PastUndo, Undoing, Undone
+from git_blackbird.model.run.parts import PastUndo, Undoing, Undone
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import KeptPath, Trees
 from git_blackbird.model.views.undo import UndoResult
@@ -110,7 +110,7 @@ class _Undo:
     @cached_property
     def _expectation(self) -> Expectation:
         work, moves = moves_since(self.state.histories, self._marked)
-        undone = self._marked.own.undone
+        undone = self._marked.undone
         taken = self._marked.undo_trees if undone is None else undone.trees
         return Expectation(self.workspace.repo, moves, work, taken, self.is_redo)
 
@@ -193,7 +193,7 @@ class _Undo:
     @property
     def _begun_trees(self) -> Trees | None:
         """The pair of an undo or redo that has begun; turned round, if that was the other."""
-        undoing = self._marked.own.undoing
+        undoing = self._marked.undoing
         return None if undoing is None else self._turned(undoing.trees)
 
     def _turned(self, undo: Trees) -> Trees:
@@ -202,15 +202,15 @@ class _Undo:
 
     def _undo_trees(self, pair: Trees) -> Trees:
         """Return the trees of the undo that the record is to name, which a redo keeps."""
-        undone, undoing = self._marked.own.undone, self._marked.own.undoing
+        undone, undoing = self._marked.undone, self._marked.undoing
         if not self.is_redo and (undoing is None or undoing.verb == self._verb):
             return pair
         return undone.trees if undone is not None else self._turned(pair)
 
     def _mark_begun(self, pair: Trees) -> None:
         """Record that the undo has begun, for the next execute to complete it."""
-        undoing = Own(undoing=Undoing(verb=self._verb, trees=self._turned(pair)))
-        update_run(self.workspace, self._marked, lambda stored: stored.with_own(undoing))
+        undoing = Undoing(verb=self._verb, trees=self._turned(pair))
+        update_run(self.workspace, self._marked, lambda stored: stored.updated(undoing=undoing))
 
     def _require_some(self, merged: Merged, now: str) -> None:
         """Raise RequestError where every path has to be left as it is."""
@@ -227,7 +227,7 @@ class _Undo:
     @property
     def _earlier_trees(self) -> Trees | None:
         """What an earlier attempt at the same did."""
-        repo, undone, landing = self.workspace.repo, self._marked.own.undone, self._marked.landing_pair
+        repo, undone, landing = self.workspace.repo, self._marked.undone, self._marked.landing_pair
         if landing is not None and self._marked.landing_begun:
             return Trees(landing.head, landing.base)
         if undone is None or undone.redone is not self.is_redo:
@@ -268,10 +268,10 @@ class _Undo:
             stored = workspace.store.records.history(self.task.id).find(self._marked.id) or self._marked
             after = self._after(trees, left, stored, now, commit, is_whole=is_whole)
             if not done.is_empty:
-                after = after.with_own(Own(undos=(*stored.own.undos, PastUndo(at=now, trees=done))))
+                after = after.updated(undos=(*stored.undos, PastUndo(at=now, trees=done)))
             for run, undone in self._settled_elsewhere(left) if is_whole else ():
                 other = workspace.store.records.history(run.task_id).find(run.id) or run
-                transaction.save_run(other.with_own(Own(undone=undone)))
+                transaction.save_run(other.updated(undone=undone))
             transaction.save_run(after)
             save_statuses(transaction)
         if is_whole:
@@ -281,13 +281,13 @@ class _Undo:
         """Yield the runs of other works of which this does what had to be left, and what is left of that."""
         settled = {path.decode(errors="replace") for path in self._expected.settled.difference(left)}
         for run in self._expectation.moves.last_runs.values():
-            undone = run.own.undone
+            undone = run.undone
             if undone is not None and run.id != self._marked.id and not settled.isdisjoint(undone.left):
                 yield run, undone.settled(settled)
 
     def _completes(self, left: Collection[bytes]) -> Iterator[str]:
         for run, _ in self._settled_elsewhere(left):
-            yield f"{'redo' if run.own.undone and run.own.undone.redone else 'undo'} {run.task_id}"
+            yield f"{'redo' if run.undone and run.undone.redone else 'undo'} {run.task_id}"
 
     def _after(
         self,
@@ -301,7 +301,7 @@ class _Undo:
     ) -> Run:
         """Return the record of a run after its undo or redo."""
         is_back = self.is_redo and is_whole and not left and not commit.is_refused
-        before = self._marked.own.undone
+        before = self._marked.undone
         is_again = before is not None and (self.is_redo or not before.redone)
         undone = Undone(
             at=(self._marked.undone_at if is_again else None) or at,
@@ -311,11 +311,9 @@ class _Undo:
             uncommitted=commit.is_refused,
             redone=self.is_redo,
         )
-        parts = Own(
-            undone=None if is_back else undone,
-            undoing=None if is_whole else stored.own.undoing,
+        return stored.landed_at_last(at).updated(
+            undone=None if is_back else undone, undoing=None if is_whole else stored.undoing
         )
-        return stored.landed_at_last(at).with_own(parts)
 
     def _result(
         self,

@@ -36,9 +36,8 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.limits import believed_end, limit_reached
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
-from git_blackbird.model.run.fields import Ending, RunChange
-from git_blackbird.model.run.parts import AgentFacts, LandingBlocked, Logs, Own, TruncatedBytes, UsageLimit
-from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.parts import LandingBlocked, TruncatedBytes, UsageLimit
+from git_blackbird.model.run.run import Ending, Run, RunChange
 from git_blackbird.model.run.states import (
     ReviewState,
     RunStatus,
@@ -79,15 +78,17 @@ def close_run(
     is_success = outcome.status is RunStatus.SUCCESS
     no_change = is_success and _changed_nothing(workspace, summarized)
     closed = summarized.ended(ending_of(ended, outcome, at or now))
-    closed = closed.continuable(session_to_resume(run, ended.reading)).with_own(Own(no_change=no_change))
-    outside = edited_outside(workspace, run, ended.reading.edited)
-    closed = closed.with_own(Own(outside=outside))
+    closed = closed.updated(
+        provider_session_ref=session_to_resume(run, ended.reading),
+        no_change=no_change,
+        outside=edited_outside(workspace, run, ended.reading.edited),
+    )
     silence = silence_texts(workspace, ended) if no_change else ()
     closed = closed.noting(*_unresolved_conflicts(workspace, summarized), *silence)
     decided = ended.reading.rulings
     closed = closed.ruling(decided).noting(*stray_rulings(run, decided))
     if outcome.status is RunStatus.WAITING_USER:
-        closed = closed.asking(ended.reading.questions)
+        closed = closed.updated(questions=ended.reading.questions)
     closed = _naming_masks(ui, closed, ended.marks)
     counts = outcome.status in _GATED and outcome.overtaken_by is None
     landing = place_of(workspace, summarized).landing if counts else None
@@ -95,16 +96,16 @@ def close_run(
     # Where nothing was changed there is nothing to review, and only a person can say whether it is done.
     is_doubtful = is_gone or (no_change and not workspace.config.execution.accept_no_change)
     is_checked = is_success and workspace.check_command and not no_change and not is_gone
-    verdicts = Own(
-        review=ReviewState.DUE if is_success and workspace.reviews_changes and not is_doubtful else None,
-        check=CheckResult(outcome=CheckOutcome.DUE) if is_checked else None,
-    )
+    is_reviewed = is_success and workspace.reviews_changes and not is_doubtful
     if counts:
-        closed = closed.with_own(Own(landing=landing))
-    if verdicts.review or verdicts.check:
+        closed = closed.updated(landing=landing)
+    if is_reviewed or is_checked:
         # Whoever ends the reviews, or the check without them, says what is to be decided.
-        closed = closed.with_own(verdicts)
-        closed = closed.requiring_decision() if gated else closed
+        closed = closed.updated(
+            review_state=ReviewState.DUE if is_reviewed else None,
+            check=CheckResult(outcome=CheckOutcome.DUE) if is_checked else None,
+            decision_required=gated or None,
+        )
     elif is_doubtful or (gated and counts):
         closed = closed.awaiting_decision(now)
     with trace.measured(Phase.RECORD, run.task_id):
@@ -113,15 +114,14 @@ def close_run(
 
 def _naming_masks(ui: UserInterface, run: Run, marks: Mapping[str, str]) -> Run:
     """Return the record with what is masked in its questions, which a person answers, and its rulings."""
-    said = run.own.said
     texts = {
-        "its questions": (text for one in said.questions for text in (one.prompt, *one.options)),
-        "its rulings": (text for one in said.rulings for text in (one.decision, one.reason) if text),
+        "its questions": (text for one in run.questions for text in (one.prompt, *one.options)),
+        "its rulings": (text for one in run.rulings for text in (one.decision, one.reason) if text),
     }
     for where, parts in texts.items():
         if kinds := masked_kinds("\n".join(parts), marks):
             run = run.noting(masked_text(where, kinds))
-            warn(ui, run.own.notes[-1], run.task_id)
+            warn(ui, run.notes[-1], run.task_id)
     return run
 
 
@@ -134,10 +134,14 @@ def count_as_failure(workspace: Workspace, run: Run, *, gated: bool) -> None:
         state = transaction.state_of(run.task_id)
         task, history = state.plan.tasks.get(run.task_id), state.history(run.task_id)
         latest = None if history.latest is None else history.latest.id
-        if task is None or latest != run.own.resumes or (latest is None and task.status is not Status.TODO):
+        if task is None or latest != run.resumes or (latest is None and task.status is not Status.TODO):
             return
-        counting = Own(superseded=None, terminal_reason=None, landing=place_of(workspace, run).landing)
-        failed = (history.find(run.id) or run).with_own(counting)
+        failed = (history.find(run.id) or run).updated(
+            superseded_at=None,
+            superseded_by=None,
+            terminal_reason=None,
+            landing=place_of(workspace, run).landing,
+        )
         now = workspace.environment.timestamp()
         transaction.save_run(failed.awaiting_decision(now) if gated else failed)
         save_status(transaction, run.task_id)
@@ -169,17 +173,13 @@ def ending_of(ended: ProcessResult, outcome: RunOutcome, now: str) -> Ending:
         reason=outcome.reason,
         way_out=f"wait until {until}" if until else reading.refusal_hint,
         limit=limit,
-        agent=AgentFacts(
-            result=reading.whole_text or None,
-            usage=reading.usage,
-            cost_usd=reading.cost_usd,
-            raw_totals=reading.raw_totals or None,
-        ),
-        logs=Logs(
-            not_kept=not_kept(ended.stdout_dropped, ended.stderr_dropped),
-            tail_of=tail_of(ended.stdout_bytes, ended.stderr_bytes),
-            redacted=dict(ended.redacted) or None,
-        ),
+        final_text=reading.whole_text or None,
+        usage=reading.usage,
+        cost_usd=reading.cost_usd,
+        raw_totals=reading.raw_totals or None,
+        unlogged_bytes=not_kept(ended.stdout_dropped, ended.stderr_dropped),
+        printed_bytes=tail_of(ended.stdout_bytes, ended.stderr_bytes),
+        masked_secrets=dict(ended.redacted) or None,
         notes=notes,
         superseded_by=outcome.overtaken_by,
     )
@@ -209,7 +209,7 @@ def session_to_resume(run: Run, reading: AgentResult) -> str | None:
     named = reading.session
     if named and session_fault(named) is None:
         return named
-    return run.provider_session_ref if run.own.resumes else None
+    return run.provider_session_ref if run.resumes else None
 
 
 def _error(ended: ProcessResult) -> str | None:
@@ -243,7 +243,7 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
             own = place_of(workspace, run).own_change(ui, pair, log_end)
             change = change._replace(head=after.tree)
             own = without_earlier_files(workspace, run, own)
-            summary = _summarize(workspace, run, own).with_fields(Summary(left_out=after.left_out))
+            summary = _summarize(workspace, run, own).updated(left_out=after.left_out)
         return change._replace(summary=summary, base=own.pair.base, worktree_base=own.began)
     except GitStoppedError:
         raise
@@ -253,10 +253,10 @@ def snapshot_and_summarize(workspace: Workspace, ui: UserInterface, run: Run) ->
 
 
 def _summarize(workspace: Workspace, run: Run, own: OwnChange) -> Summary:
-    before = None if run.own.snapshots is None else run.own.snapshots.submodules
+    before = None if run.base_tree is None else run.submodule_digests
     after = submodules(workspace)
     inside = submodule_changes(workspace.repo, own.pair, before or {}, after)
-    beside = own.beside.with_fields(Summary(submodules=inside))
+    beside = own.beside.updated(submodules=inside)
     return summarize(workspace.repo, own.pair).with_fields(beside)
 
 
@@ -282,11 +282,13 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
             closed = _due_in_any_case(run)
         stored = workspace.store.records.recorded(run.task_id).find(run.id) or run
         earlier = carried_edits(workspace.store.records.recorded(run.task_id), run)
-        closed = check.add_notes_to(closed, earlier).with_own(Own(commits=commits))
-        closed = closed.told_meanwhile(stored.own.said.told)
-        if stored.own.superseded is not None:
+        closed = check.add_notes_to(closed, earlier).updated(commits=commits)
+        closed = closed.told_meanwhile(stored.messages_while_working)
+        if stored.is_superseded:
             # A person set the task's status while the agent worked: nothing is asked of this run.
-            closed = closed.undecided().with_own(Own(superseded=stored.own.superseded))
+            closed = closed.without_decision().updated(
+                superseded_at=stored.superseded_at, superseded_by=stored.superseded_by
+            )
         transaction.save_run(closed)
         transaction.renew_plan_backup()
         save_status(transaction, run.task_id)
@@ -316,9 +318,9 @@ def _due_in_any_case(run: Run) -> Run:
     """
     if run.is_superseded:
         return run
-    if run.status in _GATED and run.own.review is None and run.own.check is None:
+    if run.status in _GATED and run.review_state is None and run.check is None:
         return run.awaiting_decision(run.completed_at)
-    return run.requiring_decision()
+    return run.updated(decision_required=True)
 
 
 def _changed_nothing(workspace: Workspace, closed: Run) -> bool:

@@ -20,7 +20,6 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.config.settings import merge_layers
 from git_blackbird.model.run.outside import Outside, Subject, Surroundings
-from git_blackbird.model.run.parts import ForeignEdits, Own
 from git_blackbird.model.run.provenance import StaleCopy
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.config_files import format_value, global_config_path
@@ -61,18 +60,19 @@ class WorkCheck:
     def add_notes_to(self, run: Run, earlier: tuple[str, ...] = ()) -> Run:
         """Return the record with these notes for a person; ``earlier`` edits of the plan wait as well."""
         fault = () if self.plan_fault is None else (self.plan_fault,)
-        edits = ForeignEdits(plan=(*earlier, *self.plan_changes), config=self.config_changes)
-        outside = run.own.outside.adding(self.outside)
-        return run.noting(*fault, *self.stale_texts).with_own(Own(edits=edits, outside=outside))
+        return run.noting(*fault, *self.stale_texts).updated(
+            plan_edits=(*earlier, *self.plan_changes),
+            config_edits=self.config_changes,
+            outside=run.outside.adding(self.outside),
+        )
 
     def added_to(self, run: Run) -> Run:
         """Return the record of an earlier run with what changed outside, in plan and configuration added."""
-        before = run.own.edits
-        edits = ForeignEdits(
-            plan=(*before.plan, *self.plan_changes), config=(*before.config, *self.config_changes)
+        return run.updated(
+            plan_edits=(*run.plan_edits, *self.plan_changes),
+            config_edits=(*run.config_edits, *self.config_changes),
+            outside=run.outside.adding(self.outside),
         )
-        outside = run.own.outside.adding(self.outside)
-        return run.with_own(Own(edits=run.own.edits.updated(edits), outside=outside))
 
     @property
     def needs_decision(self) -> bool:

@@ -119,7 +119,7 @@ def continue_instruction(run: Run, task: Task, owed: PendingMessages, message: s
 
     Without a message it is what a person said while the run worked.
     """
-    text, told = message or ("" if owed.review else CONTINUE_TEXT), run.own.said.told_text
+    text, told = message or ("" if owed.review else CONTINUE_TEXT), run.text_while_working
     if message is None and told is not None:
         text, message = render_told(told), told
     prompt = join_messages(text, _earlier_messages(owed, message))
@@ -144,7 +144,7 @@ def answers_instruction(
 
 def ruling_instruction(run: Run, task: Task, owed: PendingMessages) -> Instruction:
     """Resume a session whose agent is to decide itself what it asked."""
-    asked = run.own.said.questions
+    asked = run.questions
     rulings = tuple(Ruling(question=question, told=DECIDE_YOURSELF) for question in asked)
     answered = answers_instruction(run, task, owed, tuple(ruling.answer for ruling in rulings))
     prompt = join_messages(render_ruling(rulings), _earlier_messages(owed, None))
@@ -168,7 +168,7 @@ def _resuming_instruction(
     run: Run, task: Task, owed: PendingMessages, prompt: str, message: str | None
 ) -> Instruction:
     fresh = {name: value for name, value in run.context.items() if name not in _OF_ONE_RUN}
-    owing = (ruling for ruling in run.own.said.rulings if ruling.decision is None)
+    owing = (ruling for ruling in run.rulings if ruling.decision is None)
     unsaid = tuple(ruling for ruling in owing if not ruling.is_overruled(owed.texts))
     gated = run.decision_required is True
     context = with_messages(fresh, owed)
@@ -191,15 +191,15 @@ def _earlier_messages(owed: PendingMessages, said_now: str | None) -> str:
 
 def recorded_assignment(workspace: Workspace, run: Run) -> RunRequest:
     """Return a recorded run's request again, with the totals of the run that it resumed."""
-    resumed = workspace.store.records.history(run.task_id).find(run.own.resumes) if run.own.resumes else None
+    resumed = workspace.store.records.history(run.task_id).find(run.resumes) if run.resumes else None
     return RunRequest(
         task_id=run.task_id,
         run_id=run.id,
         session=run.provider_session_ref,
-        prompt=run.own.said.prompt or "",
+        prompt=run.prompt or "",
         context=run.context,
-        resume=run.own.resumes is not None,
-        previous_totals={} if resumed is None else resumed.own.agent.raw_totals or {},
+        resume=run.resumes is not None,
+        previous_totals={} if resumed is None else resumed.raw_totals or {},
         # Where it worked then: the worktree may have been moved since.
         folder=run.worktree_path or run.repo_root or str(workspace.repo.top),
     )

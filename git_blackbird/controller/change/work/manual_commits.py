@@ -32,7 +32,6 @@ from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.commits import Commit
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.parts import Heads, Own, Snapshots
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS, RunStatus, RunType
 from git_blackbird.model.run.summary import Summary, Trees
@@ -112,7 +111,7 @@ def _dropped_task_texts(
     for name in dict.fromkeys(before.tasks):
         task = transaction.plan().tasks.get(TaskId(name))
         run = None if task is None else workspace.store.records.history(task.id).latest
-        if task is None or run is None or name in commit.tasks or replaced not in run.own.commits:
+        if task is None or run is None or name in commit.tasks or replaced not in run.commits:
             continue
         text = f"run {run.id} of {name} was commit {replaced[:_SHORT]}, which does not name {name} any more"
         option = ("decide", " --reject") if run.is_pending else ("set-status", " todo")
@@ -127,15 +126,10 @@ def _record(
     history = workspace.store.records.history(task.id)
     require_usable(task.id, history)
     latest = history.latest
-    if any(work.commit.oid in run.own.commits for run in history.own):
+    if any(work.commit.oid in run.commits for run in history.work_runs):
         return None
     is_approved = latest is not None and latest.decision_state in APPROVALS
-    if (
-        latest is not None
-        and is_approved
-        and work.replaced is not None
-        and work.replaced in latest.own.commits
-    ):
+    if latest is not None and is_approved and work.replaced is not None and work.replaced in latest.commits:
         # What was judged stays; only the commit is found by its new name as well, if it is the same.
         if commit_diff(workspace.repo, work.replaced).pair != work.committed.pair:
             raise RequestError(
@@ -149,7 +143,7 @@ def _record(
         if reasons := readiness(transaction.state_of(task.id, *task.deps).plan, task).reasons:
             raise RequestError("; ".join(reasons))
         is_pending = workspace.config.execution.stop_after_each_task
-        run = new_run(workspace, task.id, RunStatus.SUCCESS).of_type(RunType.MANUAL, {})
+        run = new_run(workspace, task.id, RunStatus.SUCCESS).updated(run_type=RunType.MANUAL)
     else:
         run, is_pending = amended, amended.is_pending
     part = _own_part(workspace, task.id, work)
@@ -172,7 +166,7 @@ def _own_part(workspace: Workspace, task_id: TaskId, work: ManualCommit) -> OwnP
 def _amended_run(history: History, work: ManualCommit) -> Run | None:
     """Return the run whose commit was amended, as long as nobody has decided on it."""
     run = history.latest
-    if run is None or run.run_type is not RunType.MANUAL or run.own.commits != (work.replaced,):
+    if run is None or run.run_type is not RunType.MANUAL or run.commits != (work.replaced,):
         return None
     return run if run.is_pending or run.decision_state is None else None
 
@@ -184,13 +178,16 @@ def _committed(workspace: Workspace, run: Run, work: ManualCommit, pair: Trees) 
         summary = summarize(workspace.repo, pair)
     except BlackbirdError as error:
         summary = Summary(minimal=error.message)
-    parts = Own(
-        heads=Heads(branch=work.branch, commit=work.committed.parent),
-        snapshots=Snapshots(base=pair.base, head=pair.head),
+    return run.updated(
+        completed_at=workspace.environment.timestamp(),
+        review_summary=summary,
+        start_branch=work.branch,
+        start_commit=work.committed.parent,
+        base_tree=pair.base,
+        head_tree=pair.head,
         commits=(oid,),
         notes=(f"commit {oid[:_SHORT]}: {work.commit.subject}",),
     )
-    return run.made_at(workspace.environment.timestamp(), summary).with_own(parts)
 
 
 def _recorded_line(recorded: RecordedCommit, work: ManualCommit) -> str:

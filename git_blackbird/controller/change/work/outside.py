@@ -20,7 +20,6 @@ from git_blackbird.messages.display.outside import own_lines, seen_text, way_bac
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.run.outside import (
-    NOTHING,
     Outside,
     OutsideChange,
     OutsideCommit,
@@ -101,7 +100,7 @@ def outside_of(
         told.insert(0, OutsideChange(subject=Subject.PLACE, name=run.worktree_path or "", before=run.task_id))
     seen = tuple(change for change in told if change.is_named)
     other = tuple(change for change in told if not change.is_named)
-    return NOTHING.adding(Outside(commits=own, seen=seen, other=other))
+    return Outside().adding(Outside(commits=own, seen=seen, other=other))
 
 
 def _commits(
@@ -127,11 +126,10 @@ def _is_known(repo: Repository, run: Run, change: OutsideChange, noted: frozense
     """Whether a branch moved in the run's own place, or by commits alone that runs are told to have made."""
     if change.subject is not Subject.BRANCH:
         return False
-    heads = run.own.heads
     if (
         run.is_in_place
         and run.run_type is RunType.EXECUTE
-        and change.name in {heads.branch, heads.end_branch}
+        and change.name in {run.start_branch, run.end_branch}
     ):
         return True
     if change.before is None or change.after is None or change.after not in noted:
@@ -150,7 +148,7 @@ def edited_outside(workspace: Workspace, run: Run, edited: Collection[str]) -> O
     A file is in the innermost worktree around it. Links on the way are followed, as writing it did.
     """
     if not edited:
-        return NOTHING
+        return Outside()
     home = workspace.home
     place = os.path.realpath(run.worktree_path or home.top)
     tops = {
@@ -163,12 +161,12 @@ def edited_outside(workspace: Workspace, run: Run, edited: Collection[str]) -> O
         around = [top for top in tops if there.is_relative_to(top)]
         return max(around, key=len, default="") == place or is_in_scratch(str(there))
 
-    return NOTHING.adding(Outside(paths=tuple(path for path in edited if not is_inside(path))))
+    return Outside().adding(Outside(paths=tuple(path for path in edited if not is_inside(path))))
 
 
-def warn_outside(ui: UserInterface, run: Run, known: Outside = NOTHING) -> None:
+def warn_outside(ui: UserInterface, run: Run, known: Outside | None = None) -> None:
     """Say what happened outside the place of a run that has ended, and was not ``known`` before."""
-    new = run.own.outside.beyond(known)
+    new = run.outside.beyond(known or Outside())
     own = [*own_lines(new)]
     for line in own[:_MOST_NAMED]:
         warn(ui, f"outside its place, run {run.id} {line}", run.task_id)
@@ -183,13 +181,11 @@ def warn_branch_left(ui: UserInterface, run: Run) -> None:
     """Warn of a run in the user's worktree that ended on another branch, also without a checkpoint."""
     if (
         not run.is_in_place
-        or run.own.heads.branch is None
-        or run.own.heads.end_branch == run.own.heads.branch
-        or not run.own.heads.end_commit
+        or run.start_branch is None
+        or run.end_branch == run.start_branch
+        or not run.end_commit
     ):
         return
-    there = (
-        "is detached" if run.own.heads.end_branch is None else f"is on {clean_line(run.own.heads.end_branch)}"
-    )
-    text = f"HEAD was on {clean_line(run.own.heads.branch)} when run {run.id} began, and {there} now"
-    warn(ui, text, run.task_id, f"git switch {shell_word(run.own.heads.branch)}")
+    there = "is detached" if run.end_branch is None else f"is on {clean_line(run.end_branch)}"
+    text = f"HEAD was on {clean_line(run.start_branch)} when run {run.id} began, and {there} now"
+    warn(ui, text, run.task_id, f"git switch {shell_word(run.start_branch)}")

@@ -124,5 +124,5 @@ def paused_stop(state: PlanState, run: Run) -> Stop:
 
 
 def _why_paused(run: Run) -> str:
-    limit = _LIMITS.get(run.own.terminal_reason) if run.own.terminal_reason else None
+    limit = _LIMITS.get(run.terminal_reason) if run.terminal_reason else None
     return f"did not finish: {clean_clause(run.error or '')}" if limit is None else f"reached {limit}"

@@ -60,7 +60,7 @@ async def work_on(call: Call, instruction: Instruction) -> Stop | None:
     if run is None:
         return interrupted_stop(f"before {task_id} was started")
     call.empty_starts.note_end(run)
-    if run.own.terminal_reason is TerminalReason.WITHOUT_WORK:
+    if run.terminal_reason is TerminalReason.WITHOUT_WORK:
         gated = call.workspace.config.execution.stop_after_each_task or instruction.gated
         call.empty_starts.hold(task_id, partial(_count_as_failure, call, run, gated=gated))
         return None

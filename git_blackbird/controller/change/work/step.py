@@ -96,7 +96,7 @@ async def continue_run(call: Call, action: ContinueRun, state: PlanState) -> Sto
     pending = state.pending_messages(action.task.id)
     if action.run.status is not RunStatus.WAITING_USER:
         return await go_on(call, action, continue_instruction(action.run, action.task, pending, None))
-    for question in action.run.own.said.questions:
+    for question in action.run.questions:
         inform(call.ui, f"{action.task.id} decides itself: {question_line(question)}", action.task.id)
     return await go_on(call, action, ruling_instruction(action.run, action.task, pending))
 
@@ -118,7 +118,7 @@ async def apply_change_request(call: Call, action: ApplyChangeRequest, state: Pl
         _, summary = change_of(workspace, state, task.id)
         pending = state.pending_messages(task.id)
         return await go_on(call, action, changes_instruction(run, task, pending, None, summary))
-    if run.own.decision.by is None:
+    if run.requested_by is None:
         return stop
     replace_request_by_decision(workspace, run)
     return None

@@ -44,7 +44,7 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState, full_readiness
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.parts import Own, Said, Worktree
+from git_blackbird.model.run.parts import Worktree
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus, RunType
 from git_blackbird.model.run.summary import SkippedPath
@@ -67,7 +67,9 @@ async def run_task(context: RunContext, instruction: Instruction, force_stop: as
         base, inside = await run_in_thread(lambda: _look(context))
         warn_left_out(context.ui, context.left_out, base.left_out)
     digests = {path: state.digest for path, state in inside.items()}
-    initial_run = _initial_run(context, instruction, base).beginning_at(size, digests)
+    initial_run = _initial_run(context, instruction, base).updated(
+        reflog_size=size, submodule_digests=digests or None
+    )
     record = partial(_record, context, instruction)
     with (
         _hold(context.workspace, context.ui, initial_run),
@@ -115,14 +117,16 @@ def _initial_run(context: RunContext, instruction: Instruction, base: Snapshot) 
         if resumed is None
         else resumed.provider_session_ref
     )
-    said = Said(
+    initial_run = initial_run.updated(
+        run_type=RunType.EXECUTE,
+        context=instruction.context,
+        provider_session_ref=session,
         message=instruction.message,
         answers=instruction.answers,
         rulings=instruction.rulings,
         by_hand=instruction.launcher is not None,
+        worktree=_worktree(context, resumed, base),
     )
-    initial_run = initial_run.of_type(RunType.EXECUTE, instruction.context).continuable(session)
-    initial_run = initial_run.with_own(Own(said=said, worktree=_worktree(context, resumed, base)))
     return (
         initial_run
         if resumed is None
@@ -134,7 +138,7 @@ def _worktree(context: RunContext, resumed: Run | None, base: Snapshot) -> Workt
     workspace = context.workspace
     if not workspace.is_task_worktree:
         return None
-    before = None if resumed is None else resumed.own.worktree
+    before = None if resumed is None else resumed.worktree
     return Worktree(
         path=str(workspace.repo.top),
         base=context.worktree_base or base.tree,
@@ -154,7 +158,7 @@ def _hold(workspace: Workspace, ui: UserInterface, run: Run) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         if any(other_worktrees(workspace.repo)):
             stack.enter_context(task_lock(workspace.repo.common_dir, run.task_id, holder))
-            if run.own.resumes is None:
+            if run.resumes is None:
                 # Another may have had the lock, and be done, since this task was chosen.
                 require_not_elsewhere(workspace, run.task_id)
         folder = _session_locks(workspace)
@@ -186,7 +190,7 @@ def _request(context: RunContext, instruction: Instruction, run: Run, folder: Pa
         instruction.prompt,
         run.context,
         resume=resumed is not None,
-        previous_totals={} if resumed is None else resumed.own.agent.raw_totals or {},
+        previous_totals={} if resumed is None else resumed.raw_totals or {},
         folder=str(context.workspace.repo.top),
         scratch=str(folder),
     )
@@ -237,7 +241,11 @@ def _require_all_told(instruction: Instruction, history: History) -> None:
     """Refuse to resume a run to which more was said than its instruction has. Raises StaleTaskError."""
     resumed = instruction.resumes
     stored = None if resumed is None else history.find(resumed.id)
-    if resumed is not None and stored is not None and stored.own.said.told != resumed.own.said.told:
+    if (
+        resumed is not None
+        and stored is not None
+        and stored.messages_while_working != resumed.messages_while_working
+    ):
         way = task_command("resume", instruction.task.id)
         raise StaleTaskError(f"{instruction.task.id} was told more before it went on", hint=way)
 

@@ -47,7 +47,7 @@ def require_tellable(workspace: Workspace, task_id: str) -> Run:
     if run is None or not _is_at_work(workspace, run):
         raise _not_at_work(task, run)
     restart = task_command("restart", task.id, blank=MESSAGE, remark="once it has ended, in a new session")
-    if run.own.said.by_hand:
+    if run.by_hand:
         raise RequestError(f"a person speaks with the agent of {task.id} at a terminal", hint=restart)
     agent = find_agent_for_run(workspace, run, task)
     if not agent.abilities.resume:
@@ -61,8 +61,8 @@ def _is_at_work(workspace: Workspace, run: Run) -> bool:
     is_watched = running_command(workspace) is not None
     if run.status is RunStatus.RUNNING:
         return is_watched or is_alive(run)
-    is_sent_back = run.decision_state is DecisionState.CHANGES_REQUESTED and bool(run.own.said.told)
-    return is_watched and (is_sent_back or run.own.terminal_reason is TerminalReason.TOLD)
+    is_sent_back = run.decision_state is DecisionState.CHANGES_REQUESTED and bool(run.messages_while_working)
+    return is_watched and (is_sent_back or run.terminal_reason is TerminalReason.TOLD)
 
 
 def _not_at_work(task: Task, run: Run | None) -> RequestError:

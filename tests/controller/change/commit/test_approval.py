@@ -27,8 +27,6 @@ from git_blackbird.messages.display.checkpoint import render_checkpoint
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.next_action import CallScope
-from git_blackbird.model.run.fields import RunFields
-from git_blackbird.model.run.parts import DecisionFacts, Own
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.checkpoint import ApprovalCommit, Checkpoint, CommitPreview
@@ -91,7 +89,7 @@ def refused(repo: Path) -> ApprovalRefusedError:
 
 
 def _committed_and_recorded(repo: Path) -> tuple[str, str, Run]:
-    run = only_run(repo).with_own(Own(decision=DecisionFacts(hook_output=None)))
+    run = only_run(repo).updated(hook_output=None)
     return git(repo, "rev-parse", "HEAD"), git(repo, "ls-files", "-s", "-v"), run
 
 
@@ -126,7 +124,7 @@ def test_each_approval_is_a_commit_of_its_task_and_run(gated: Path) -> None:
     assert execute(gated, person).reason == StopReason.COMPLETED
     first, second = only_run(gated, "a"), only_run(gated, "b")
     oids = git(gated, "log", "-2", "--format=%H").splitlines()
-    assert (second.own.commits, first.own.commits) == ((oids[0],), (oids[1],))
+    assert (second.commits, first.commits) == ((oids[0],), (oids[1],))
     assert git(gated, "log", "-2", "--format=%B%(trailers:only)").strip() == (
         f"Task b\n\nBlackbird-Task: b\nBlackbird-Run: {second.id}\n"
         f"Blackbird-Task: b\nBlackbird-Run: {second.id}\n\n"
@@ -146,7 +144,7 @@ def test_without_the_key_nothing_is_committed(gated: Path) -> None:
     git(gated, "config", "--unset", "blackbird.execution.commit")
     person = Person([QUIT])
     execute(gated, person)
-    assert (subjects(gated), only_run(gated).own.commits) == (["a commit"], ())
+    assert (subjects(gated), only_run(gated).commits) == (["a commit"], ())
     assert person.checkpoints[0].commit is None
 
 
@@ -372,10 +370,10 @@ def test_a_hook_that_says_much_suggests_the_end_of_it(waiting: Path) -> None:
 def test_an_approval_that_is_committed_after_all_keeps_nothing_of_the_hook(waiting: Path) -> None:
     hook(waiting, "pre-commit", "echo no; exit 1")
     refused(waiting)
-    assert only_run(waiting).own.decision.hook_output == "no"
+    assert only_run(waiting).hook_output == "no"
     hook(waiting, "pre-commit", "exit 0")
     approve(waiting)
-    assert only_run(waiting).own.decision.hook_output is None
+    assert only_run(waiting).hook_output is None
 
 
 def test_without_an_identity_git_refuses_in_its_own_words(
@@ -391,7 +389,7 @@ def test_without_an_identity_git_refuses_in_its_own_words(
 def test_a_change_that_is_not_known_is_not_committed(waiting: Path) -> None:
     run = only_run(waiting)
     with store_at(waiting).transaction() as transaction:
-        transaction.save_run(run.updated(RunFields(review_summary=None)).with_own(Own(snapshots=None)))
+        transaction.save_run(run.updated(review_summary=None).updated(snapshots=None))
     assert refused(waiting).message == "a is not approved: its change is not known, so it cannot be committed"
 
 
@@ -534,7 +532,7 @@ def test_a_decision_that_got_past_is_not_overwritten(waiting: Path, tmp_path: Pa
     thread, failed = in_background(lambda: approve(waiting))
     wait_until(held.exists)
     with store_at(waiting).transaction() as transaction:
-        transaction.save_run(only_run(waiting).updated(RunFields(decision_state=DecisionState.REJECTED)))
+        transaction.save_run(only_run(waiting).updated(decision_state=DecisionState.REJECTED))
     go.touch()
     thread.join(PATIENCE_SECONDS)
     (error,) = failed
@@ -589,7 +587,7 @@ def test_what_outlives_us_makes_the_commit_and_the_index_follows(waiting: Path, 
     assert only_run(waiting).is_pending
     made = git(waiting, "rev-parse", "HEAD")
     recorded = approve(waiting)
-    assert (recorded.commit, recorded.run.own.commits) == (ApprovalCommit(made), (made,))
+    assert (recorded.commit, recorded.run.commits) == (ApprovalCommit(made), (made,))
     assert subjects(waiting) == ["Task a", "a commit"]
 
 
@@ -633,7 +631,7 @@ def test_asked_to_end_after_the_commit_it_is_approved_and_the_index_follows(
         f"git was ended by signal {number:d}\n"
     )
     assert process.returncode == 0
-    assert (only_run(waiting).decision_state, only_run(waiting).own.commits) == (
+    assert (only_run(waiting).decision_state, only_run(waiting).commits) == (
         DecisionState.APPROVED_CONTINUE,
         (made,),
     )
@@ -653,7 +651,7 @@ def test_when_what_commits_is_killed_the_next_approval_finds_what_git_made(waiti
     wait_until(lambda: subjects(waiting) == ["Task a", "a commit"])
     made = git(waiting, "rev-parse", "HEAD")
     assert approve(waiting).commit == ApprovalCommit(made)
-    assert (only_run(waiting).own.commits, clean(waiting)) == ((made,), True)
+    assert (only_run(waiting).commits, clean(waiting)) == ((made,), True)
 
 
 @pytest.fixture

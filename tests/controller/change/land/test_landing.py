@@ -90,7 +90,7 @@ def real_git() -> Path:
 
 
 def landing_of(run: Run) -> LandingState | None:
-    return None if run.own.landing is None else run.own.landing.state
+    return None if run.landing is None else run.landing.state
 
 
 def landings(person: Person) -> list[tuple[str, LandingState | None, tuple[str, ...]]]:
@@ -208,7 +208,7 @@ def test_a_conflict_goes_to_the_session_with_both_sides(demo: Path) -> None:
     conflict = "it conflicts with your worktree in x.txt"
     assert landings(person) == [("a", LandingState.DUE, (conflict,)), ("a", LandingState.LANDED, ())]
     first, second = runs_of(demo, "a")
-    assert (first.decision_state, first.own.decision.by) == (DecisionState.CHANGES_REQUESTED, "landing")
+    assert (first.decision_state, first.requested_by) == (DecisionState.CHANGES_REQUESTED, "landing")
     assert second.provider_session_ref == first.provider_session_ref
     assert second.worktree_path == first.worktree_path
     seen = (second.stdout or "").splitlines()
@@ -365,7 +365,7 @@ def test_an_approval_commits_what_has_landed(demo: Path) -> None:
         " 1 file changed, 1 insertion(+)",
     ]
     assert git(demo, "status", "--short") == " M a.txt\nA  staged.txt"
-    assert last(demo, "a").own.commits == (git(demo, "rev-parse", "HEAD"),)
+    assert last(demo, "a").commits == (git(demo, "rev-parse", "HEAD"),)
 
 
 def test_what_cannot_be_committed_does_not_land(demo: Path) -> None:
@@ -403,7 +403,7 @@ def test_what_a_hook_keeps_from_its_commit_waits_for_a_person(demo: Path, then: 
         "it is not committed: git did not commit its change: no; "
         "`git blackbird decide a --approve` tries again"
     )
-    assert runs_of(demo, "a")[-1].own.decision.hook_output == "no"
+    assert runs_of(demo, "a")[-1].hook_output == "no"
     hook.unlink()
     if then == "commit it":
         record_decision(open_at(demo), "a", APPROVE)
@@ -425,7 +425,7 @@ def test_reviewers_look_at_the_change_where_it_was_made(demo: Path) -> None:
     put_plan(demo, leaf("a", prompt))
     assert execute(demo).reason is StopReason.COMPLETED
     first, second = runs_of(demo, "a")
-    assert (first.own.decision.by, landing_of(first), landing_of(second)) == (
+    assert (first.requested_by, landing_of(first), landing_of(second)) == (
         Requester.REVIEWERS,
         LandingState.DUE,
         LandingState.LANDED,
@@ -680,7 +680,7 @@ def test_what_has_conflict_markers_does_not_land(demo: Path) -> None:
     ]
     assert (demo / "x.txt").read_text() == "both\n"
     second = person.checkpoints[1]
-    assert second.run.own.notes == (second.conflict,) == ("the conflict in x.txt is not resolved",)
+    assert second.run.notes == (second.conflict,) == ("the conflict in x.txt is not resolved",)
     assert second.preselected is None
     # The panel says what an approval leads to, and so does the decision.
     shown = "\n".join(line.text for line in render_checkpoint(second))
@@ -809,7 +809,7 @@ def test_a_check_that_failed_before_is_for_a_person(demo: Path) -> None:
 def test_who_accepts_a_red_base_does_not_accept_what_fails_once_that_is_mended(demo: Path) -> None:
     configure(demo, check__command="[ -e mended.txt ] && [ ! -e x.txt ]")
     pending(demo, "write x.txt one\non-feedback delete x.txt\non-feedback write y.txt two")
-    assert last(demo, "a").own.check is not None
+    assert last(demo, "a").check is not None
     record_decision(open_at(demo), "a", APPROVE)
     write(demo, {"mended.txt": ""})
     person = Person([APPROVE])
@@ -879,12 +879,12 @@ def test_an_undo_that_was_killed_is_shown_and_completed_by_execute(demo: Path) -
     execute(demo)
     for act, label, left in ((undo_task, "half taken back", 0), (redo_task, "half brought back", 2)):
         killed = (at for at in itertools.count(1) if run_killed(partial(act, open_at(demo), "a"), at))
-        assert any(last(demo, "a").own.undoing is not None for _ in killed)
+        assert any(last(demo, "a").undoing is not None for _ in killed)
         report = build_overview(open_at(demo))
         assert [label_of(run) for _, run in report.to_review] == [label]
         assert execute(demo).reason is StopReason.COMPLETED
         assert len(git(demo, "status", "--short").splitlines()) == left
-        assert last(demo, "a").own.undoing is None
+        assert last(demo, "a").undoing is None
 
 
 @pytest.mark.parametrize(

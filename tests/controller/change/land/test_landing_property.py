@@ -20,7 +20,7 @@ from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.git.core.trees import TreeEntry, TreeStore
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.run.parts import LandingDue, Own, Snapshots, Worktree
+from git_blackbird.model.run.parts import LandingDue, Worktree
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 from tests.controller.killing import run_killed
@@ -165,12 +165,12 @@ class Story:
                 path.chmod(0o755 if name.endswith(STAR) else 0o644)
 
     def record(self, name: str, base: str, head: str) -> Run:
-        parts = Own(
+        run = new_run(self.workspace, TaskId(name), RunStatus.SUCCESS).updated(
             landing=LandingDue(),
             worktree=Worktree(path=str(self.top.parent / "gone" / name), base=base),
-            snapshots=Snapshots(base=base, head=head),
+            base_tree=base,
+            head_tree=head,
         )
-        run = new_run(self.workspace, TaskId(name), RunStatus.SUCCESS).with_own(parts)
         with self.workspace.transaction() as transaction:
             transaction.save_run(run)
         self.runs.append(run)

@@ -12,7 +12,6 @@ import pytest
 from git_blackbird.agents.process import signals
 from git_blackbird.controller.change.status_changes import set_status
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.parts import Own, Reviewed
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import ReviewState, RunStatus, TerminalReason
 from tests import preloaded
@@ -48,7 +47,7 @@ def reviews(repo: Path) -> list[Run]:
 
 
 def ends(repo: Path) -> list[tuple[RunStatus, TerminalReason | None]]:
-    return [(review.status, review.own.terminal_reason) for review in reviews(repo)]
+    return [(review.status, review.terminal_reason) for review in reviews(repo)]
 
 
 def kill_while_both_review(repo: Path, *command: str) -> list[Run]:
@@ -92,19 +91,18 @@ def assert_both_are_closed(repo: Path, left: list[Run], person: Person, *, again
 def test_both_are_stopped_and_the_next_execute_reviews_again_once(demo: Path) -> None:
     left, person = kill_while_both_review(demo, "execute", "--no-input"), Person()
     (run,) = runs_of(demo, "a")
-    assert (run.own.review, run.decision_state) == (ReviewState.DUE, None)
+    assert (run.review_state, run.decision_state) == (ReviewState.DUE, None)
     assert execute(demo, person).text == "every task is done"
     assert_both_are_closed(demo, left, person, again=True)
     assert ends(demo) == [LOST, LOST, MADE, MADE]
     (done,) = runs_of(demo, "a")
-    assert done.own.review is ReviewState.DONE
-    assert done.own.reviewed is not None
-    assert done == run.with_own(
-        Own(
-            review=done.own.review,
-            reviewed=Reviewed(round=1, merged=done.own.reviewed.merged),
-            status_since=done.own.status_since,
-        )
+    assert done.review_state is ReviewState.DONE
+    assert done.merged_review is not None
+    assert done == run.updated(
+        review_state=done.review_state,
+        review_round=1,
+        merged_review=done.merged_review,
+        status_since=done.status_since,
     )
     assert execute(demo).text == "every task is done"
     assert len(reviews(demo)) == 4

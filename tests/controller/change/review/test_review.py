@@ -17,9 +17,7 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.checks import why_asked
 from git_blackbird.model.rules.reviews import merged_or_none, result_of
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
-from git_blackbird.model.run.fields import RunFields
 from git_blackbird.model.run.findings import FollowUp, MergedVerdict
-from git_blackbird.model.run.parts import Own
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus, RunType, TerminalReason
 from git_blackbird.model.views.checkpoint import Checkpoint
@@ -55,7 +53,7 @@ def demo(repo: Path) -> Path:
 
 
 def runs_of(repo: Path, task_id: str = "a") -> tuple[Run, ...]:
-    return store_at(repo).records.history(TaskId(task_id)).own
+    return store_at(repo).records.history(TaskId(task_id)).work_runs
 
 
 def reviews(repo: Path, task_id: str = "a") -> list[Run]:
@@ -69,7 +67,7 @@ def test_a_clear_change_is_done_without_a_word(demo: Path) -> None:
     merged = merged_or_none(run)
     assert merged is not None
     assert (merged.overall, merged.action) == (MergedVerdict.APPROVED, FollowUp.PROCEED)
-    assert (run.own.review, run.decision_state) == (ReviewState.DONE, None)
+    assert (run.review_state, run.decision_state) == (ReviewState.DONE, None)
     found = reviews(demo)
     assert {one.run_type for one in found} == {RunType.SPEC_REVIEW, RunType.CODE_REVIEW}
     assert [(one.status, one.reviewed_run, one.review_round) for one in found] == [
@@ -85,9 +83,9 @@ def test_what_the_reviewers_want_is_carried_to_the_implementers_session(demo: Pa
     put_plan(demo, leaf("a", WANTS_MORE))
     assert execute(demo).text == "every task is done"
     first, second = runs_of(demo)
-    assert (first.decision_state, first.own.decision.by) == (DecisionState.CHANGES_REQUESTED, "reviewers")
+    assert (first.decision_state, first.requested_by) == (DecisionState.CHANGES_REQUESTED, "reviewers")
     assert "x.txt has no two" in (first.decision_feedback or "")
-    assert (second.own.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
+    assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
     assert [one.review_round for one in (first, second)] == [1, 2]
     assert sorted(review.review_round or 0 for review in reviews(demo)) == [1, 1, 2, 2]
     assert (demo / "x.txt").read_text() == "one\ntwo\n"
@@ -162,11 +160,11 @@ def test_with_reviews_off_nothing_is_reviewed_and_what_was_due_is_let_go(demo: P
     configure(demo, reviews__mode="off")
     execute(demo)
     (run,) = runs_of(demo)
-    assert (run.own.review, reviews(demo)) == (None, [])
+    assert (run.review_state, reviews(demo)) == (None, [])
     with store_at(demo).transaction() as transaction:
-        transaction.save_run(run.with_own(Own(review=ReviewState.DUE)))
+        transaction.save_run(run.updated(review_state=ReviewState.DUE))
     assert execute(demo).text == "every task is done"
-    assert runs_of(demo)[0].own.review is ReviewState.SKIPPED
+    assert runs_of(demo)[0].review_state is ReviewState.SKIPPED
 
 
 def test_what_failed_before_is_for_a_person_also_where_its_reviews_are_let_go(demo: Path) -> None:
@@ -174,8 +172,8 @@ def test_what_failed_before_is_for_a_person_also_where_its_reviews_are_let_go(de
     configure(demo, reviews__mode="off", check__mode="gate", check__command="false")
     execute(demo)
     with store_at(demo).transaction() as transaction:
-        undecided = runs_of(demo)[0].updated(RunFields(decision_state=None, decision_required=None))
-        transaction.save_run(undecided.with_own(Own(review=ReviewState.DUE)))
+        undecided = runs_of(demo)[0].updated(decision_state=None, decision_required=None)
+        transaction.save_run(undecided.updated(review_state=ReviewState.DUE))
     person = Person()
     assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
     assert [(checkpoint.reasons, checkpoint.is_doubtful) for checkpoint in person.checkpoints] == [
@@ -201,10 +199,10 @@ def test_both_reviewers_stop_when_interrupted_and_both_review_again(demo: Path) 
     loop = execute_loop(workspace, Impatient(), [], None)
     stop = run_to_stop(workspace, loop)
     assert (stop.reason, stop.next_steps) == (StopReason.INTERRUPTED, ("git blackbird execute",))
-    assert [(review.status, review.own.terminal_reason) for review in reviews(demo)] == [
+    assert [(review.status, review.terminal_reason) for review in reviews(demo)] == [
         (RunStatus.FAILED, TerminalReason.INTERRUPTED)
     ] * 2
-    assert (runs_of(demo)[0].own.review, status(demo, "a")) == (ReviewState.DUE, Status.IN_PROGRESS)
+    assert (runs_of(demo)[0].review_state, status(demo, "a")) == (ReviewState.DUE, Status.IN_PROGRESS)
     configure(
         demo, reviews__timeoutSeconds="5", reviews__spec__agent="claude", claude__path="/nowhere/claude"
     )
@@ -273,7 +271,7 @@ def test_reviews_that_clear_on_a_retry_finish_the_task_where_checkpoints_are_off
     assert execute(demo, person).text == "every task is done"
     assert len(person.checkpoints) == 1
     (run,) = runs_of(demo)
-    assert (run.own.review, run.decision_state, run.decision_required) == (ReviewState.DONE, None, None)
+    assert (run.review_state, run.decision_state, run.decision_required) == (ReviewState.DONE, None, None)
     assert status(demo, "a") is Status.DONE
 
 

@@ -30,7 +30,7 @@ def test_what_was_noted_for_a_run_is_on_its_record(planned: Path) -> None:
     agent(planned, one, note("$(git rev-parse HEAD)"), one, note("$(git rev-parse HEAD)", "-"))
     execute(planned)
     (run,) = runs_of(planned, "a")
-    assert run.own.commits == (git(planned, "rev-parse", "HEAD~1"),)
+    assert run.commits == (git(planned, "rev-parse", "HEAD~1"),)
     left = [path.name for path in (planned / ".git" / "blackbird").iterdir()]
     assert not {"active", "commits", "commits.old"}.intersection(left)
 

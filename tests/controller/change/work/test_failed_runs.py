@@ -46,7 +46,7 @@ def test_retry_starts_it_again_at_once_in_a_new_session(gated: Path) -> None:
     assert execute(gated, person).text == "every task is done"
     first, second = runs_of(gated, "a")
     assert (first.superseded_by, first.decision_state) == ("restart", DecisionState.REJECTED)
-    assert (second.status, second.own.resumes) == (RunStatus.SUCCESS, None)
+    assert (second.status, second.resumes) == (RunStatus.SUCCESS, None)
     assert [checkpoint.run.task_id for checkpoint in person.checkpoints] == ["a", "a", "b"]
 
 

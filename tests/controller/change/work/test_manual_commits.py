@@ -17,7 +17,6 @@ from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.commits import Evidence
-from git_blackbird.model.run.parts import Heads, Own
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus, RunType
 from git_blackbird.model.run.summary import FileStatus
@@ -94,9 +93,9 @@ def test_a_commit_is_a_run_with_a_decision_due(gated: Path) -> None:
         "base_tree": git(gated, "rev-parse", "HEAD~1^{tree}"),
         "head_tree": git(gated, "rev-parse", "HEAD^{tree}"),
     }
-    assert run.own.commits == (head_of(gated),)
-    assert run.own.heads == Heads(branch="main", commit=before)
-    assert run.own.notes == (f"commit {head_of(gated)[:10]}: Do it",)
+    assert run.commits == (head_of(gated),)
+    assert (run.start_branch, run.start_commit) == ("main", before)
+    assert run.notes == (f"commit {head_of(gated)[:10]}: Do it",)
     assert {name: getattr(run, name) for name in facts} == facts
     assert run.completed_at is not None
     assert run.review_summary is not None
@@ -162,7 +161,7 @@ def test_each_task_of_a_commit_has_a_run(free: Path) -> None:
         "no manual run of c: its dependency d is todo, not done",
     ]
     assert [status(free, task) for task in "abcd"] == [Status.DONE, Status.DONE, Status.TODO, Status.TODO]
-    assert only_run(free, "a").own.commits == only_run(free, "b").own.commits
+    assert only_run(free, "a").commits == only_run(free, "b").commits
     assert not runs_of(free, "c")
 
 
@@ -198,10 +197,10 @@ def test_an_amended_commit_takes_the_place_of_the_first(gated: Path) -> None:
     run = only_run(gated, "a")
     assert said == (f"a was amended to {head_of(gated)[:10]} (run {run.id}); {TO_DECIDE}",)
     assert (run.id, run.started_at, run.base_tree) == (first.id, first.started_at, first.base_tree)
-    assert (run.own.commits, run.head_tree) == ((head_of(gated),), git(gated, "rev-parse", "HEAD^{tree}"))
+    assert (run.commits, run.head_tree) == ((head_of(gated),), git(gated, "rev-parse", "HEAD^{tree}"))
     assert run.review_summary is not None
     assert "more.txt" in run.review_summary.files
-    assert run.own.notes == (f"commit {head_of(gated)[:10]}: Do it better",)
+    assert run.notes == (f"commit {head_of(gated)[:10]}: Do it better",)
     assert run_trees(gated, run.id) == (run.base_tree, run.head_tree)
     assert status(gated, "a") == Status.WAITING_USER
 
@@ -212,7 +211,7 @@ def test_an_amended_commit_that_needed_no_decision_is_named_by_its_run(free: Pat
     was = head_of(free)
     git(free, "commit", "-q", "--amend", "-m", message("a", title="Say it better"))
     record_commit(open_at(free), head_of(free), was)
-    assert only_run(free, "a").own.commits == (head_of(free),)
+    assert only_run(free, "a").commits == (head_of(free),)
     assert status(free, "a") == Status.DONE
 
 
@@ -232,7 +231,7 @@ def test_what_was_approved_stays_however_often_its_commit_is_amended(gated: Path
     for title in ("Say it better", "Say it best"):
         assert amend(gated, message("a", title=title)) == []
         names.append(head_of(gated))
-    assert only_run(gated, "a") == decided.with_own(Own(commits=tuple(names)))
+    assert only_run(gated, "a") == decided.updated(commits=tuple(names))
     assert status(gated, "a") == Status.DONE
 
 
@@ -300,7 +299,7 @@ def test_amending_someone_elses_commit_is_a_commit_of_its_own(free: Path) -> Non
     was = commit(free, {"x.txt": "x\n"}, "x")
     git(free, "commit", "-q", "--amend", "-m", message("a"))
     record_commit(open_at(free), head_of(free), was)
-    assert only_run(free, "a").own.commits == (head_of(free),)
+    assert only_run(free, "a").commits == (head_of(free),)
 
 
 def test_one_commit_is_recorded_once(gated: Path) -> None:
@@ -325,7 +324,7 @@ def test_the_first_commit_of_a_repository_is_work_as_well(repo: Path) -> None:
     put_plan(repo, leaf("a"))
     do(repo, "a")
     run = only_run(repo, "a")
-    assert run.own.heads.commit is None
+    assert run.start_commit is None
     assert run.base_tree == git(repo, "mktree", stdin=b"")
     assert run.review_summary is not None
     assert run.review_summary.files == ("a.txt",)
@@ -411,7 +410,7 @@ def test_a_checkpoint_on_the_screen_comes_again_when_its_commit_is_amended(gated
     assert person.notices() == ["the commit of a was amended: its checkpoint is shown again"]
     run = only_run(gated, "a")
     assert [checkpoint.pair for checkpoint in person.checkpoints][-1] == run.tree_pair
-    assert run.own.decision.shown == run.tree_pair
+    assert run.shown == run.tree_pair
     assert run.head_tree == git(gated, "rev-parse", "HEAD^{tree}")
 
 

@@ -132,7 +132,7 @@ def test_a_run_that_goes_on_with_work_done_is_judged_by_all_of_it(demo: Path) ->
     run_to_stop(workspace, execute_loop(workspace, Person(), (), None), interrupt_once_it_works)
     assert status(demo, "a") == Status.WAITING_USER
     assert resume(demo).text == "every task is done"
-    assert runs_of(demo, "a")[-1].own.no_change is False
+    assert runs_of(demo, "a")[-1].no_change is False
 
 
 def test_what_a_failed_run_did_before_a_retry_counts(demo: Path) -> None:
@@ -155,7 +155,7 @@ def test_nothing_is_not_reviewed(demo: Path) -> None:
     person = Person(decisions=[APPROVE])
     assert execute(demo, person).text == "every task is done"
     (run,) = runs_of(demo, "a")
-    assert (run.own.review, run.decision_state) == (None, DecisionState.APPROVED_CONTINUE)
+    assert (run.review_state, run.decision_state) == (None, DecisionState.APPROVED_CONTINUE)
 
 
 def test_who_accepts_it_says_so_in_the_configuration(demo: Path) -> None:
@@ -163,4 +163,4 @@ def test_who_accepts_it_says_so_in_the_configuration(demo: Path) -> None:
     put_plan(demo, leaf("a", "say nothing to do"))
     assert execute(demo).text == "every task is done"
     (run,) = runs_of(demo, "a")
-    assert (run.own.review, run.own.no_change) == (ReviewState.DONE, True)
+    assert (run.review_state, run.no_change) == (ReviewState.DONE, True)

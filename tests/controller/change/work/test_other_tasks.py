@@ -81,7 +81,7 @@ esac""",
     )
     assert told(parallel, "two", 1) == landed
     request = "louder\n\nFiles of the change so far:\n- two.txt"
-    assert [run.own.said.prompt for run in runs_of(parallel, "two")] == [None, f"{request}\n\n{landed}\n"]
+    assert [run.prompt for run in runs_of(parallel, "two")] == [None, f"{request}\n\n{landed}\n"]
 
 
 def test_who_is_alone_or_in_place_is_told_of_nobody(parallel: Path) -> None:
@@ -124,5 +124,5 @@ def test_a_session_that_a_landing_sent_back_is_told_once_what_it_met(parallel: P
     assert told(parallel, "two", 1) == f'{NOT_YOURS}\n\n{LANDED}\n- one: "Task one" (shared.txt)'
     assert told(parallel, "two", 2) == ""
     first, second, third = runs_of(parallel, "two")
-    bases = [run.own.worktree.base_at for run in (second, third) if run.own.worktree is not None]
+    bases = [run.worktree.base_at for run in (second, third) if run.worktree is not None]
     assert bases == [first.decision_requested_at] * 2

@@ -19,8 +19,7 @@ from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.fields import RunFields
-from git_blackbird.model.run.parts import DecisionFacts, Own, Question, Said
+from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, Requester, RunStatus, TerminalReason
 from git_blackbird.model.views.events import Event, RunProgress, RunStarted
@@ -40,6 +39,7 @@ from tests.controller.support import (
     runs_of,
     status,
 )
+from tests.records import STAMP
 from tests.support import commit
 
 HALF_DONE = """cat >/dev/null
@@ -89,7 +89,7 @@ def ended_as(repo: Path, reason: TerminalReason) -> None:
     """Let the last run of a have ended for another reason."""
     workspace = open_at(repo)
     with workspace.store.transaction() as transaction:
-        transaction.save_run(runs_of(repo, "a")[-1].with_own(Own(terminal_reason=reason)))
+        transaction.save_run(runs_of(repo, "a")[-1].updated(terminal_reason=reason))
 
 
 def started(person: Person) -> list[tuple[str, bool]]:
@@ -134,7 +134,7 @@ def test_an_interrupted_run_goes_on_in_its_session_before_anything_starts(
     assert execute(repo, person, *named).text == "every task is done"
     assert started(person) == [("a", True), ("b", False)]
     first, second = runs_of(repo, "a")
-    assert (second.own.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
+    assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
     assert (repo / "a.txt").read_text() == "half\nhalf\nrest\n"
 
 
@@ -232,7 +232,7 @@ def test_a_person_restarts_a_run_that_a_limit_paused(repo: Path) -> None:
     assert execute(repo, person).text == "every task is done"
     assert started(person) == [("a", False), ("b", False)]
     first, second = runs_of(repo, "a")
-    assert (first.superseded_by, second.own.resumes) == ("restart", None)
+    assert (first.superseded_by, second.resumes) == ("restart", None)
 
 
 def test_a_person_leaves_a_run_that_a_limit_paused(repo: Path) -> None:
@@ -272,7 +272,7 @@ def stopped_by_a_hook(repo: Path) -> Run:
     person = Person()
     stop = execute(repo, person)
     (run,) = runs_of(repo, "a")
-    assert (run.status, run.own.terminal_reason) == (RunStatus.PAUSED, TerminalReason.UNKNOWN_END)
+    assert (run.status, run.terminal_reason) == (RunStatus.PAUSED, TerminalReason.UNKNOWN_END)
     assert run.error == "claude ended with hook_stopped"
     assert stop.text == f"a is paused: run {run.id} did not finish: {run.error}"
     assert (stop.reason, stop.exit_code) == (StopReason.WAITING_USER, 4)
@@ -321,7 +321,7 @@ def test_a_lost_session_of_an_interrupted_run_stops_the_call(repo: Path) -> None
     workspace = open_at(repo)
     with workspace.store.transaction() as transaction:
         session = "00000000-0000-4000-8000-000000000000"
-        run = runs_of(repo, "a")[0].updated(RunFields(provider="claude", provider_session_ref=session))
+        run = runs_of(repo, "a")[0].updated(provider="claude", provider_session_ref=session)
         transaction.save_run(run)
     for person in (Person(), Person()):
         stop = execute(repo, person)
@@ -378,7 +378,7 @@ def test_a_request_to_an_agent_that_is_not_configured_any_more_stops_the_call(re
     record_decision(open_at(repo), "a", changes("louder"))
     workspace = open_at(repo)
     with workspace.store.transaction() as transaction:
-        transaction.save_run(runs_of(repo, "a")[0].updated(RunFields(provider="gone")))
+        transaction.save_run(runs_of(repo, "a")[0].updated(provider="gone"))
     person = Person()
     stop = execute(repo, person)
     assert (stop.exit_code, started(person)) == (8, [])
@@ -440,9 +440,7 @@ def test_a_run_that_waits_for_an_answer_still_stops_nothing(repo: Path) -> None:
     with workspace.store.transaction() as transaction:
         asked = (Question(id="q", prompt="Which?"),)
         run = runs_of(repo, "a")[0]
-        transaction.save_run(
-            run.updated(RunFields(status=RunStatus.WAITING_USER)).with_own(Own(said=Said(questions=asked)))
-        )
+        transaction.save_run(run.updated(status=RunStatus.WAITING_USER).updated(questions=asked))
     person = Person()
     execute(repo, person)
     assert started(person) == [("b", False)]
@@ -454,10 +452,8 @@ def test_what_reviewers_ask_for_and_cannot_be_told_becomes_a_decision(repo: Path
     execute(repo, None, "a")
     workspace = open_at(repo)
     with workspace.store.transaction() as transaction:
-        asked = RunFields(decision_state=DecisionState.CHANGES_REQUESTED, decision_feedback="more")
-        transaction.save_run(
-            runs_of(repo, "a")[0].updated(asked).with_own(Own(decision=DecisionFacts(by=Requester.REVIEWERS)))
-        )
+        asked = runs_of(repo, "a")[0].requesting_changes(STAMP, "more", Requester.REVIEWERS)
+        transaction.save_run(asked)
     person = Person()
     assert execute(repo, person).reason is StopReason.DECISION_REQUIRED
     assert started(person) == [("a", True)]
@@ -475,9 +471,6 @@ def test_status_says_what_comes_before_ready_tasks(repo: Path) -> None:
     fake_claude(repo, FORGETFUL_CLAUDE)
     workspace = open_at(repo)
     with workspace.store.transaction() as transaction:
-        asked = RunFields(decision_state=DecisionState.CHANGES_REQUESTED, decision_feedback="more")
-        run = runs_of(repo, "a")[-1]
-        transaction.save_run(
-            run.updated(asked).updated(RunFields(provider="claude", provider_session_ref=None))
-        )
+        asked = runs_of(repo, "a")[-1].requesting_changes(STAMP, "more", None)
+        transaction.save_run(asked.updated(provider="claude", provider_session_ref=None))
     assert build_overview(open_at(repo)).undeliverable == "a"

@@ -207,9 +207,9 @@ def test_the_check_gets_the_same(parallel: Path) -> None:
     put_plan(parallel, leaf("a"))
     assert execute(parallel).reason is StopReason.COMPLETED
     (run,) = runs_of(parallel, "a")
-    assert run.own.check is not None
-    assert (run.own.check.outcome, run.own.check.output) == (CheckOutcome.PASSED, "tool\nmade")
-    assert run.own.check.prepared == ("node_modules", "echo made >made")
+    assert run.check is not None
+    assert (run.check.outcome, run.check.output) == (CheckOutcome.PASSED, "tool\nmade")
+    assert run.check.prepared == ("node_modules", "echo made >made")
 
 
 def test_a_check_that_cannot_be_set_up_is_broken(parallel: Path) -> None:
@@ -218,8 +218,8 @@ def test_a_check_that_cannot_be_set_up_is_broken(parallel: Path) -> None:
     put_plan(parallel, leaf("a"))
     execute(parallel)
     (run,) = runs_of(parallel, "a")
-    assert run.own.check is not None
-    assert (run.own.check.outcome, run.own.check.reason) == (
+    assert run.check is not None
+    assert (run.check.outcome, run.check.reason) == (
         CheckOutcome.BROKEN,
         "the set-up of the check of a failed: exit 3",
     )
@@ -234,8 +234,8 @@ def test_copies_do_not_leave_by_a_link_that_the_change_has(parallel: Path) -> No
     put_plan(parallel, leaf("a"))
     execute(parallel)
     (run,) = runs_of(parallel, "a")
-    assert run.own.check is not None
-    assert run.own.check.outcome is CheckOutcome.PASSED
+    assert run.check is not None
+    assert run.check.outcome is CheckOutcome.PASSED
     assert list(outside.iterdir()) == []
 
 
