@@ -34,9 +34,7 @@ from pydantic import BaseModel
 from pygit2.enums import ConfigLevel
 
 import git_blackbird
-from git_blackbird.agents.configuration import KEYS
 from git_blackbird.cli.main import run
-from git_blackbird.model.config import settings
 from tests.preloaded import HOOK, LENGTH, NUMBER, SCHEDULER
 
 # Standard input, output and error, and the socket on which its id and its end are told.
@@ -143,8 +141,6 @@ def load_program() -> None:
     for library in _LOADED_LATE:
         importlib.import_module(library)
     _build_models(BaseModel)
-    for key in KEYS.values():
-        settings._validator(key)
 
 
 def _build_models(base: type[BaseModel]) -> None:

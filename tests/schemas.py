@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
-from pydantic_core.core_schema import NullableSchema
+from pydantic.json_schema import models_json_schema
 
-from git_blackbird.agents.configuration import WholeConfig
 from git_blackbird.cli.output import JSON_SCHEMA_VERSION
 from git_blackbird.cli.schema.base import DataOutput, ErrorOutput, EventOutput
+from git_blackbird.model.base.ids import MODEL_NAME
+from git_blackbird.model.config.config import KEYS
+from git_blackbird.model.config.keys import Key, ValueType
 from git_blackbird.model.plan.plan import PlanFile
 from git_blackbird.model.run.run import Run
 
@@ -24,6 +25,13 @@ PAGE = ROOT / "docs/json.md"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 FROM, TO = "<!-- from the models: begin -->\n", "<!-- from the models: end -->\n"
 THEMES = sorted(path.stem for path in (ROOT / "git_blackbird/cli/schema").glob("[!_]*.py"))
+JSON_TYPES = {
+    ValueType.BOOLEAN: "boolean",
+    ValueType.INTEGER: "integer",
+    ValueType.NUMBER: "number",
+    ValueType.TEXT: "string",
+    ValueType.WORDS: "array",
+}
 # How a command is called whose output has not its own name.
 CALLS = {
     "agent-one": "agent NAME",
@@ -131,14 +139,35 @@ def _event_lines() -> Schema:
 
 
 def _config_file() -> Schema:
-    return WholeConfig.model_json_schema(schema_generator=_ConfigSchema)
+    schema: Schema = {
+        "type": "object",
+        "properties": {"schemaVersion": {"const": 1}},
+        "additionalProperties": False,
+    }
+    for key in KEYS.values():
+        section = schema
+        *outer, name = key.name.split(".")
+        for one in outer:
+            empty = {"type": "object", "properties": {}, "additionalProperties": one == "tui"}
+            section = section["properties"].setdefault(one, empty)
+        section["properties"][name] = _config_key(key)
+    return schema
 
 
-class _ConfigSchema(GenerateJsonSchema):
-    """The schema of a configuration file, where a key that is unset is left out."""
+def _config_key(key: Key) -> Schema:
+    """The schema of a key in a file, where one that is unset is left out."""
+    low, high = key.row.limits or (None, None)
+    pattern = rf"^$|{MODEL_NAME}" if key.row.is_model else None
+    one: Schema = {"enum": list(key.choices) or None, "pattern": pattern}
+    if key.type is ValueType.WORDS:
+        one = {"items": _given({"type": "string", **one})}
+    form = {"description": key.row.help, "type": JSON_TYPES[key.type], **one}
+    default = list(key.default) if isinstance(key.default, tuple) else key.default
+    return _given({**form, "minimum": low, "maximum": high, "default": default})
 
-    def nullable_schema(self, schema: NullableSchema) -> JsonSchemaValue:
-        return self.generate_inner(schema["schema"])
+
+def _given(schema: Schema) -> Schema:
+    return {name: value for name, value in schema.items() if value is not None}
 
 
 def page_tables() -> str:

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pygit2
 
-from git_blackbird.agents.configuration import WholeConfig
 from git_blackbird.git.core.repository import LOCAL_VARIABLES, Repository, discover
-from git_blackbird.model.config.config import Config
-from git_blackbird.model.config.keys import Value, with_value
+from git_blackbird.model.config.config import Config, with_value
+from git_blackbird.model.config.keys import Value
 from git_blackbird.model.run.run import Run
 
 PATIENCE_SECONDS = 120.0
@@ -106,7 +105,7 @@ class Prepared:
 
 def config_with(**values: Value | None) -> Config:
     """Return a configuration with these values; ``claude__model`` is the key ``claude.model``."""
-    config = WholeConfig()
+    config = Config()
     for name, value in values.items():
         config = with_value(config, name.split("__"), value)
     return config

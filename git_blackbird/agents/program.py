@@ -7,7 +7,6 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic.alias_generators import to_camel
 
-from git_blackbird.agents.declaration import PermissionConfig
 from git_blackbird.agents.event_parser import EventParser
 from git_blackbird.agents.probe import Program, Requirements, find_program, inspect_program, with_args
 from git_blackbird.agents.protocol import (
@@ -20,6 +19,7 @@ from git_blackbird.agents.protocol import (
 )
 from git_blackbird.messages.outgoing.reviewer_prompts import located
 from git_blackbird.model.base.next_steps import ShellLine
+from git_blackbird.model.config.config import PermittedConfig
 from git_blackbird.model.run.agent_io import Rights
 
 
@@ -126,7 +126,7 @@ class ProgramAgent(ABC, Generic[S]):
 _BESIDE = ("/bin/sh", "-c", 'cd "$1" && shift && exec "$@"', "beside")
 
 
-class PermittedAgent(ProgramAgent[PermissionConfig]):
+class PermittedAgent(ProgramAgent[PermittedConfig]):
     """An agent that may use all of its program's tools, or those for files."""
 
     mode_key = "permissions"

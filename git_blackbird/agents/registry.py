@@ -7,8 +7,8 @@ from typing import Any
 from git_blackbird.agents.declaration import Declaration
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.errors import RequestError
-from git_blackbird.model.config.agent_names import AGENT_NAMES
 from git_blackbird.model.config.config import Config
+from git_blackbird.model.config.layers import AGENT_NAMES
 
 
 @cache
@@ -22,8 +22,7 @@ def load_agent(name: str, config: Config) -> Agent:
     declared = declarations().get(name)
     if declared is None:
         raise RequestError(f"there is no agent '{name}'", hint=f"agents: {', '.join(AGENT_NAMES)}")
-    settings = None if declared.settings is None else getattr(config, name)
-    agent: Agent = getattr(_load(name, "agent"), declared.adapter)(settings)
+    agent: Agent = getattr(_load(name, "agent"), declared.adapter)(getattr(config, name, None))
     return agent
 
 

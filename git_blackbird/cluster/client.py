@@ -19,7 +19,7 @@ from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.git.worktree.remote_refs import remote_url
 from git_blackbird.model.base.next_steps import EXECUTE, restart_command, task_command
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.config.keys import with_value
+from git_blackbird.model.config.config import with_value
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, TerminalReason

@@ -10,7 +10,7 @@ from git_blackbird.cluster.orders import RunOrder, RunRefs, write_order
 from git_blackbird.cluster.worker import AGENT, make_here, resource_of
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.launch import AgentStart, RunContext
-from git_blackbird.controller.launch.logs import log_bytes
+from git_blackbird.controller.launch.logs import LOG_BYTES
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import head
@@ -47,8 +47,7 @@ def send_base(context: RunContext, begin: AgentStart, remote: str, limits: Limit
     save_key(workspace.paths, run.id, key)
     settings = tuple(_portable_settings(workspace))
     request = _without_local_paths(begin.request)
-    kept = log_bytes(workspace)
-    order = RunOrder(without_login(remote), base, run.provider, request, settings, limits, kept)
+    order = RunOrder(without_login(remote), base, run.provider, request, settings, limits, LOG_BYTES)
     return replace(order, key=key.key)
 
 
@@ -69,7 +68,7 @@ def submit(client: "Client", order: RunOrder, pinned: str | None) -> "Future[Any
 def _portable_settings(workspace: Workspace) -> Iterator[tuple[str, Value | None]]:
     """Yield the settings, except programs and paths of this machine."""
     for name, setting in workspace.settings.applied.items():
-        if setting.layer is not Layer.DEFAULT and setting.key.rules.own != "machine":
+        if setting.layer is not Layer.DEFAULT and setting.key.row.own != "machine":
             yield name, setting.value
 
 

@@ -13,7 +13,7 @@ from git_blackbird.cluster.unsent import (
     STDOUT,
 )
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.logs import log_bytes, log_paths
+from git_blackbird.controller.launch.logs import LOG_BYTES, log_paths
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
@@ -61,7 +61,7 @@ def fetch_end(workspace: Workspace, run: Run, remote: str) -> RunEnd | None:
     _write_files(workspace, run, files, paths)
     for name, path in zip((STDOUT, STDERR), log_paths(workspace.paths, run), strict=True):
         if name in brought.entries:
-            write_private(path, brought.read(name, log_bytes(workspace)))
+            write_private(path, brought.read(name, LOG_BYTES))
     if SETUP in brought.entries:
         write_private(workspace.paths.setup_log(run.task_id), brought.read(SETUP))
     for made_there in made:

@@ -8,16 +8,14 @@ from typing import Any
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.system import is_exhausted
-from git_blackbird.model.config.config import Config
-from git_blackbird.model.config.keys import keys_of
+from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.storage.files import load_bytes, load_inside, replace_durably
 from git_blackbird.storage.json_codec import JsonError, dump_json, load_bounded_json
 
 GO_AGENTS = ("claude", "codex")
 _VERSION = "schemaVersion"
-# Agents declare sections at the top only, where every object is one.
-_SECTIONS = {key.name.lower().rpartition(".")[0] for key in keys_of(Config)}
+_SECTIONS = frozenset(name.lower().rpartition(".")[0] for name in KEYS)
 
 
 def global_config_path(environ: Mapping[str, str]) -> Path | None:
@@ -103,7 +101,10 @@ def with_key(path: Path, dotted: str, value: object | None, top: Path | None = N
     document.setdefault(_VERSION, 1)
     levels = _levels(document, dotted)
     if value is None:
-        _remove(levels)
+        # With it go the objects that are empty without it.
+        for number, (place, name) in enumerate(reversed(levels)):
+            if number == 0 or not place[name]:
+                del place[name]
         return dump_json(document)
     if not levels:
         place = document
@@ -127,13 +128,6 @@ def _levels(document: dict[str, Any], dotted: str) -> list[tuple[dict[str, Any],
         if name != dotted and isinstance(inner, dict) and (levels := _levels(inner, name)):
             return [(document, section), *levels]
     return []
-
-
-def _remove(levels: list[tuple[dict[str, Any], str]]) -> None:
-    """Remove a key, and the objects that are empty without it."""
-    for number, (place, name) in enumerate(reversed(levels)):
-        if number == 0 or not place[name]:
-            del place[name]
 
 
 def write_global_config(path: Path, data: bytes) -> None:

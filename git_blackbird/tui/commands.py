@@ -36,7 +36,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Decision, Reply, RerunReviews, Retry
 from git_blackbird.model.change.stages import PendingKind
 from git_blackbird.model.change.work import ways_on
-from git_blackbird.model.config.agent_names import AGENT_NAMES
+from git_blackbird.model.config.layers import AGENT_NAMES
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import PendingItem

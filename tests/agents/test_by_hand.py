@@ -4,7 +4,7 @@ import pytest
 
 from git_blackbird.agents.program import ProgramAgent
 from git_blackbird.agents.registry import load_agent
-from git_blackbird.model.config.agent_names import AGENT_NAMES
+from git_blackbird.model.config.layers import AGENT_NAMES
 from tests.support import config_with
 
 ARGV = {

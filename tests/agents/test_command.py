@@ -108,7 +108,7 @@ def test_what_it_may_review_is_said() -> None:
         "runs with your permissions, in a throwaway checkout of what is to be reviewed; "
         "cannot review parents: command.schema does not say that it honours BLACKBIRD_RESPONSE_SCHEMA"
     )
-    honouring = load_agent("command", config_with(command__run="cat", command__honors_schema=True))
+    honouring = load_agent("command", config_with(command__run="cat", command__schema=True))
     assert honouring.inspect(environ).reviews == (
         "runs with your permissions, in a throwaway checkout of what is to be reviewed"
     )

@@ -1,4 +1,4 @@
-"""A new agent is a folder and its name: a made-up one is put into a copy of the program, and used."""
+"""A new agent is a folder, its name and its keys: one is put into a copy of the program, and used."""
 
 import json
 import os
@@ -17,25 +17,11 @@ from tests.support import commit, set_config, write
 NAMES = '["claude", "codex", "command", "demo", "gemini", "opencode"]'
 PARROT = {
     "__init__.py": "",
-    "declaration.py": '''
-from typing import Literal
-
+    "declaration.py": """
 from git_blackbird.agents.declaration import Declaration
-from git_blackbird.model.config.keys import ModelName, Section, key
 
-
-class ParrotConfig(Section):
-    """The agent Parrot."""
-
-    path: str = key("parrot", "the Parrot program", own="machine")
-    voice: Literal["loud", "low"] = key("loud", "how Parrot speaks", own="user")
-    model: ModelName | None = key(None, "the model for Parrot")
-
-
-DECLARATION = Declaration(
-    "ParrotAgent", ParrotConfig, chosen_by="PARROT", session_variables=("PARROT_CAGE*",)
-)
-''',
+DECLARATION = Declaration("ParrotAgent", session_variables=("PARROT_CAGE*",))
+""",
     "agent.py": """
 import shutil
 
@@ -88,6 +74,17 @@ class ParrotAgent:
         return CommandParser(request, "parrot")
 """,
 }
+KEYS = """
+class ParrotConfig(NamedTuple):
+    path: Annotated[str, Row("the Parrot program", own="machine")] = "parrot"
+    voice: Annotated[Literal["loud", "low"], Row("how Parrot speaks", own="user")] = "loud"
+    model: Annotated[str | None, Row("the model for Parrot", is_model=True)] = None
+    song: Annotated[str | None, Row("its song", environment="PARROT", chooses="parrot")] = None
+
+
+class Config(NamedTuple):
+"""
+SECTION = "    opencode: PermittedConfig = "
 APPROVAL = (
     "<spec-review><verdict>APPROVED</verdict><confidence>high</confidence><issues></issues>"
     "<summary>Squawk.</summary></spec-review>"
@@ -146,6 +143,12 @@ class Copy:
         return said.strip()
 
 
+def put_in(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new))
+
+
 @pytest.fixture
 def copy(repo: Path, tmp_path: Path) -> Copy:
     folder = tmp_path / "program"
@@ -153,10 +156,10 @@ def copy(repo: Path, tmp_path: Path) -> Copy:
     original = Path(git_blackbird.__file__).parent
     shutil.copytree(original, package, ignore=shutil.ignore_patterns("__pycache__"))
     write(package / "agents/parrot", PARROT)
-    names = package / "model/config/agent_names.py"
-    text = names.read_text()
-    assert text.count(NAMES) == 1
-    names.write_text(text.replace(NAMES, f'{NAMES[:-1]}, "parrot"]'))
+    config = package / "model/config"
+    put_in(config / "layers.py", NAMES, f'{NAMES[:-1]}, "parrot"]')
+    put_in(config / "config.py", "class Config(NamedTuple):\n", KEYS)
+    put_in(config / "config.py", SECTION, f"    parrot: ParrotConfig = ParrotConfig()\n{SECTION}")
     binaries = tmp_path / "bin"
     write(binaries, {"parrot": PROGRAM})
     (binaries / "parrot").chmod(0o755)
@@ -187,6 +190,7 @@ def test_it_is_chosen_configured_and_shown(copy: Copy) -> None:
         ("parrot.path", "parrot"),
         ("parrot.voice", "loud"),
         ("parrot.model", "grey"),
+        ("parrot.song", None),
     ]
     assert copy.knows("dict(_terms(workspace, workspace.config, []))['Agent']") == "parrot, loud"
 

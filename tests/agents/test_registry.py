@@ -6,7 +6,7 @@ import pytest
 from git_blackbird.agents.protocol import new_session
 from git_blackbird.agents.registry import declarations, load_agent
 from git_blackbird.errors import RequestError
-from git_blackbird.model.config.agent_names import AGENT_NAMES
+from git_blackbird.model.config.layers import AGENT_NAMES
 from tests.support import config_with
 
 
@@ -36,6 +36,6 @@ def test_an_unknown_agent_is_refused_with_the_names_there_are() -> None:
     )
 
 
-def test_the_names_of_the_agents_cost_no_pydantic() -> None:
-    script = "import sys, git_blackbird.model.config.agent_names; print('pydantic' in sys.modules)"
+def test_names_of_agents_and_keys_cost_no_pydantic() -> None:
+    script = "import sys, git_blackbird.model.config.config; print('pydantic' in sys.modules)"
     assert subprocess.check_output((sys.executable, "-c", script), text=True) == "False\n"

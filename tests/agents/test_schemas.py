@@ -9,13 +9,13 @@ import pytest
 from git_blackbird.agents.protocol import LaunchSpec, RunRequest
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.config.agent_names import AGENT_NAMES
+from git_blackbird.model.config.layers import AGENT_NAMES
 from tests.agents.running import Stage, assign
 from tests.support import config_with
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"ä": {"type": "boolean"}}, "required": ["ä"]}
 COMPACT = '{"type":"object","properties":{"\\u00e4":{"type":"boolean"}},"required":["\\u00e4"]}'
-HONOURS = config_with(command__run="cat", command__honors_schema=True)
+HONOURS = config_with(command__run="cat", command__schema=True)
 
 
 def terms(*argv: str, files: Mapping[str, bytes] = MappingProxyType({}), **environ: str) -> LaunchSpec:
@@ -83,7 +83,7 @@ def test_a_command_reads_the_schema_and_none_of_a_run_further_out(tmp_path: Path
     stage = Stage(tmp_path)
     agent = load_agent(
         "command",
-        config_with(command__run='echo "${BLACKBIRD_RESPONSE_SCHEMA-none}"', command__honors_schema=True),
+        config_with(command__run='echo "${BLACKBIRD_RESPONSE_SCHEMA-none}"', command__schema=True),
     )
     told = stage.run_agent(agent, with_schema(), BLACKBIRD_RESPONSE_SCHEMA="outer").reading.final_text
     assert json.loads(told) == SCHEMA

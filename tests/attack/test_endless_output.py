@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.controller.launch.logs import LOG_BYTES
 from tests.records import fact
 from tests.support import commit, wait_until
 from tests.trial.program import Record, Trial
 
-MEGABYTE = 1024 * 1024
-PRINTED = 30 * MEGABYTE
+PRINTED = LOG_BYTES + 30 * 1024 * 1024
 # To both streams at the same time; how much is known once all of it is printed.
 PRINT = (
     f"cat >/dev/null; yes 0123456789 | head -c {PRINTED} & "
@@ -22,7 +22,6 @@ PRINT = (
 def trial(repo: Path) -> Trial:
     commit(repo, {"README.md": "x\n"})
     made = Trial(repo)
-    made.configure({"execution.logMegabytes": "1"})
     made.plan({"a": ()})
     return made
 
@@ -31,7 +30,7 @@ def accounts(trial: Trial) -> Record:
     record = trial.records("a")[0]
     logs = trial.repo / ".blackbird/runs/a/logs"
     kept = {name: (logs / f"{record['id']}.{name}").stat().st_size for name in ("stdout", "stderr")}
-    assert set(kept.values()) == {MEGABYTE}
+    assert set(kept.values()) == {LOG_BYTES}
     return {name: size + fact(record, "unlogged_bytes")[name] for name, size in kept.items()}
 
 
@@ -41,6 +40,7 @@ def test_of_an_agent_that_ends(trial: Trial) -> None:
     assert accounts(trial) == {"stdout": PRINTED, "stderr": PRINTED}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["stopped", "killed"])
 def test_of_one_that_is_cut_off(trial: Trial, number: signal.Signals) -> None:
     trial.command(f"{PRINT}; exec sleep 600")

@@ -213,7 +213,7 @@ def _on_a_full_disk(place: Path) -> None:
             ("decide", "a", "--approve"),
             ("decide", "a", "--reject"),
             ("set-status", "b", "done"),
-            ("config", "execution.logMegabytes", "3", "--project"),
+            ("config", "execution.jobs", "3", "--project"),
         ):
             code, out, said = call(*args)
             assert (code, out) == (128, ""), (args, said)

@@ -148,7 +148,7 @@ def test_a_log_says_what_was_not_kept(program: Program, repo: Path) -> None:
         f"$ git blackbird runs t1 {FIRST_RUN[:12]} --log\n"
         f"==> stdout of run {FIRST_RUN}: 4 bytes <==\n"
         "kept\n"
-        "[123 more bytes were not kept: execution.logMegabytes]\n"
+        "[123 more bytes were not kept]\n"
         f"==> stderr of run {FIRST_RUN}: 0 bytes <==\n"
         "[exit 0]\n\n"
     )

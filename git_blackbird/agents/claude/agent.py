@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
 
-from git_blackbird.agents.claude.declaration import ClaudeConfig
 from git_blackbird.agents.claude.parser import ClaudeParser
 from git_blackbird.agents.probe import Program, Requirements, run_query
 from git_blackbird.agents.program import ProgramAgent
 from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest, render_schema
 from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.config.config import ClaudeConfig
 
 BYPASS_MODE = "bypassPermissions"
 # A reviewer may read everything and run read-only commands. Settings of the repository could start programs,

@@ -4,12 +4,12 @@ import json
 import re
 from collections.abc import Mapping
 
-from git_blackbird.agents.codex.declaration import CodexConfig
 from git_blackbird.agents.codex.parser import CODEX_HELP, CodexParser
 from git_blackbird.agents.probe import Program, Requirements, run_query
 from git_blackbird.agents.program import ProgramAgent
 from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest, render_schema
 from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.model.config.config import CodexConfig
 
 WORKSPACE_WRITE = "workspace-write"
 _SCHEMA_FILE = "schema.json"

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from git_blackbird.agents.command.declaration import CommandConfig
 from git_blackbird.agents.failures import exit_text, last_line
 from git_blackbird.agents.probe import is_missing
 from git_blackbird.agents.protocol import (
@@ -28,6 +27,7 @@ from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.incoming.questions import StandingForms
 from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.config.config import CommandConfig
 from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind, Rights
 
 SESSION_VARIABLE = "BLACKBIRD_SESSION_ID"
@@ -65,7 +65,7 @@ class CommandAgent:
 
     def __init__(self, settings: CommandConfig) -> None:
         self._command = (settings.run or "").strip()
-        self.abilities = replace(type(self).abilities, schema=settings.honors_schema)
+        self.abilities = replace(type(self).abilities, schema=settings.schema)
 
     @property
     def summary(self) -> str:

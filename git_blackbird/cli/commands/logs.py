@@ -40,7 +40,7 @@ def _steps_or_streams(call: CommandContext, workspace: Workspace, run: Run) -> I
     yield transcript.finish(run.usage, run.cost_usd)
     stdout, stderr = run_queries.saved_outputs(workspace, run)
     if stdout.missing:
-        yield transcript.remark(_missing(stdout))
+        yield transcript.remark(f"{stdout.missing} more bytes were not kept")
     if stderr.size:
         yield transcript.remark(f"{stderr.size} bytes on standard error: {_command(run, '--log --raw')}")
 
@@ -52,11 +52,7 @@ def _streams(workspace: Workspace, run: Run) -> Iterator[str]:
         yield from map(cleaner.feed, saved.pieces)
         yield cleaner.finish()
         if saved.missing:
-            yield f"[{_missing(saved)}]\n"
-
-
-def _missing(saved: run_queries.SavedOutput) -> str:
-    return f"{saved.missing} more bytes were not kept: execution.logMegabytes"
+            yield f"[{saved.missing} more bytes were not kept]\n"
 
 
 def follow_run(call: CommandContext, workspace: Workspace, run: Run, *, raw: bool) -> None:

@@ -241,7 +241,7 @@ def _files(run: Run, logs: Mapping[str, str]) -> Iterator[str]:
             ("stderr", run.unlogged_bytes.stderr),
         ):
             if missing:
-                yield f"{missing} bytes of {name} were not kept (execution.logMegabytes)"
+                yield f"{missing} bytes of {name} were not kept"
     if (redacted := redacted_text(run)) is not None:
         yield f"redacted: {redacted}"
     for name, path in logs.items():

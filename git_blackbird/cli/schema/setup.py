@@ -32,10 +32,10 @@ class SettingView(View):
     origin: str = field(_ORIGIN)
     default: Value | None = field("The default.", "key.default")
     type: ValueType = field("The type of its values.", "key.type")
-    help: str = field("What it is.", "key.help")
+    help: str = field("What it is.", "key.row.help")
     range: tuple[int | float, int | float] | None = field(
         "The smallest and the largest value, of a number.",
-        "key.rules.limits",
+        "key.row.limits",
         default=None,
         exclude_if=is_none,
     )

@@ -1,12 +1,12 @@
 """What completion offers for arguments and options of commands, as click asks for it."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import click
 
-from git_blackbird.model.config.agent_names import AGENT_NAMES
+from git_blackbird.model.config.layers import AGENT_NAMES
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -92,37 +92,21 @@ def schema_names() -> list[str]:
     return sorted(name.removesuffix(".json") for name in os.listdir(SCHEMAS))  # as above
 
 
-def _config_keys() -> dict[str, Mapping[str, Any]]:
-    """Return the keys of the configuration with their JSON Schemas: the model itself is slow to load."""
-    import json  # only keys pay for it
-
-    with open(f"{SCHEMAS}/config.json", encoding="utf-8") as file:  # noqa: PTH123  # as above
-        schema = json.load(file)
-    return dict(_keys_in(schema, schema["$defs"]))
-
-
-def _keys_in(
-    section: Mapping[str, Any], sections: Mapping[str, Any], prefix: str = ""
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for name, field in section["properties"].items():
-        if "$ref" in field:
-            yield from _keys_in(sections[field["$ref"].rpartition("/")[2]], sections, f"{prefix}{name}.")
-        elif "description" in field:
-            yield prefix + name, field
-
-
 @_completer
 def keys(_: click.Context) -> Iterable[Offer]:
     """Offer the keys of the configuration."""
-    return ((name, field["description"]) for name, field in _config_keys().items())
+    from git_blackbird.model.config.config import KEYS  # only keys pay for it
+
+    return ((name, key.row.help) for name, key in KEYS.items())
 
 
 @_completer
 def key_values(ctx: click.Context) -> Iterable[Offer]:
     """Offer the values of a key that has a few."""
-    field = _config_keys().get(str(ctx.params.get("name")), {})
-    values = ("true", "false") if field.get("type") == "boolean" else field.get("enum", ())
-    return ((value, "") for value in values)
+    from git_blackbird.model.config.config import find_key  # as above
+
+    key = find_key(str(ctx.params.get("name")))
+    return () if key is None else ((value, "") for value in key.few_values)
 
 
 @_completer

@@ -4,8 +4,7 @@ from click import Argument, Choice, IntRange, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
 from git_blackbird.cli.syntax.registry import TASK, CommandSpec, flag, text, texts
-from git_blackbird.model.config.agent_names import AGENT_NAMES
-from git_blackbird.model.config.layers import PLAN_STATUSES
+from git_blackbird.model.config.layers import AGENT_NAMES, PLAN_STATUSES
 from git_blackbird.model.plan.status import Status
 
 STATUSES = tuple(status.value for status in Status)

@@ -3,7 +3,7 @@
 from click import Choice, Option, Path
 
 from git_blackbird.cli.syntax.registry import CommandSpec, flag, text
-from git_blackbird.model.config.agent_names import AGENT_NAMES
+from git_blackbird.model.config.layers import AGENT_NAMES
 
 AGENT = Option(["--agent"], type=Choice(AGENT_NAMES), help="The agent that plans.")
 YES = flag("Accept what is proposed, if it can be, without a question.", "-y", "--yes")

@@ -4,8 +4,7 @@ from click import Argument, Choice, IntRange, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
 from git_blackbird.cli.syntax.registry import TASK, CommandSpec, flag, text, texts
-from git_blackbird.model.config.agent_names import AGENT_NAMES
-from git_blackbird.model.config.layers import REVIEW_MODES
+from git_blackbird.model.config.layers import AGENT_NAMES, REVIEW_MODES
 
 _TASK = Argument(["task_id"], type=TASK, metavar="TASK", shell_complete=complete.tasks)
 _AGENT = Option(["--agent"], type=Choice(AGENT_NAMES), help="The agent for new runs.")

@@ -5,19 +5,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from git_blackbird.agents.configuration import KEYS
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError, UnusableError, UsageError
 from git_blackbird.git.core.config import files_of_settings, unset_setting, write_setting
-from git_blackbird.model.config.keys import Key, Value
+from git_blackbird.model.config.config import find_key, nearest_key
+from git_blackbird.model.config.keys import Key, Value, hint_for_this_clone, read_value
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
-from git_blackbird.model.config.settings import (
-    KeyLayers,
-    Setting,
-    hint_for_this_clone,
-    merge_layers,
-    read_value,
-)
+from git_blackbird.model.config.settings import KeyLayers, Setting, merge_layers
 from git_blackbird.storage.config_files import global_config_path, load_layer, with_key, write_global_config
 from git_blackbird.storage.files import changed_at, write_atomic
 
@@ -47,9 +41,9 @@ class ConfigChange:
 
 def require_key(name: str) -> Key:
     """Return the key of that name, in any letter case. Raises UsageError naming the nearest one."""
-    key = KEYS.find(name)
+    key = find_key(name)
     if key is None:
-        raise UsageError(f"unknown key {name}", hint=KEYS.nearest(name))
+        raise UsageError(f"unknown key {name}", hint=nearest_key(name))
     return key
 
 
@@ -71,7 +65,7 @@ def write_key(workspace: Workspace, name: str, text: str, scope: Scope) -> Confi
     workspace.environment.forbid_agents("change the configuration")
     key = require_key(name)
     value = require_value(key, text)
-    if scope is Scope.PROJECT and not key.rules.clone_safe:
+    if scope is Scope.PROJECT and not key.clone_safe:
         raise RequestError(f"{key.name} {NOT_OF_A_CLONE}", hint=hint_for_this_clone(key, value))
     as_json = list(value) if isinstance(value, tuple) else value
     if scope is Scope.LOCAL:
@@ -112,7 +106,7 @@ def unset_key(workspace: Workspace, name: str, scope: Scope | None) -> ConfigCha
             hint = f"git config --show-origin --get-all blackbird.{known.name}"
         raise RequestError(text, hint=hint)
     _follow(workspace, place, name)
-    key = KEYS.find(name)
+    key = find_key(name)
     return ConfigChange(name if key is None else key.name, None, place)
 
 
@@ -124,7 +118,7 @@ def _follow(workspace: Workspace, place: str, name: str) -> None:
 
 def _unknown_in(workspace: Workspace, name: str) -> list[ConfigProblem]:
     """Return the problems with an unknown key, one for each place that has it."""
-    is_known = KEYS.find(name) is not None
+    is_known = find_key(name) is not None
     problems = () if is_known else workspace.settings.problems
     return [problem for problem in problems if problem.key.lower() == name.lower()]
 
@@ -168,7 +162,7 @@ def _stronger(workspace: Workspace, written: RawSetting) -> Setting | None:
         if (setting.key.name, setting.origin) != (written.name, written.origin)
     ]
     # Of one layer the last counts: a worktree's own configuration, or `git -c`, is stronger than the clone's.
-    setting = merge_layers(KEYS, [written, *others]).applied[written.name]
+    setting = merge_layers([written, *others]).applied[written.name]
     return None if setting.origin == written.origin else setting
 
 
@@ -179,7 +173,7 @@ Row = ConfigProblem | KeyLayers
 def settings_rows(workspace: Workspace) -> tuple[Row, ...]:
     """Return the problems that concern no known key, then all keys."""
     settings = workspace.settings
-    others = (problem for problem in settings.problems if KEYS.find(problem.key) is None)
+    others = (problem for problem in settings.problems if find_key(problem.key) is None)
     return (*others, *map(settings.layers_of, settings.applied))
 
 

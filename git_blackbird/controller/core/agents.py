@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 
-from git_blackbird.agents.configuration import KEYS
 from git_blackbird.agents.probe import is_missing
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.agents.registry import load_agent
@@ -21,10 +20,8 @@ from git_blackbird.model.base.next_steps import (
     task_command,
 )
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.config.agent_names import AGENT_NAMES
-from git_blackbird.model.config.config import Config, ReviewerConfig
-from git_blackbird.model.config.keys import with_value
-from git_blackbird.model.config.layers import Layer
+from git_blackbird.model.config.config import KEYS, Config, ReviewerConfig, with_value
+from git_blackbird.model.config.layers import AGENT_NAMES, Layer
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.next_action import (
     ApplyChangeRequest,

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from git_blackbird.agents.configuration import KEYS
-from git_blackbird.agents.registry import declarations
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import ElsewhereError, RequestError, UnusableError
 from git_blackbird.git.core.config import color_wanted, read_settings
@@ -18,7 +16,7 @@ from git_blackbird.model.base.next_steps import CallOptions
 from git_blackbird.model.base.sanitize import clean_line, quoted
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.config.config import Config
+from git_blackbird.model.config.config import KEYS, Config
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import Settings, merge_layers
 from git_blackbird.model.plan.graph import dependents, subtree
@@ -258,7 +256,7 @@ def view_workspace(
         _require_no_task(repo)
     paths = Paths(repo.top, repo.private_dir)
     given, problems = read_layers(environment, repo, paths)
-    settings = merge_layers(KEYS, [*given, *flags], problems)
+    settings = merge_layers([*given, *flags], problems)
     redactor = _redactors(repo.environ) if settings.config.records.redact else noop
     store = Store(paths, partial(_hold, repo), redactor, partial(_plan_in_git, repo))
     return Workspace(environment, repo, store, settings, no_input)
@@ -322,20 +320,15 @@ def read_layers(
 
 
 def _from_environment(environment: Environment) -> list[RawSetting]:
-    environ = environment.environ
-    variables = {key.name: key.rules.environment for key in KEYS.values() if key.rules.environment}
-    settings = [
-        RawSetting(name, environ[variable], Layer.ENVIRONMENT, variable)
-        for name, variable in variables.items()
-        if environ.get(variable)
-    ]
-    # A command in the environment chooses the agent that runs it, before any provider named there.
-    choices = [
-        RawSetting("agent", name, Layer.ENVIRONMENT, declared.chosen_by)
-        for name, declared in declarations().items()
-        if declared.chosen_by and environ.get(declared.chosen_by)
-    ]
-    return [setting for setting in settings if not choices or setting.name != "agent"] + choices
+    settings: dict[str, RawSetting] = {}
+    for name, key in KEYS.items():
+        variable = key.row.environment
+        if variable is not None and (value := environment.environ.get(variable)):
+            settings[name] = RawSetting(name, value, Layer.ENVIRONMENT, variable)
+            # A command in the environment chooses the agent that runs it, before any provider named there.
+            if key.row.chooses is not None:
+                settings["agent"] = RawSetting("agent", key.row.chooses, Layer.ENVIRONMENT, variable)
+    return list(settings.values())
 
 
 def shorten_path(workspace: Workspace, origin: str) -> str:

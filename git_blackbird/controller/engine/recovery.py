@@ -32,7 +32,7 @@ from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.logs import (
-    log_bytes,
+    LOG_BYTES,
     log_files,
     log_paths,
     publish_leftover_logs,
@@ -233,7 +233,7 @@ def read_log(workspace: Workspace, run: Run) -> AgentResult:
 def _lost_ending(workspace: Workspace, run: Run, reading: AgentResult) -> Ending:
     """Return the end of a run whose controller is gone."""
     stdout, stderr = log_paths(workspace.paths, run)
-    bound, redactor = log_bytes(workspace), workspace.store.redactor()
+    redactor = workspace.store.redactor()
     for path in (stdout, stderr):
         mask_saved(path, redactor)
     return Ending(
@@ -245,7 +245,7 @@ def _lost_ending(workspace: Workspace, run: Run, reading: AgentResult) -> Ending
         cost_usd=reading.cost_usd,
         stdout=read_tail(stdout) or None,
         stderr=read_tail(stderr) or None,
-        unlogged_bytes=not_kept(count_beyond(stdout, bound), count_beyond(stderr, bound)),
+        unlogged_bytes=not_kept(count_beyond(stdout, LOG_BYTES), count_beyond(stderr, LOG_BYTES)),
         printed_bytes=tail_of(_size(stdout), _size(stderr)),
         masked_secrets=None if redactor is None else redactor.counts or None,
     )

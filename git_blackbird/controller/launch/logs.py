@@ -12,22 +12,18 @@ from git_blackbird.storage.copies import move_log
 from git_blackbird.storage.paths import Paths
 
 _STREAMS = ("stdout", "stderr")
-_MEGABYTE = 1024 * 1024
-
-
-def log_bytes(workspace: Workspace) -> int:
-    """Return how many bytes of each stream of a run are kept."""
-    return workspace.config.execution.log_megabytes * _MEGABYTE
+LOG_BYTES = 256 * 1024 * 1024
+"""How much of each output stream of a run is kept."""
 
 
 def log_files(workspace: Workspace, stdout: Path, stderr: Path) -> LogFiles:
-    """Return the logs of what is about to start, with the configured bound and redaction."""
-    return LogFiles(stdout, stderr, log_bytes(workspace), workspace.store.redactor())
+    """Return the logs of what is about to start, bounded and redacted as configured."""
+    return LogFiles(stdout, stderr, LOG_BYTES, workspace.store.redactor())
 
 
 def finish_log(workspace: Workspace, path: Path) -> None:
     """Cut a log to its bound, and mask the secrets that were passed over when it was read."""
-    cut_saved(path, log_bytes(workspace))
+    cut_saved(path, LOG_BYTES)
     mask_saved(path, workspace.store.redactor())
 
 

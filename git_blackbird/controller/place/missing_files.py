@@ -12,7 +12,7 @@ from git_blackbird.git.worktree.folders import first_naming, list_all_ignored, l
 from git_blackbird.model.base.next_steps import Blank, ShellLine
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.system import is_exhausted
-from git_blackbird.model.config.settings import quoted_for_git
+from git_blackbird.model.config.keys import quoted_for_git
 from git_blackbird.storage.files import load_beginning, write_private
 
 # Read by other tools for the same purpose. A clone brings it, so it is offered, not acted on.
@@ -36,7 +36,7 @@ def name_missing_files(workspace: Workspace, ui: UserInterface) -> None:
     Raises GitError, SaveError, UnusableError.
     """
     config, note = workspace.config.worktree, workspace.paths.missing_named
-    if config.copy_files or config.setup or note.exists():
+    if config.copy or config.setup or note.exists():
         return
     missing = [name for name in list_all_ignored(workspace.repo) if _is_worth_having(name)]
     if missing:
@@ -50,7 +50,7 @@ def name_bound_copies(workspace: Workspace, ui: UserInterface) -> None:
 
     Raises GitError, SaveError, UnusableError.
     """
-    note, patterns = workspace.paths.bound_named, workspace.config.worktree.copy_files
+    note, patterns = workspace.paths.bound_named, workspace.config.worktree.copy
     if not patterns or not (workspace.uses_worktrees or workspace.check_command) or note.exists():
         return
     bound = _bound(workspace.repo, list_ignored(workspace.repo, patterns))

@@ -14,7 +14,7 @@ from git_blackbird.controller.core.agents import (
 )
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
-from git_blackbird.model.config.agent_names import AGENT_NAMES
+from git_blackbird.model.config.layers import AGENT_NAMES
 from git_blackbird.model.config.settings import Setting
 from git_blackbird.model.run.findings import Source
 

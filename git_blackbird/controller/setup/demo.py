@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from git_blackbird.agents.configuration import KEYS
-from git_blackbird.agents.registry import declarations
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.plan.edit import NewTask, add_task, init_plan
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.repository import commit_all, init_repository, without_git_env
+from git_blackbird.model.config.config import KEYS
 
 CHANGE_REQUEST = "Greet the world when nobody is named.\nOnly @greet.py needs to change."
 
@@ -201,7 +200,7 @@ def make_demo(environment: Environment, folder: Path, jobs: int = 1) -> Environm
     if is_taken:
         raise RequestError(f"{folder} is not empty", hint="--dir D names another place for the demo")
     # Nothing may tie it to another repository or agent.
-    choosing = {KEYS["agent"].rules.environment, *(agent.chosen_by for agent in declarations().values())}
+    choosing = {key.row.environment for key in KEYS.values()}
     environ = {
         name: value for name, value in without_git_env(environment.environ).items() if name not in choosing
     }

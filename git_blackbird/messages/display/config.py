@@ -58,14 +58,14 @@ def type_text(key: Key) -> str:
     """Describe the accepted values of a key."""
     if key.choices:
         return f"{'some' if key.type is ValueType.WORDS else 'one'} of {', '.join(key.choices)}"
-    limits = key.rules.limits
+    limits = key.row.limits
     return key.type.value if limits is None else f"{key.type} from {limits[0]} to {limits[1]}"
 
 
 def key_text(key: Key) -> str:
     """Describe a key, its accepted values, and whether a project may loosen it."""
-    care = "" if key.rules.stricter is None else "; a project may tighten what you set, not loosen it"
-    return f"{key.help}; {type_text(key)}{care}"
+    care = "" if key.row.stricter is None else "; a project may tighten what you set, not loosen it"
+    return f"{key.row.help}; {type_text(key)}{care}"
 
 
 def layer_lines(layers: KeyLayers) -> Iterator[LayerRow]:

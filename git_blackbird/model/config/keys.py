@@ -1,99 +1,46 @@
-"""How a key of the configuration is defined, and the keys of a model."""
+"""What a key of the configuration is, and how a value of it is read."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
-
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
-from pydantic.alias_generators import to_camel
-from pydantic.fields import FieldInfo
-from pydantic_core import PydanticCustomError
+from math import isfinite
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from git_blackbird.model.base.ids import MODEL_NAME
-
-Stricter = Literal["higher", "lower"]
-"""Which of two values protects more: true, the larger number, the later choice; or the other way round."""
-Own = Literal["user", "machine"]
-"""Whose a key is that no repository may set: its user's, or each machine's, which workers are not sent."""
-
-
-class KeyRules(NamedTuple):
-    """The part of a key's definition that pydantic has no words for."""
-
-    limits: tuple[float, float] | None
-    environment: str | None
-    own: Own | None
-    stricter: Stricter | None
-
-    @property
-    def clone_safe(self) -> bool:
-        """Whether a cloned repository may set it."""
-        return self.own is None
-
-
-def key(
-    default: Any,
-    help: str,  # noqa: A002  # as in click
-    *,
-    limits: tuple[float, float] | None = None,
-    environment: str | None = None,
-    own: Own | None = None,
-    stricter: Stricter | None = None,
-) -> Any:
-    """Define a key; ``limits`` are the smallest and the largest number.
-
-    ``environment`` is a variable that sets it. ``own`` is set for what a cloned repository must not set:
-    programs, flags, permissions. ``stricter`` is set for protective keys: a project may tighten the user's
-    value, but not loosen it.
-    """
-    low, high = limits or (None, None)
-    field: FieldInfo = Field(default, description=help, ge=low, le=high)
-    field.metadata.append(KeyRules(limits, environment, own, stricter))
-    return field
-
-
-class Section(BaseModel):
-    """Keys that belong together; ``Config.check.mode`` is the key ``check.mode``.
-
-    The models are built for the JSON Schema only: values are validated one by one, as layers have them.
-    """
-
-    model_config = ConfigDict(
-        frozen=True,
-        strict=True,
-        extra="forbid",
-        alias_generator=to_camel,
-        validate_by_name=True,
-        defer_build=True,
-    )
-
-
-ModelName = Annotated[str, Field(pattern=rf"^$|{MODEL_NAME}")]
-"""A valid model name, which no agent can take for an option."""
-
-
-# Neither a variable of the shell nor a template of another program.
-_PLACE = re.compile(r"(?<![${])\{[A-Za-z]+\}")
-
-
-def filling_in(*names: str) -> AfterValidator:
-    """Return the validator of a word in which these names in braces are filled in, and no others."""
-    known = [f"{{{name}}}" for name in names]
-
-    def checked(word: str) -> str:
-        for place in _PLACE.findall(word):
-            if place not in known:
-                use = f"use {', '.join(known)}; with a space inside the braces it is text"
-                what = "nothing is filled in for {place}"
-                raise PydanticCustomError("unknown_place", what, {"place": place, "use": use})
-        return word
-
-    return AfterValidator(checked)
-
+from git_blackbird.model.base.sanitize import shell_word, short_json
+from git_blackbird.model.config.layers import (
+    ConfigProblem,
+    Layer,
+    RawSetting,
+    parse_boolean,
+    parse_integer,
+    parse_number,
+)
 
 Value = bool | int | float | str | tuple[str, ...]
-_Model = TypeVar("_Model", bound=BaseModel)
+_FROM_JSON = frozenset({Layer.PROJECT, Layer.GLOBAL})
+
+
+class Row(NamedTuple):
+    """What the table says of a key beside its name, type and default.
+
+    ``limits`` are the smallest and the largest number. ``stricter`` is set for protective keys, and says
+    which value protects more: the higher number or later choice or true, or the lower one; a project may
+    tighten the user's value, but not loosen it. ``own`` is set for what no repository may set (programs,
+    options, permissions): it is its user's, or each machine's, which workers are not sent. ``environment`` is
+    a variable that sets the key, and so ``chooses`` an agent. ``is_model`` is set for names of models.
+    ``fills`` are the names that are filled in where they stand in braces. ``see`` is a place in ``docs/``.
+    """
+
+    help: str
+    limits: tuple[float, float] | None = None
+    stricter: Literal["higher", "lower"] | None = None
+    own: Literal["user", "machine"] | None = None
+    environment: str | None = None
+    chooses: str | None = None
+    is_model: bool = False
+    fills: tuple[str, ...] = ()
+    see: str = ""
 
 
 class ValueType(StrEnum):
@@ -106,66 +53,185 @@ class ValueType(StrEnum):
     WORDS = "list of texts"
 
 
-_VALUE_TYPES = {
-    bool: ValueType.BOOLEAN,
-    int: ValueType.INTEGER,
-    FiniteFloat: ValueType.NUMBER,
-}
-
-
 class Key(NamedTuple):
-    """One key: its name, the attributes of ``Config`` that lead to it, and how its field defines it.
+    """One key: its name, the attributes of ``Config`` that lead to it, its type and its row of the table.
 
-    ``default`` is None for a key that is unset, which is no value that can be given.
+    ``choices`` are the accepted texts, or those that a list may have, if only some are. ``default`` is None
+    for a key that is unset, which is no value that can be given.
     """
 
     name: str
     path: tuple[str, ...]
-    annotation: Any
+    type: ValueType
+    choices: tuple[str, ...]
     default: Value | None
-    help: str
-    rules: KeyRules
+    row: Row
 
     @property
-    def type(self) -> ValueType:
-        """The type in words."""
-        if get_origin(self.annotation) is tuple:
-            return ValueType.WORDS
-        return _VALUE_TYPES.get(self.annotation, ValueType.TEXT)
+    def clone_safe(self) -> bool:
+        """Whether a cloned repository may set it."""
+        return self.row.own is None
 
     @property
-    def choices(self) -> tuple[str, ...]:
-        """The accepted texts, or those that a list may have, if only some are."""
-        one = get_args(self.annotation)[0] if self.type is ValueType.WORDS else self.annotation
-        return get_args(one) if get_origin(one) is Literal else ()
+    def few_values(self) -> tuple[str, ...]:
+        """The texts that a person can choose from; none where there are many."""
+        if self.type is ValueType.WORDS:
+            return ()
+        return ("true", "false") if self.type is ValueType.BOOLEAN else self.choices
 
     def is_stricter(self, value: Value | None, other: Value | None) -> bool:
         """Whether ``value`` protects more than ``other``; false for a key that is not protective."""
-        if self.rules.stricter is None or value is None or other is None:
+        if self.row.stricter is None or value is None or other is None:
             return False
-        rank, other_rank = self._rank(value), self._rank(other)
-        return rank > other_rank if self.rules.stricter == "higher" else rank < other_rank
-
-    def _rank(self, value: Value) -> float:
-        """Rank the values of a protective key: truth values, numbers, or choices in their order."""
-        return value if isinstance(value, int | float) else self.choices.index(str(value))
-
-
-def keys_of(section: type[Section], name: str = "", path: tuple[str, ...] = ()) -> Iterator[Key]:
-    """Yield the keys of a section, and of those inside it, in the order of their definition."""
-    for attribute, field in section.model_fields.items():
-        annotation, default = field.annotation, field.default
-        inner_name, inner_path = name + (field.alias or to_camel(attribute)), (*path, attribute)
-        if isinstance(annotation, type) and issubclass(annotation, Section):
-            yield from keys_of(annotation, f"{inner_name}.", inner_path)
-        for rules in field.metadata:
-            if isinstance(rules, KeyRules):
-                given = annotation if default is not None else get_args(annotation)[0]
-                yield Key(inner_name, inner_path, given, default, field.description or "", rules)
+        rank, other_rank = (
+            each if isinstance(each, int | float) else self.choices.index(str(each))
+            for each in (value, other)
+        )
+        return rank > other_rank if self.row.stricter == "higher" else rank < other_rank
 
 
-def with_value(model: _Model, path: Sequence[str], value: Value | None) -> _Model:
-    """Return a copy of the configuration with one validated value."""
-    attribute, *inner = path
-    changed = with_value(getattr(model, attribute), inner, value) if inner else value
-    return model.model_copy(update={attribute: changed})
+_TYPES = {
+    bool: ValueType.BOOLEAN,
+    int: ValueType.INTEGER,
+    float: ValueType.NUMBER,
+    str: ValueType.TEXT,
+    tuple: ValueType.WORDS,
+    Literal: ValueType.TEXT,
+}
+
+
+def keys_of(section: Any, name: str = "", path: tuple[str, ...] = ()) -> Iterator[Key]:
+    """Yield the keys of a section of the table, and of those inside it, in their order."""
+    for attribute, annotation in type(section).__annotations__.items():
+        default = getattr(section, attribute)
+        first, *others = attribute.split("_")
+        inner_name, inner_path = name + first + "".join(map(str.title, others)), (*path, attribute)
+        if hasattr(default, "_fields"):
+            yield from keys_of(default, f"{inner_name}.", inner_path)
+            continue
+        kind = get_args(annotation.__origin__)[0] if default is None else annotation.__origin__
+        one = get_args(kind)[0] if get_origin(kind) is tuple else kind
+        choices = get_args(one) if get_origin(one) is Literal else ()
+        value_type = _TYPES[get_origin(kind) or kind]
+        yield Key(inner_name, inner_path, value_type, choices, default, annotation.__metadata__[0])
+
+
+# Neither a variable of the shell nor a template of another program.
+_PLACE = r"(?<![${])\{[A-Za-z]+\}"
+
+
+def read_value(key: Key, setting: RawSetting) -> tuple[Value | None, ConfigProblem | None]:
+    """Validate a value of a layer; text from git or the environment is parsed as git does.
+
+    A number that is out of range has both a value and a problem.
+    """
+
+    def problem(what: str, hint: str, *, fatal: bool = True) -> ConfigProblem:
+        return ConfigProblem(setting.origin, key.name, what, hint, fatal)
+
+    limits, takes = key.row.limits, f"use {_accepted(key, setting.layer)}"
+    value: Any = setting.raw
+    if isinstance(value, str) and setting.layer not in _FROM_JSON and key.type in _PARSERS:
+        try:
+            value = _PARSERS[key.type](value)
+        except ValueError as error:
+            return None, problem(str(error), takes)
+    if isinstance(value, list):
+        value = tuple(value)
+    if not _IS_OF_TYPE[key.type](value):
+        return None, problem(f"{short_json(setting.raw)} is not {_type_text(key)}", takes)
+    words = value if isinstance(value, tuple) else (value,)
+    for number, word in enumerate(words):
+        if key.choices and word not in key.choices:
+            return None, problem(f"unknown value {word!r}", takes)
+        if key.choices and word in words[:number]:
+            return None, problem(f"{word} is there twice", takes)
+        if key.row.is_model and word and not re.fullmatch(MODEL_NAME, word):
+            what = f"{short_json(word)} is not the name of a model"
+            return None, problem(what, "use its agent's name of it")
+        known = [f"{{{name}}}" for name in key.row.fills]
+        for place in re.findall(_PLACE, word) if known else ():
+            if place not in known:
+                use = f"use {', '.join(known)}; with a space inside the braces it is text"
+                return None, problem(f"nothing is filled in for {place}", use)
+    if limits is not None and not limits[0] <= value <= limits[1]:
+        nearest = min(max(value, limits[0]), limits[1])
+        what = f"{value} is out of range; {nearest} is used"
+        return nearest, problem(what, f"use {limits[0]} to {limits[1]}", fatal=False)
+    return float(value) if key.type is ValueType.NUMBER else value, None
+
+
+def _is_text(value: object) -> bool:
+    """Whether a value is text that can be written: no half of a character."""
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
+_IS_OF_TYPE: Mapping[ValueType, Callable[[Any], bool]] = {
+    ValueType.BOOLEAN: lambda value: isinstance(value, bool),
+    ValueType.INTEGER: lambda value: type(value) is int,
+    ValueType.NUMBER: lambda value: type(value) is int or (isinstance(value, float) and isfinite(value)),
+    ValueType.TEXT: _is_text,
+    ValueType.WORDS: lambda value: isinstance(value, tuple) and all(map(_is_text, value)),
+}
+
+
+def _parse_words(raw: str) -> tuple[object, ...]:
+    """Split words as a shell does, or parse a list as it is shown: a JSON array of texts."""
+    if raw.lstrip().startswith("["):
+        import json  # only for setting a list
+
+        try:
+            words = json.loads(raw)
+        except (ValueError, RecursionError):
+            words = [None]
+        if not all(map(_is_text, words)):
+            raise ValueError(f"{short_json(raw)} is not a JSON list of strings")
+        return tuple(words)
+    import shlex  # as above
+
+    try:
+        return tuple(shlex.split(raw))
+    except ValueError as error:
+        raise ValueError(f"{raw!r}: {error}") from None
+
+
+_PARSERS: Mapping[ValueType, Callable[[str], object]] = {
+    ValueType.BOOLEAN: parse_boolean,
+    ValueType.INTEGER: parse_integer,
+    ValueType.NUMBER: parse_number,
+    ValueType.WORDS: _parse_words,
+}
+
+
+def _accepted(key: Key, layer: Layer) -> str:
+    """Describe the values that a layer may have for a key."""
+    limits, choices = key.row.limits, ", ".join(key.choices)
+    if choices and key.type is ValueType.WORDS:
+        form = "a list of names" if layer in _FROM_JSON else "names, separated by spaces,"
+        return f"{form} from: {choices}"
+    if choices:
+        return f"one of: {choices}"
+    if key.type is ValueType.BOOLEAN:
+        return "true or false"
+    return _type_text(key) if limits is None else f"{_type_text(key)} from {limits[0]} to {limits[1]}"
+
+
+def _type_text(key: Key) -> str:
+    return f"{'an' if key.type is ValueType.INTEGER else 'a'} {key.type}"
+
+
+def quoted_for_git(value: object) -> str:
+    """Return a file's value as one shell word that git config stores as the same value."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return shell_word(" ".join(shell_word(str(word)) for word in value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return shell_word(str(value))
+
+
+def hint_for_this_clone(key: Key, value: object) -> str:
+    """Return the command that sets a value that does not count from the project's file."""
+    return f"to use it in this clone: git config blackbird.{key.name} {quoted_for_git(value)}"

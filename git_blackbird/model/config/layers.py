@@ -1,4 +1,4 @@
-"""The layers of the configuration, what stands in them, and names that commands share; without pydantic."""
+"""The layers of the configuration, what stands in them, and the names and choices that options share."""
 
 import re
 from enum import IntEnum
@@ -45,6 +45,13 @@ class ConfigProblem(NamedTuple):
         return f"{self.origin}: {self.key}: {self.what}"
 
 
+AgentName = Literal["claude", "codex", "command", "demo", "gemini", "opencode"]
+"""The agents there are, each in the folder of its name in ``git_blackbird/agents``.
+
+The names are here because options and completion are made from them without an agent or a key being loaded.
+"""
+AGENT_NAMES: tuple[str, ...] = get_args(AgentName)
+DEFAULT_AGENT: AgentName = "claude"
 PlanStatuses = Literal["all", "lasting"]
 PLAN_STATUSES: tuple[str, ...] = get_args(PlanStatuses)
 OnLimit = Literal["wait", "stop", "other-agent"]
@@ -53,8 +60,8 @@ REVIEW_MODES: tuple[str, ...] = get_args(ReviewMode)
 
 
 _GIT_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "": False}
-_GIT_INTEGER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|[0-9]{1,40})([kKmMgG]?)")
-_NUMBER = re.compile(r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?")
+_GIT_INTEGER = r"([+-]?)(0[xX][0-9a-fA-F]+|[0-9]{1,40})([kKmMgG]?)"
+_NUMBER = r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?"
 _SCALES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 
 
@@ -71,7 +78,7 @@ def parse_boolean(raw: str) -> bool:
 
 def parse_integer(raw: str) -> int:
     """Return the number that git takes a text for: it may have a unit. Raises ValueError."""
-    match = _GIT_INTEGER.fullmatch(raw.strip())
+    match = re.fullmatch(_GIT_INTEGER, raw.strip())
     if match is None:
         raise ValueError(f"{short_json(raw)} is not an integer")
     sign, digits, unit = match.groups()
@@ -84,6 +91,6 @@ def parse_integer(raw: str) -> int:
 
 def parse_number(raw: str) -> float:
     """Return the number of a text, which may have a fraction; git has none of its own. Raises ValueError."""
-    if _NUMBER.fullmatch(raw.strip()) is None:
+    if re.fullmatch(_NUMBER, raw.strip()) is None:
         raise ValueError(f"{short_json(raw)} is not a number")
     return float(raw)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import MODEL_NAME, TaskId
-from git_blackbird.model.config.agent_names import AGENT_NAMES
+from git_blackbird.model.config.layers import AGENT_NAMES
 from git_blackbird.model.plan.plan import Task
 
 MAX_TITLE_LENGTH = 500

@@ -205,19 +205,19 @@ class SettingsScreen(Modal[None], SearchesText):
     async def _set(self, workspace: Workspace, row: KeyLayers) -> None:
         key, applied = row.key, row.applied
         present = {scope_of(workspace, setting.origin): setting for setting in reversed(row.values)}
-        scopes = [scope for scope in Scope if key.rules.clone_safe or scope is not Scope.PROJECT]
+        scopes = [scope for scope in Scope if key.clone_safe or scope is not Scope.PROJECT]
         texts = {scope: setting_text(present[scope]) if scope in present else UNSET for scope in scopes}
         scope = await self._choose_place(f"Where should {key.name} be set?", texts)
         if scope is None:
             return
         save = partial(write_key, workspace, key.name, scope=scope)
-        choices = ("true", "false") if key.type is ValueType.BOOLEAN else key.choices
-        if choices and key.type is not ValueType.WORDS:
+        choices = key.few_values
+        if choices:
             now, default = value_text(applied.value), value_text(key.default)
             remarks = {default: "the default"}
             remarks[now] = f"counts now, {remarks[now]}" if now in remarks else "counts now"
             items = [ChoiceItem(choice, choice, remarks.get(choice, "")) for choice in choices]
-            title = f"{key.name} in {_PLACES[scope]}: {key.help}"
+            title = f"{key.name} in {_PLACES[scope]}: {key.row.help}"
             start = choices.index(now) if now in choices else 0
             text = await self.app.push_screen_wait(ChoiceModal(title, items, start))
             change = None if text is None else await asyncio.to_thread(save, text)
@@ -289,7 +289,7 @@ def _about(row: Row, shorten: Shorten) -> Iterator[StyledLine]:
         yield from _warnings(f"{row.key}: {row.what}", row.hint)
         yield StyledLine("commands that start or decide refuse to run until it is fixed", Style.FAINT)
         return
-    trust = "" if row.key.rules.clone_safe else f"; {NOT_OF_A_CLONE}"
+    trust = "" if row.key.clone_safe else f"; {NOT_OF_A_CLONE}"
     yield StyledLine(row.key.name, Style.HEADING)
     yield StyledLine(f"{key_text(row.key)}{trust}")
     lines = list(layer_lines(row))
@@ -315,7 +315,7 @@ class EditValueScreen(Modal[ConfigChange]):
     def compose_body(self) -> ComposeResult:
         is_one_line = self._text.isprintable()
         fault = "" if is_one_line else "the present value has several lines; what you type replaces it"
-        yield Static(f"{self._key.help}; {type_text(self._key)}", markup=False)
+        yield Static(f"{self._key.row.help}; {type_text(self._key)}", markup=False)
         yield SingleLineInput(self._text if is_one_line else "", select_on_focus=False)
         yield Static(fault, id="fault", markup=False)
 

@@ -13,7 +13,7 @@ import pytest
 from git_blackbird.agents.process.signals import identity
 from git_blackbird.controller.queries.transcripts import MAX_EARLIER
 from git_blackbird.model.base.sanitize import strip_controls
-from git_blackbird.model.config.agent_names import AGENT_NAMES
+from git_blackbird.model.config.layers import AGENT_NAMES
 from git_blackbird.model.run.parts import TruncatedBytes, Usage
 from git_blackbird.model.run.states import RunStatus
 from tests import preloaded
@@ -86,7 +86,7 @@ def test_a_log_is_what_the_agent_did(program: Program, repo: Path) -> None:
         "  edits  src/a.py\n"
         "  says   the last line has no end\n"
         "  spent  11.3k tokens, $0.25\n"
-        "  [7 more bytes were not kept: execution.logMegabytes]\n"
+        "  [7 more bytes were not kept]\n"
         f"  [10 bytes on standard error: {WAY} --log --raw]\n"
     )
     raw = log_output(program, "--log", "--raw")

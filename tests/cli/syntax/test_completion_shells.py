@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 import pytest
 
-from git_blackbird.agents.configuration import KEYS
 from git_blackbird.cli.syntax.registry import COMMANDS
-from git_blackbird.model.config.agent_names import AGENT_NAMES
+from git_blackbird.model.config.config import KEYS
+from git_blackbird.model.config.layers import AGENT_NAMES
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.states import RunStatus
 from tests import preloaded

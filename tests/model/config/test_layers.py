@@ -1,4 +1,4 @@
-from git_blackbird.agents.configuration import KEYS
+from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.config.settings import KeyLayers, Settings, ValueEffect, merge_layers
 
@@ -7,7 +7,6 @@ MINUTES, PATH = "execution.timeoutMinutes", "claude.path"
 
 def settings() -> Settings:
     return merge_layers(
-        KEYS,
         [
             RawSetting(MINUTES, "1440", Layer.GIT_GLOBAL, "git global"),
             RawSetting(MINUTES.upper(), "soon", Layer.GIT_LOCAL, "git local"),
@@ -41,13 +40,11 @@ def test_layers_of_a_key_come_strongest_first_with_what_becomes_of_them() -> Non
 
 def test_what_takes_a_protection_away_is_weaker() -> None:
     given = [RawSetting(MINUTES, 60, Layer.PROJECT, "project"), RawSetting(MINUTES, 7, Layer.GLOBAL, "mine")]
-    layers = merge_layers(KEYS, given).layers_of(MINUTES)
+    layers = merge_layers(given).layers_of(MINUTES)
     assert standings(layers) == [("project", 60, ValueEffect.WEAKER), ("mine", 7, ValueEffect.APPLIED)]
     assert not layers.values[0].is_valid
     assert layers.values[0].problem is not None
-    layers = merge_layers(KEYS, [*given, RawSetting(MINUTES, "90", Layer.GIT_LOCAL, "clone")]).layers_of(
-        MINUTES
-    )
+    layers = merge_layers([*given, RawSetting(MINUTES, "90", Layer.GIT_LOCAL, "clone")]).layers_of(MINUTES)
     assert standings(layers) == [
         ("clone", 90, ValueEffect.APPLIED),
         ("project", 60, ValueEffect.OVERRULED),
@@ -74,7 +71,7 @@ def test_names_that_are_no_keys_are_named_with_their_places_and_count_for_nothin
 
 
 def test_the_default_counts_where_nothing_is_told() -> None:
-    layers = merge_layers(KEYS, []).layers_of(PATH)
+    layers = merge_layers([]).layers_of(PATH)
     assert layers.values == ()
     assert layers.applied is not None
     assert layers.applied.layer is Layer.DEFAULT

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.agents.configuration import KEYS, WholeConfig
-from git_blackbird.model.config.keys import ValueType
+from git_blackbird.model.config.config import KEYS, Config, find_key, nearest_key
+from git_blackbird.model.config.keys import ValueType, quoted_for_git
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
-from git_blackbird.model.config.settings import Settings, merge_layers, quoted_for_git
+from git_blackbird.model.config.settings import Settings, merge_layers
 from tests.support import examples
 
 LAYERS = [layer for layer in Layer if layer != Layer.DEFAULT]
@@ -24,7 +24,7 @@ def removed(key: str, option: str = "") -> str:
 
 
 def settings_with(key: str, value: object, layer: Layer = Layer.GIT_LOCAL) -> Settings:
-    return merge_layers(KEYS, [RawSetting(key, value, layer, "somewhere")])
+    return merge_layers([RawSetting(key, value, layer, "somewhere")])
 
 
 def the_problem(found: Settings) -> ConfigProblem:
@@ -33,28 +33,15 @@ def the_problem(found: Settings) -> ConfigProblem:
 
 
 def test_every_key_has_a_valid_default_that_counts_where_nothing_is_set() -> None:
-    found = merge_layers(KEYS, [])
+    found = merge_layers([])
     assert found.problems == ()
-    assert found.config == WholeConfig()
+    assert found.config == Config()
     for name, key in KEYS.items():
         setting = found.applied[name]
         assert (setting.value, setting.layer) == (key.default, Layer.DEFAULT)
         text = quoted_for_git(key.default) if isinstance(key.default, bool | int) else key.default
         if text is not None and key.type is not ValueType.WORDS:
             assert settings_with(name, str(text)).applied[name].value == key.default
-
-
-def test_a_file_is_read_by_the_model_as_by_the_layers() -> None:
-    document = {
-        "schemaVersion": 1,
-        "agent": "demo",
-        "command": {"schema": True},
-        "reviews": {"spec": {"model": "x"}},
-    }
-    values = {"agent": "demo", "command.schema": "true", "reviews.spec.model": "x"}
-    given = [RawSetting(name, value, Layer.GIT_LOCAL, "git") for name, value in values.items()]
-    expected = merge_layers(KEYS, given).config
-    assert WholeConfig.model_validate(document) == expected
 
 
 def test_each_layer_wins_over_the_weaker_ones_and_says_where_it_is_from() -> None:
@@ -65,14 +52,14 @@ def test_each_layer_wins_over_the_weaker_ones_and_says_where_it_is_from() -> Non
     ]
     for place in range(len(LAYERS)):
         for order in (given_values[place:], given_values[place:][::-1]):
-            setting = merge_layers(KEYS, order).applied[MINUTES]
+            setting = merge_layers(order).applied[MINUTES]
             assert (setting.value, setting.layer) == (LAYERS[place] + 1, LAYERS[place])
             assert setting.origin == f"from {LAYERS[place].name}"
 
 
 def test_the_last_value_within_a_layer_counts_as_in_git() -> None:
     twice = [RawSetting(MINUTES, value, Layer.GIT_LOCAL, "git") for value in ("5", "6")]
-    assert merge_layers(KEYS, twice).config.execution.timeout_minutes == 6
+    assert merge_layers(twice).config.execution.timeout_minutes == 6
 
 
 @pytest.mark.parametrize(
@@ -133,7 +120,6 @@ def test_what_is_out_of_range_is_clamped_with_a_warning(text: str, value: int) -
 
 def test_a_clamped_value_still_wins_over_weaker_layers() -> None:
     found = merge_layers(
-        KEYS,
         [RawSetting(MINUTES, 0, Layer.PROJECT, "project"), RawSetting(MINUTES, 30, Layer.GLOBAL, "global")],
     )
     assert (found.config.execution.timeout_minutes, found.applied[MINUTES].origin) == (1, "project")
@@ -198,17 +184,17 @@ def test_an_unknown_key_is_named_with_the_nearest_one(typed: str, meant: str) ->
     problem = the_problem(settings_with(typed, "x"))
     assert (problem.key, problem.what, problem.fatal) == (typed, "unknown key", True)
     assert problem.hint.startswith(meant)
-    assert KEYS.nearest(typed) == meant
+    assert nearest_key(typed) == meant
 
 
 def test_keys_are_compared_as_git_compares_them() -> None:
     assert settings_with("EXECUTION.STOPAFTEREACHTASK", "true").config.execution.stop_after_each_task
-    assert KEYS.find("Claude.Path") is KEYS["claude.path"]
-    assert KEYS.find("claude") is None
+    assert find_key("Claude.Path") is KEYS["claude.path"]
+    assert find_key("claude") is None
 
 
 REDACT = "records.redact"
-UNSAFE = sorted(name for name, key in KEYS.items() if not key.rules.clone_safe)
+UNSAFE = sorted(name for name, key in KEYS.items() if not key.clone_safe)
 
 
 def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
@@ -315,7 +301,7 @@ def test_a_wrong_value_is_named_with_the_command_that_removes_it(
 ) -> None:
     wrong = RawSetting("execution.onlimit", "maybe", layer, origin)
     removes = f"; `{command}` removes it" if command else ""
-    assert the_problem(merge_layers(KEYS, [wrong])).hint == f"use one of: wait, stop, other-agent{removes}"
+    assert the_problem(merge_layers([wrong])).hint == f"use one of: wait, stop, other-agent{removes}"
 
 
 JSON = st.recursive(
@@ -331,7 +317,7 @@ NAMES = st.sampled_from(sorted(KEYS)) | st.text(max_size=10)
 def test_whatever_is_configured_every_key_keeps_a_usable_value(
     values: list[tuple[str, object, Layer]],
 ) -> None:
-    found = merge_layers(KEYS, [RawSetting(name, value, layer, "x") for name, value, layer in values])
+    found = merge_layers([RawSetting(name, value, layer, "x") for name, value, layer in values])
     for name, key in KEYS.items():
         setting = found.applied[name]
         attribute = attrgetter(".".join(key.path))(found.config)
@@ -340,16 +326,15 @@ def test_whatever_is_configured_every_key_keeps_a_usable_value(
             case ValueType.BOOLEAN:
                 assert isinstance(attribute, bool)
             case ValueType.INTEGER:
-                low, high = key.rules.limits or (0, 0)
+                low, high = key.row.limits or (0, 0)
                 assert key.default is attribute is None or low <= attribute <= high
             case ValueType.NUMBER:
-                low, high = key.rules.limits or (0, 0)
+                low, high = key.row.limits or (0, 0)
                 assert attribute is None or low <= attribute <= high
             case ValueType.TEXT:
                 assert isinstance(attribute, str | None)
             case ValueType.WORDS:
                 assert all(isinstance(word, str) for word in attribute)
-    WholeConfig.model_validate(found.config.model_dump())
     assert all(str(problem) and problem.hint for problem in found.problems)
 
 
@@ -363,7 +348,6 @@ PROTECTING = {
     "execution.maxPendingDecisions": (100, 3),
     "execution.timeoutMinutes": (1440, 10),
     "execution.idleMinutes": (60, 2),
-    "execution.logMegabytes": (4096, 1),
     "execution.stopGraceSeconds": (120, 0),
     "budget.call.usd": (20.5, 5.0),
     "budget.call.tokens": (2_000_000, 1000),
@@ -377,9 +361,7 @@ PROTECTING = {
     "check.timeoutSeconds": (60, 1200),
     "check.mode": ("show", "gate"),
     "check.maxRounds": (20, 0),
-    "worktree.setupSeconds": (3600, 60),
     "landing.maxRounds": (20, 0),
-    "landing.additions": ("keep", "ask"),
     "reviews.mode": ("off", "parallel"),
     "reviews.maxIterations": (20, 2),
     "reviews.timeoutSeconds": (3600, 60),
@@ -389,10 +371,10 @@ PROTECTING = {
 
 
 def test_every_key_that_protects_is_known_to() -> None:
-    protecting = {name for name, key in KEYS.items() if key.rules.stricter is not None}
+    protecting = {name for name, key in KEYS.items() if key.row.stricter is not None}
     assert protecting == {*PROTECTING, REDACT}
     assert KEYS[REDACT].is_stricter(True, False)
-    assert all(KEYS[name].rules.clone_safe for name in PROTECTING)
+    assert all(KEYS[name].clone_safe for name in PROTECTING)
 
 
 @pytest.mark.parametrize("layer", [Layer.GIT_GLOBAL, Layer.GLOBAL])
@@ -403,7 +385,7 @@ def test_of_what_protects_the_stricter_of_project_and_user_counts(name: str, lay
     def merged(project: object, user: object, *more: RawSetting) -> Settings:
         said = str(user).lower() if layer is Layer.GIT_GLOBAL else user
         return merge_layers(
-            KEYS, [RawSetting(name, project, Layer.PROJECT, "p"), RawSetting(name, said, layer, "u"), *more]
+            [RawSetting(name, project, Layer.PROJECT, "p"), RawSetting(name, said, layer, "u"), *more]
         )
 
     weaker, stricter, same = merged(loose, strict), merged(strict, loose), merged(strict, strict)
@@ -426,13 +408,12 @@ def test_of_what_protects_the_stricter_of_project_and_user_counts(name: str, lay
 
 def test_where_the_user_set_nothing_the_project_counts() -> None:
     for name, (loose, _) in PROTECTING.items():
-        settings = merge_layers(KEYS, [RawSetting(name, loose, Layer.PROJECT, "p")])
+        settings = merge_layers([RawSetting(name, loose, Layer.PROJECT, "p")])
         assert (settings.applied[name].value, settings.problems) == (loose, ())
 
 
 def test_of_the_users_own_values_the_stronger_one_is_compared_whatever_the_weaker_says() -> None:
     settings = merge_layers(
-        KEYS,
         [
             RawSetting("reviews.mode", "off", Layer.PROJECT, "p"),
             RawSetting("reviews.mode", "off", Layer.GIT_GLOBAL, "git"),
@@ -444,7 +425,6 @@ def test_of_the_users_own_values_the_stronger_one_is_compared_whatever_the_weake
 
 def test_of_two_spellings_in_a_project_the_one_that_is_not_weaker_counts() -> None:
     settings = merge_layers(
-        KEYS,
         [
             RawSetting("reviews.timeoutSeconds", 30, Layer.PROJECT, "p"),
             RawSetting("REVIEWS.timeoutSeconds", 3600, Layer.PROJECT, "p"),

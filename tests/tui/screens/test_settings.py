@@ -7,9 +7,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from git_blackbird.agents.configuration import KEYS
 from git_blackbird.controller.config.settings import Row
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
+from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.modal import ChoiceModal

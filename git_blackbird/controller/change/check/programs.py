@@ -23,10 +23,10 @@ _NOT_STARTED = {126: "the command cannot be executed", 127: "a program of the co
 
 @dataclass(frozen=True)
 class UserCommand:
-    """A command, the folder that it works in, where its output goes, and how long it may take.
+    """A check or a set-up: the folder that it works in, where its output goes, and how long it may take.
 
     ``scratch`` is its private folder, as ``scratch_dir`` makes it for ``mark``, by which its processes are
-    found. The folder of ``log`` is there. ``limit`` is the name of the key with the time.
+    found. The folder of ``log`` is there.
     """
 
     task_id: TaskId
@@ -35,7 +35,6 @@ class UserCommand:
     cwd: Path
     scratch: Path
     log: Path
-    limit: str
     seconds: int
     variables: Mapping[str, str]
 
@@ -67,7 +66,7 @@ class UserCommand:
     def why_broken(self, ended: ProcessResult) -> str | None:
         """Return why the exit code is not a verdict; None if it finished."""
         if ended.cause is not ExitCause.EXITED:
-            return f"it was not done after {self.seconds} s ({self.limit})"
+            return f"it was not done after {self.seconds} s (check.timeoutSeconds)"
         if ended.exit_code is None or ended.exit_code in _NOT_STARTED:
             return _NOT_STARTED.get(ended.exit_code or 0, "how it ended is not known")
         return None

@@ -150,7 +150,6 @@ class _Check:
                 checkout,
                 folder,
                 self._log(folder, which, CHECK_STREAM),
-                "check.timeoutSeconds",
                 workspace.config.check.timeout_seconds,
                 {**apart, **slot.variables},
             )
@@ -166,7 +165,7 @@ class _Check:
 def _preparation(workspace: Workspace) -> tuple[str, ...] | None:
     """Return the preparation of the files of a check; a verdict depends on it."""
     config = workspace.config.worktree
-    return tuple(filter(None, (*config.copy_files, config.setup))) or None
+    return tuple(filter(None, (*config.copy, config.setup))) or None
 
 
 def _judge(command: UserCommand, ended: ProcessResult) -> CheckResult:

@@ -151,7 +151,9 @@ def _finish(
             return _send_back_failed(workspace, run, landing, check)
         if follow_up is CheckFollowUp.ASK:
             return _ask(workspace, run, landing, check)
-    if not _may_keep_additions(workspace, check) and not are_additions_shown(workspace, run, landing):
+    # Lines that both sides added may land without a person once the check passes.
+    is_passed = check is not None and check.outcome is CheckOutcome.PASSED
+    if not is_passed and not are_additions_shown(workspace, run, landing):
         return _ask(workspace, run, landing)
     return land(workspace, state, action.task, run, landing)
 
@@ -164,12 +166,6 @@ def _send_back_failed(workspace: Workspace, run: Run, landing: Landing, check: C
     reason = conflict_reason(workspace, conflict)
     reason = reason._replace(text=f"{reason.text}, and with both additions the check fails")
     return send_back(workspace, run, reason, Trees(landing.now, conflict.tree))
-
-
-def _may_keep_additions(workspace: Workspace, check: CheckResult | None) -> bool:
-    """Whether lines that both sides added may land without a person."""
-    is_passed = check is not None and check.outcome is CheckOutcome.PASSED
-    return is_passed and workspace.config.landing.additions == "keep"
 
 
 def _ask(workspace: Workspace, run: Run, landing: Landing, check: CheckResult | None = None) -> LandingEnded:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from git_blackbird.agents.configuration import KEYS
 from git_blackbird.controller.change.work.outside import Baseline, Thing, outside_of
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, read_layers, shorten_path
@@ -17,6 +16,7 @@ from git_blackbird.git.core.repository import Head
 from git_blackbird.git.hooks.attribution import list_commits, mark_active, unmark_active
 from git_blackbird.git.worktree.surroundings import take_surroundings
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.config.settings import merge_layers
 from git_blackbird.model.run.outside import Outside, Subject, Surroundings
@@ -160,7 +160,7 @@ def _check_config(
     changes = [*_file_changes(workspace, before, after), *_value_changes(workspace, before, after)]
     if len(changes) > MAX_CHANGES:
         changes[MAX_CHANGES:] = [f"and {len(changes) - MAX_CHANGES} more"]
-    old, new = merge_layers(KEYS, before.given).applied, merge_layers(KEYS, after.given).applied
+    old, new = merge_layers(before.given).applied, merge_layers(after.given).applied
     is_looser = any(key.is_stricter(old[name].value, new[name].value) for name, key in KEYS.items())
     return tuple(changes), is_looser
 

@@ -37,7 +37,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.change.stages import Stage, stage_of
-from git_blackbird.model.config.agent_names import AGENT_NAMES
+from git_blackbird.model.config.layers import AGENT_NAMES
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status

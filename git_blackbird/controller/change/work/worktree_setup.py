@@ -50,7 +50,7 @@ class SetUp:
     def is_empty(self) -> bool:
         """Whether there is nothing to prepare."""
         config = self.workspace.config.worktree
-        return not config.copy_files and not config.setup
+        return not config.copy and not config.setup
 
     async def run(self, mark: str, scratch: Path) -> bool:
         """Prepare the folder; False when it was interrupted. Raises SetupError.
@@ -67,26 +67,25 @@ class SetUp:
 
     def _copy(self) -> None:
         config, repo = self.workspace.config.worktree, self.workspace.repo
-        names = list_ignored(repo, config.copy_files)
+        names = list_ignored(repo, config.copy)
         if (size := count_bytes(repo.top, names, self.folder)) > _SAID_BYTES:
             text = f"copying {render_bytes(size)} for {self.what}, which this file system cannot share"
             inform(self.ui, text, self.task_id)
         copy_files(repo.top, names, self.folder, self.is_stopped)
 
     async def _command(self, mark: str, scratch: Path) -> bool:
-        config = self.workspace.config.worktree
-        if not config.setup:
+        text = self.workspace.config.worktree.setup
+        if not text:
             return True
-        inform(self.ui, f"setting up {self.what}: {clean_line(config.setup)}", self.task_id)
+        inform(self.ui, f"setting up {self.what}: {clean_line(text)}", self.task_id)
         command = UserCommand(
             self.task_id,
             mark,
-            config.setup,
+            text,
             self.folder,
             scratch,
             self.log,
-            "worktree.setupSeconds",
-            config.setup_seconds,
+            self.workspace.config.check.timeout_seconds,
             {**self.variables, **self.slot.variables},
         )
         ended = await command.run(self.workspace, self.hurry)

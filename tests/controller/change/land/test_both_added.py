@@ -92,12 +92,7 @@ def test_where_the_check_fails_the_conflict_is_told(shared: Path) -> None:
     assert last(shared).landing_additions == ()
 
 
-@pytest.mark.parametrize("check", [None, "true"])
-def test_without_a_check_or_if_asked_to_a_person_is_shown_what_both_added(
-    shared: Path, check: str | None
-) -> None:
-    if check is not None:
-        configure(shared, check__command=check, landing__additions="ask")
+def test_without_a_check_a_person_is_shown_what_both_added(shared: Path) -> None:
     decided(shared)
     person = Person([APPROVE])
     execute(shared, person)

@@ -142,11 +142,11 @@ def test_where_set_up_fails_the_task_does_not_start_and_others_do(parallel: Path
 
 
 def test_a_set_up_that_takes_too_long_is_stopped(parallel: Path) -> None:
-    configure(parallel, worktree__setup="sleep 600", worktree__setupSeconds="1")
+    configure(parallel, worktree__setup="sleep 600", check__timeoutSeconds="1")
     agent(parallel, "true")
     put_plan(parallel, leaf("a"))
     stop = execute(parallel)
-    assert "it was not done after 1 s (worktree.setupSeconds)" in stop.text
+    assert "it was not done after 1 s (check.timeoutSeconds)" in stop.text
 
 
 def test_ctrl_c_stops_a_set_up(parallel: Path) -> None:
