@@ -104,7 +104,7 @@ def validate(call: CommandContext, *, wants_lint: bool) -> ExitCode:
 
 
 def _judged(call: CommandContext) -> tuple[LintFinding, ...]:
-    from git_blackbird.controller.plan.lint import judge_plan  # only --lint pays for it
+    from git_blackbird.controller.plan.export import judge_plan  # only --lint pays for it
     from git_blackbird.messages.display.lint import lint_lines
 
     found = judge_plan(call.workspace)

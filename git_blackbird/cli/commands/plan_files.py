@@ -9,8 +9,7 @@ from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.graph import render_graph
 from git_blackbird.controller.core.named_files import STDIN, load_all, load_text
 from git_blackbird.controller.plan import imports
-from git_blackbird.controller.plan.export import export_plan, save_picture
-from git_blackbird.controller.plan.lint import judge_plan
+from git_blackbird.controller.plan.export import export_plan, judge_plan, save_picture
 from git_blackbird.controller.plan.outcomes import page_lines
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.lint import lint_lines

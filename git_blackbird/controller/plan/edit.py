@@ -83,7 +83,20 @@ def add_task(workspace: Workspace, new: NewTask) -> Task:
     with workspace.transaction() as transaction:
         state = transaction.state()
         plan, moment = state.plan, workspace.transition(state.histories)
-        task = _build(plan, new, moment.now)
+        taken = {fold_task_id(task_id) for task_id in plan.tasks}
+        task_id = new.id if new.id is not None else task_id_from(new.title, taken)
+        require_id(task_id, plan.tasks)
+        task = replace(
+            new_task(TaskId(task_id), new.title, moment.now),
+            description=new.description,
+            acceptance_criteria=new.acceptance_criteria,
+            prompt=new.prompt,
+            parent=None if new.parent is None else named_parent(plan, new.parent),
+            deps=tuple(find_task(plan, dep).id for dep in dict.fromkeys(new.deps)),
+            notes=new.notes,
+            agent=new.agent,
+            model=new.model,
+        )
         require_no_runs(workspace, task.id)
         require_not_busy_task(workspace, plan, task.parent)
         save_plan(transaction, state, added(plan, task, new.index, moment))
@@ -97,23 +110,6 @@ def require_no_runs(workspace: Workspace, task_id: TaskId) -> None:
             f'runs of a deleted task "{task_id}" are still here and would count for the new one',
             hint=f"choose another id; {task_command('runs', task_id)} shows them",
         )
-
-
-def _build(plan: Plan, new: NewTask, now: str) -> Task:
-    taken = {fold_task_id(task_id) for task_id in plan.tasks}
-    task_id = new.id if new.id is not None else task_id_from(new.title, taken)
-    require_id(task_id, plan.tasks)
-    return replace(
-        new_task(TaskId(task_id), new.title, now),
-        description=new.description,
-        acceptance_criteria=new.acceptance_criteria,
-        prompt=new.prompt,
-        parent=None if new.parent is None else named_parent(plan, new.parent),
-        deps=tuple(find_task(plan, dep).id for dep in dict.fromkeys(new.deps)),
-        notes=new.notes,
-        agent=new.agent,
-        model=new.model,
-    )
 
 
 def plan_file_faults(workspace: Workspace) -> list[PlanError]:
@@ -270,7 +266,11 @@ def move_task(
     ``parent`` is an id, ``/`` or ``root`` for the top, ``/ID`` for a task whatever it is called; None is
     where the task stands. Raises RequestError, also while an agent works on the task or the parent.
     """
-    return _move(workspace, task_id, lambda plan, task: _place(plan, task, parent, index))
+
+    def place(plan: Plan, task: Task) -> TreePosition:
+        return TreePosition(task.parent if parent is None else named_parent(plan, parent), index)
+
+    return _move(workspace, task_id, place)
 
 
 def move_beside(workspace: Workspace, task_id: str, sibling: str, *, is_before: bool = False) -> MoveResult:
@@ -278,7 +278,15 @@ def move_beside(workspace: Workspace, task_id: str, sibling: str, *, is_before: 
 
     Others may move meanwhile: it is the task beside it that counts. Raises RequestError as ``move_task``.
     """
-    return _move(workspace, task_id, lambda plan, task: _place_beside(plan, task, sibling, is_before))
+
+    def place(plan: Plan, task: Task) -> TreePosition:
+        beside = find_task(plan, sibling)
+        if beside is task:
+            raise RequestError(f"{task.id} cannot be moved beside itself")
+        others = [one for one in siblings_of(plan, beside.parent) if one != task.id]
+        return TreePosition(beside.parent, others.index(beside.id) + (0 if is_before else 1))
+
+    return _move(workspace, task_id, place)
 
 
 def _move(workspace: Workspace, task_id: str, find_place: Callable[[Plan, Task], TreePosition]) -> MoveResult:
@@ -295,19 +303,16 @@ def _move(workspace: Workspace, task_id: str, find_place: Callable[[Plan, Task],
         ran_after = {
             dependent.id for task_id in reopened for dependent in started_dependents(before, task_id)
         }
+        parent = after.tasks[task.id].parent
         return MoveResult(
             task.id,
-            _place_of(after, task.id),
+            TreePosition(parent, siblings_of(after, parent).index(task.id)),
             after is not before,
             followed,
             tuple(sorted(ran_after)),
             find_new_deadlock(before, after),
             tuple(root.id for root in after.roots() if root.created_at != before.tasks[root.id].created_at),
         )
-
-
-def _place(plan: Plan, task: Task, named: str | None, index: int | None) -> TreePosition:
-    return TreePosition(task.parent if named is None else named_parent(plan, named), index)
 
 
 def named_parent(plan: Plan, named: str) -> TaskId | None:
@@ -322,22 +327,9 @@ def named_parent(plan: Plan, named: str) -> TaskId | None:
     return find_task(plan, full_id(plan, named.removeprefix(TOP_OF_PLAN))).id
 
 
-def _place_beside(plan: Plan, task: Task, sibling: str, is_before: bool) -> TreePosition:  # noqa: FBT001  # one caller
-    beside = find_task(plan, sibling)
-    if beside is task:
-        raise RequestError(f"{task.id} cannot be moved beside itself")
-    others = [one for one in siblings_of(plan, beside.parent) if one != task.id]
-    return TreePosition(beside.parent, others.index(beside.id) + (0 if is_before else 1))
-
-
 def siblings_of(plan: Plan, parent: TaskId | None) -> tuple[TaskId, ...]:
     """Return the children of a parent, or the tasks at the top, in their order."""
     return tuple(root.id for root in plan.roots()) if parent is None else plan.tasks[parent].children
-
-
-def _place_of(plan: Plan, task_id: TaskId) -> TreePosition:
-    parent = plan.tasks[task_id].parent
-    return TreePosition(parent, siblings_of(plan, parent).index(task_id))
 
 
 def save_change(

@@ -67,15 +67,12 @@ class NobodyAsks:
     """Asks nobody: a page is added, and nothing is edited again or deleted."""
 
     def wants_again(self, fault: RequestError) -> bool:  # noqa: ARG002  # whatever it is
-        """Return False."""
         return False
 
     def agrees_to_delete(self, removed: RemovedError) -> bool:  # noqa: ARG002  # whatever it is
-        """Return False."""
         return False
 
     def agrees_to_add(self, planned: PageResult) -> bool:  # noqa: ARG002  # whatever it is
-        """Return True: they are what was written."""
         return True
 
 
@@ -86,7 +83,6 @@ class AgreesToDelete(NobodyAsks):
         self._seen = frozenset(seen)
 
     def agrees_to_delete(self, removed: RemovedError) -> bool:
-        """Return whether all of these were seen."""
         return self._seen.issuperset(removed.task_ids)
 
 
@@ -261,7 +257,7 @@ class _Session:
             try:
                 result = self._take(text)
             except RequestError as fault:
-                self._offer = _next_offer(self._document, self._offer, text, fault)
+                self._offer = self._next_offer(text, fault)
                 save_draft(self._draft, self._offer.text)
                 save_base(self._workspace.paths, self._draft, self._document.render(self._offer.base))
                 try:
@@ -301,6 +297,15 @@ class _Session:
         page = base if text == self._offer.text and self._offer.is_new else None
         return self._document.take(base, page or parse_page(text, is_whole=bool(base)))
 
+    def _next_offer(self, text: str, fault: RequestError) -> _Offer:
+        """Put the faults on top of the text; after a conflict, on top of both people's changes merged."""
+        if isinstance(fault, PageConflictError):
+            faults = [PageFault.of(line) for line in fault.theirs()]
+            page, base = fault.merged, fault.base(self._offer.base)
+            return _Offer(with_faults(self._document.render(page), faults), base, fault)
+        faults = list(fault.faults) if isinstance(fault, PageError) else [PageFault.of(fault.message)]
+        return _Offer(with_faults(text, faults), self._offer.base, fault)
+
     def _kept_draft_error(self, error: RequestError, *, worthless: bool) -> BlackbirdError:
         if worthless:
             drop_draft(self._draft)
@@ -319,13 +324,3 @@ def _with_draft_hint(error: BlackbirdError, draft: Path) -> BlackbirdError:
     """Add the path of the saved draft to the error."""
     error.ways_out = (*error.ways_out, f"your text is kept in {draft}")
     return error
-
-
-def _next_offer(document: _Document, offer: _Offer, text: str, fault: RequestError) -> _Offer:
-    """Put the faults on top of the text; after a conflict, on top of both people's changes merged."""
-    if isinstance(fault, PageConflictError):
-        faults = [PageFault.of(line) for line in fault.theirs()]
-        page, base = fault.merged, fault.base(offer.base)
-        return _Offer(with_faults(document.render(page), faults), base, fault)
-    faults = list(fault.faults) if isinstance(fault, PageError) else [PageFault.of(fault.message)]
-    return _Offer(with_faults(text, faults), offer.base, fault)

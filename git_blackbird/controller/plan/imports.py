@@ -45,7 +45,12 @@ class ImportResult(NamedTuple):
 
 def import_tasks(workspace: Workspace, source: Source, request: ImportRequest) -> ImportResult:
     """Import the tasks of a source. Raises PageError, RequestError; nothing is changed then."""
-    plan, known = workspace.store.plan(), dict(_remembered(workspace))
+    plan = workspace.store.plan()
+    known: dict[str, tuple[PageTask, ...]] = {}
+    for name, text in load_imports(workspace.paths).items():
+        # What was changed by hand may be no page of ours.
+        with contextlib.suppress(PageError):
+            known[name] = tuple(task for task in parse_page(text) if "id" in task.fields)
     tasks, dangling = _without_dangling(_prefixed(source.tasks, request), plan, known, request)
     merge = _Merge(plan, tasks, known, request)
     base, page = merge.pages()
@@ -59,13 +64,6 @@ def import_tasks(workspace: Workspace, source: Source, request: ImportRequest) -
     if not request.is_dry_run:
         save_import(workspace.paths, request.name, render_page(merge.all_known()))
     return ImportResult(result, remarks)
-
-
-def _remembered(workspace: Workspace) -> Iterator[tuple[str, tuple[PageTask, ...]]]:
-    for name, page in load_imports(workspace.paths).items():
-        # What was changed by hand may be no page of ours.
-        with contextlib.suppress(PageError):
-            yield name, tuple(task for task in parse_page(page) if "id" in task.fields)
 
 
 def _prefixed(tasks: Sequence[PageTask], request: ImportRequest) -> tuple[PageTask, ...]:
@@ -151,7 +149,11 @@ class _Merge:
                 base[task_id], page[task_id], names = self._merged(task_id, page[task_id])
                 faults += [self._fault(task_id, names)] if names else []
         if faults:
-            raise RequestError("\n".join(faults), hint="\n".join(self._ways_out()))
+            ways = ["nothing was changed; --prefer source or --prefer plan says which counts"]
+            if others := {self._from[one] for one in self._source if self._is_others(one)}:
+                from_there = f"--as {min(others)} updates what came from there"
+                ways.append(f"--prefix TEXT gives new ids to its tasks; {from_there}")
+            raise RequestError("\n".join(faults), hint="\n".join(ways))
         known = dict.fromkeys((*(one for one in self._before if one in base), *base))
         ordered = {one: base[one] for one in known}
         # New tasks at the top come last, wherever they are in the source: it would move all others.
@@ -191,11 +193,6 @@ class _Merge:
             return f"{task_id} is the id of a task that was imported from {self._from[task_id]}"
         what = "changed here and in the source" if task_id in self._before else "differs from the plan"
         return f"{task_id}: {what}: {', '.join(names)}"
-
-    def _ways_out(self) -> Iterator[str]:
-        yield "nothing was changed; --prefer source or --prefer plan says which counts"
-        if others := {self._from[one] for one in self._source if self._is_others(one)}:
-            yield f"--prefix TEXT gives new ids to its tasks; --as {min(others)} updates what came from there"
 
     def remarks(self) -> Iterator[str]:
         """Say what was kept as it is here, and how to follow the source."""

@@ -49,7 +49,12 @@ def merge_files(base: str, ours: str, theirs: str) -> FileMerge:
 
 def _judged(place: str, remarks: Sequence[str], *, is_clean: bool) -> FileMerge:
     """Return how a merge ended: what ``validate`` would refuse is a conflict."""
-    faults = _faults_in(place) if is_clean else ()
+    faults: Sequence[PlanError] = ()
+    if is_clean:
+        try:
+            _plan_in(place)
+        except InvalidPlanError as error:
+            faults = error.faults
     return FileMerge(is_clean and not faults, (*remarks, *(f"in the merged plan: {one}" for one in faults)))
 
 
@@ -61,14 +66,6 @@ def _plan_in(place: str, *, may_be_empty: bool = False) -> Plan:
     plan = parse_plan(data, place)
     require_unique_keys(data, place)
     return plan
-
-
-def _faults_in(place: str) -> Sequence[PlanError]:
-    try:
-        _plan_in(place)
-    except InvalidPlanError as error:
-        return error.faults
-    return ()
 
 
 def _merge_text(ours: str, base: str, theirs: str) -> bool:

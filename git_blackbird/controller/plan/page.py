@@ -10,9 +10,7 @@ from git_blackbird.controller.plan.edit import EditResult, named_parent, require
 from git_blackbird.controller.plan.page_reading import AddedTask, PageReading
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.page import PageTask
-from git_blackbird.model.base.ids import (
-    TaskId,
-)
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.plan.graph import find_new_deadlock
@@ -39,12 +37,10 @@ class PageResult:
 
     @classmethod
     def of_added(cls, task: Task) -> "PageResult":
-        """Return that one task was added."""
         return cls(added=(AddedTask(task.id, task.title, 0),))
 
     @classmethod
     def of_edited(cls, edit: EditResult) -> "PageResult":
-        """Return that one task was edited."""
         return cls(edited={edit.task_id: edit.fields} if edit.fields else {}, deadlock=edit.deadlock)
 
     @property
@@ -77,11 +73,6 @@ class RemovedError(RequestError):
             hint=f"nothing was changed; `{deletes}` deletes a task, `{renames} NEW` gives it another id",
         )
         self.task_ids = task_ids
-
-
-def _accept(change: PageChange) -> None:
-    """Refuse nothing."""
-    del change
 
 
 def add_page(workspace: Workspace, page: Sequence[PageTask], parent: str | None = None) -> PageResult:
@@ -125,7 +116,7 @@ def change_plan(
     workspace: Workspace,
     base: Sequence[PageTask],
     page: Sequence[PageTask],
-    judge: Judge = _accept,
+    judge: Judge | None = None,
     *,
     is_kept: bool,
 ) -> PageChange:
@@ -142,7 +133,7 @@ def _apply(
     workspace: Workspace,
     transaction: Transaction,
     reading: PageReading,
-    judge: Judge = _accept,
+    judge: Judge | None = None,
     *,
     is_kept: bool,
 ) -> PageChange:
@@ -156,7 +147,8 @@ def _apply(
     after = state.derived(after)
     _require_free(workspace, plan, after)
     change = PageChange(_result(plan, after, reading), plan, after)
-    judge(change)
+    if judge is not None:
+        judge(change)
     if is_kept and after != plan:
         save_plan(transaction, state, after)
         for task_id in reading.removed:

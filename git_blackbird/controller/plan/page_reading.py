@@ -145,19 +145,15 @@ class PageReading:
                 self._fault(task, f'a task "{name}" exists already (ids are compared without case)', "id")
             lines[folded] = task.lines.get("id", 0)
         taken |= lines.keys()
-        self._require_one_title()
-        for task in self._page:
-            task_id = TaskId(task.fields.get("id") or task_id_from(task.title, taken))
-            taken.add(fold_task_id(task_id))
-            yield task_id
-
-    def _require_one_title(self) -> None:
-        """Refuse a new task with the title of another: most likely it is there twice."""
+        # A new task with the title of another is most likely there twice.
         first: dict[str, PageTask] = {}
         for task in self._page:
             twin = first.setdefault(task.title, task)
             if twin is not task and "id" not in task.fields and "id" not in twin.fields:
                 self._fault(task, f"another task is called {task.title}; give one of them an `id:`")
+            task_id = TaskId(task.fields.get("id") or task_id_from(task.title, taken))
+            taken.add(fold_task_id(task_id))
+            yield task_id
 
     def _fault(self, task: PageTask, text: str, field: str = "") -> None:
         # What was read of JSON has no lines.
@@ -267,7 +263,6 @@ class PageReading:
         return TaskId(name)
 
     def tasks(self) -> Iterator[AddedTask]:
-        """Yield the tasks of the page."""
         for task, task_id in zip(self._page, self.ids, strict=True):
             yield AddedTask(task_id, task.title, task.depth)
 
