@@ -1,13 +1,19 @@
 """Polling the worktree in a thread, without delaying the screen."""
 
 import gc
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from git_blackbird.controller.queries.spent import SpentCache
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.system import gc_paused
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.spent import Spent, spent_in, total_of
 from git_blackbird.tui.context import AppContext
 
 if TYPE_CHECKING:
@@ -21,7 +27,7 @@ class Poller:
         self._app = app
         self._is_polling = False
         self._last_error: str | None = None
-        self._spent = SpentCache()
+        self._spent = _SpentCache()
 
     def poll(self) -> None:
         """Start a poll, unless one is under way."""
@@ -93,3 +99,30 @@ class Poller:
         if text != self._last_error:
             self._last_error = text
             self._app.main.show_error(text)
+
+
+class _SpentCache:
+    """Adds up each history once."""
+
+    def __init__(self) -> None:
+        self._known: dict[TaskId, tuple[History, Spent]] = {}
+
+    def look_up(self, state: PlanState, tasks: Iterable[Task]) -> Mapping[TaskId, Spent]:
+        """Return what was spent on the tasks that have runs."""
+        found = {}
+        for task in tasks:
+            history = state.history(task.id)
+            if not history.recent:
+                continue
+            known = self._known.get(task.id)
+            if known is None or known[0] is not history:
+                known = self._known[task.id] = history, _spent_on(history)
+            found[task.id] = known[1]
+        return found
+
+
+def _spent_on(history: History) -> Spent:
+    """Add up the runs of a task that have ended; its reviews count for time and cost, and not as tries."""
+    ended = [run for run in history.runs if run.completed_at is not None]
+    tries = sum(not run.is_review for run in ended)
+    return replace(total_of(spent_in(run, "") for run in ended), runs=tries)

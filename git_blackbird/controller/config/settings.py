@@ -75,9 +75,15 @@ def write_key(workspace: Workspace, name: str, text: str, scope: Scope) -> Confi
         place = str(config_file(workspace, scope))
         _write_file(workspace, scope, key.name, as_json)
     _follow(workspace, place, key.name)
-    return ConfigChange(
-        key.name, value, place, _stronger(workspace, RawSetting(key.name, as_json, LAYERS[scope], place))
+    # Of one layer the last counts: a worktree's own configuration, or `git -c`, is stronger than the clone's.
+    others = (
+        RawSetting(setting.key.name, setting.raw, setting.layer, setting.origin)
+        for setting in reversed(workspace.settings.values)
+        if (setting.key.name, setting.origin) != (key.name, place)
     )
+    written = RawSetting(key.name, as_json, LAYERS[scope], place)
+    counts = merge_layers([written, *others]).applied[key.name]
+    return ConfigChange(key.name, value, place, None if counts.origin == place else counts)
 
 
 def unset_key(workspace: Workspace, name: str, scope: Scope | None) -> ConfigChange:
@@ -88,7 +94,9 @@ def unset_key(workspace: Workspace, name: str, scope: Scope | None) -> ConfigCha
     UnusableError when the place cannot be written.
     """
     workspace.environment.forbid_agents("change the configuration")
-    scope = scope or _only_place(workspace, name) or Scope.LOCAL
+    if scope is None:
+        places = {scope_of(workspace, problem.origin) for problem in _unknown_in(workspace, name)}
+        scope = (places.pop() if len(places) == 1 else None) or Scope.LOCAL
     if scope is Scope.LOCAL:
         place = LOCAL_PLACE
         removed = unset_setting(workspace.repo, name)
@@ -123,11 +131,6 @@ def _unknown_in(workspace: Workspace, name: str) -> list[ConfigProblem]:
     return [problem for problem in problems if problem.key.lower() == name.lower()]
 
 
-def _only_place(workspace: Workspace, name: str) -> Scope | None:
-    places = {scope_of(workspace, problem.origin) for problem in _unknown_in(workspace, name)}
-    return places.pop() if len(places) == 1 else None
-
-
 def _write_file(workspace: Workspace, scope: Scope, name: str, value: object | None) -> bool:
     """Set a key in a file, as the file spells it, or remove it; return whether it was there."""
     path = config_file(workspace, scope)
@@ -153,17 +156,6 @@ def config_file(workspace: Workspace, scope: Scope) -> Path:
     if path is None:
         raise UnusableError("there is no HOME, so no ~/.blackbird/config.json")
     return path
-
-
-def _stronger(workspace: Workspace, written: RawSetting) -> Setting | None:
-    others = [
-        RawSetting(setting.key.name, setting.raw, setting.layer, setting.origin)
-        for setting in reversed(workspace.settings.values)
-        if (setting.key.name, setting.origin) != (written.name, written.origin)
-    ]
-    # Of one layer the last counts: a worktree's own configuration, or `git -c`, is stronger than the clone's.
-    setting = merge_layers([written, *others]).applied[written.name]
-    return None if setting.origin == written.origin else setting
 
 
 Row = ConfigProblem | KeyLayers

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-from git_blackbird.agents.protocol import Agent, Capabilities, ProbeResult
+from git_blackbird.agents.protocol import Capabilities, ProbeResult
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.core.agents import (
     WrapperMissingError,
@@ -80,19 +80,13 @@ def reviewers(workspace: Workspace) -> tuple[Reviewer, ...]:
     """
     if not workspace.reviews_changes:
         return ()
-    return tuple(_reviewer(workspace, source) for source in Source)
-
-
-def _reviewer(workspace: Workspace, source: Source) -> Reviewer:
-    own = workspace.settings.applied[f"reviews.{source}.agent"]
-    agent = reviewer_of(workspace, source)
-    return Reviewer(
-        source,
-        agent.name,
-        workspace.settings.applied["agent"] if own.value is None else own,
-        reviewer_config(workspace.config, source).model if takes_model(agent.name) else None,
-        agent.abilities.read_only,
-    )
+    found, applied = [], workspace.settings.applied
+    for source in Source:
+        choice, agent = applied[f"reviews.{source}.agent"], reviewer_of(workspace, source)
+        model = reviewer_config(workspace.config, source).model if takes_model(agent.name) else None
+        choice = applied["agent"] if choice.value is None else choice
+        found.append(Reviewer(source, agent.name, choice, model, agent.abilities.read_only))
+    return tuple(found)
 
 
 def view_agent(workspace: Workspace, name: str) -> AgentView:
@@ -108,24 +102,20 @@ def view_agent(workspace: Workspace, name: str) -> AgentView:
 
 def _view(workspace: Workspace, name: str) -> AgentView:
     agent = load_agent(name, workspace.config)
+    found = agent.inspect(workspace.environment.environ)
+    try:
+        # It stands in front of its program.
+        require_wrapper(workspace)
+    except WrapperMissingError as error:
+        if found.blocked_reason is None:
+            found = replace(found, blocked_reason=error.message, hint=error.hint)
     return AgentView(
         name=name,
         is_chosen=workspace.settings.applied["agent"].value == name,
         abilities=agent.abilities,
-        inspection=_inspected(workspace, agent),
+        inspection=found,
         settings=tuple(
             setting for key, setting in workspace.settings.applied.items() if key.startswith(f"{name}.")
         ),
         reviews=tuple(one for one in reviewers(workspace) if one.agent == name),
     )
-
-
-def _inspected(workspace: Workspace, agent: Agent) -> ProbeResult:
-    """Inspect an agent, and what is to stand in front of its program."""
-    found = agent.inspect(workspace.environment.environ)
-    try:
-        require_wrapper(workspace)
-    except WrapperMissingError as error:
-        if found.blocked_reason is None:
-            return replace(found, blocked_reason=error.message, hint=error.hint)
-    return found

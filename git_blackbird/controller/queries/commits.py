@@ -60,30 +60,23 @@ def find_origin(workspace: Workspace, name: str) -> CommitProvenance:
             f"commit {oid[:12]} ({commit.subject}) was not made by a run: "
             "no record lists it, and it names no run"
         )
-    return CommitProvenance(
-        commit, is_there, named, Evidence.TRAILERS, _commits_of_named(workspace, named, runs)
-    )
-
-
-def _listing(runs: Iterable[Run], oid: str) -> tuple[CommitSource, ...]:
-    return tuple(
-        CommitSource(run.task_id, run.id, run) for run in runs if oid in (*run.commits, run.undo_commit)
-    )
-
-
-def _commits_of_named(
-    workspace: Workspace, named: tuple[CommitSource, ...], runs: Iterable[Run]
-) -> tuple[RunCommit, ...]:
-    """Return the commits listed by the runs that the trailers name, else by manual runs."""
+    # The commits that these runs list instead, or else manual runs of the tasks.
     told = {maker.run_id for maker in named}
     by_hand = {maker.task_id for maker in named if maker.run_id is None}
-    return commits_of(
+    instead = commits_of(
         workspace,
         [
             run
             for run in runs
             if run.id in told or (run.task_id in by_hand and run.run_type is RunType.MANUAL)
         ],
+    )
+    return CommitProvenance(commit, is_there, named, Evidence.TRAILERS, instead)
+
+
+def _listing(runs: Iterable[Run], oid: str) -> tuple[CommitSource, ...]:
+    return tuple(
+        CommitSource(run.task_id, run.id, run) for run in runs if oid in (*run.commits, run.undo_commit)
     )
 
 

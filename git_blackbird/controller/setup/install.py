@@ -125,22 +125,57 @@ def list_installed(workspace: Workspace) -> Installed:
     """List the installed parts. Writes nothing."""
     hook = view_hook(workspace.environment)
     tracked = list_tracked(workspace.repo, STATE_NAME)
-    goes = (
-        _describe_hook(hook),
-        "the merge driver for the plan" if is_driver_installed(workspace.repo) else None,
-        _describe_refs(workspace),
-        _describe_state(workspace, tracked),
-        _describe_config(workspace),
-    )
-    stays = (_describe_foreign_hook(hook), _describe_tracked(workspace, tracked), _describe_plan(workspace))
-    return Installed(tuple(filter(None, goes)), tuple(filter(None, stays)))
+    return Installed(tuple(_going(workspace, hook, tracked)), tuple(_staying(workspace, hook, tracked)))
 
 
-def _describe_hook(hook: HookStatus) -> str | None:
-    if not _is_ours(hook):
-        return None
-    back = "" if hook.backup is None else "; the one from before comes back"
-    return f"the post-commit hook {hook.path}{back}"
+def _going(workspace: Workspace, hook: HookStatus, tracked: Iterable[str]) -> Iterator[str]:
+    paths, repo = workspace.paths, workspace.repo
+    if _is_ours(hook):
+        back = "" if hook.backup is None else "; the one from before comes back"
+        yield f"the post-commit hook {hook.path}{back}"
+    if is_driver_installed(repo):
+        yield "the merge driver for the plan"
+    histories = workspace.store.records.histories()
+    if count := len(list_our_refs(repo)):
+        others = sum(1 for _ in other_layouts(workspace))
+        shared = f", of all {others + 1} worktrees" if others else ""
+        text = (
+            f"{counted(count, 'reference')} below refs/blackbird/{shared}: the trees that diffs are made of"
+        )
+        unfinished = [
+            task_id
+            for task_id, history in sorted(histories.items())
+            if (run := history.latest) is not None
+            and not run.is_superseded
+            and (run.is_pending or run.status in _GOING_ON)
+        ]
+        yield f"{text}; {_join_ids(unfinished)} still needs them" if unfinished else text
+    kept = _kept_state(workspace, tracked)
+    if has_state(paths, kept):
+        records = sum(len(history.runs) for history in histories.values())
+        text = f"{counted(records, 'run')} on record: {paths.state}, {paths.private}"
+        if places := [place.task_id for place in task_worktrees(repo)]:
+            text += f"; worktrees of {_join_ids(places)}"
+        # Text that a person wrote cannot be recovered.
+        own = _names(workspace, list_own_files(paths, kept))
+        yield text + (f"; your own among them: {own}" if own else "")
+    if keys := list_own_keys(repo):
+        listed = ", ".join(keys[:_MAX_KEYS]) + (", ..." if len(keys) > _MAX_KEYS else "")
+        yield f"{counted(len(keys), 'key')} in this repository's git config: {listed}"
+
+
+def _staying(workspace: Workspace, hook: HookStatus, tracked: Iterable[str]) -> Iterator[str]:
+    if hook.state is HookState.REPLACED:
+        yield f"the hook that has replaced ours: {hook.path}"
+    if kept := state_to_keep(workspace.paths, None, tracked):
+        yield f"what git tracks (`git rm` removes it): {_names(workspace, sorted(kept))}"
+    plan = workspace.paths.plan
+    if os.path.lexists(plan):
+        try:
+            tasks = f", {counted(len(workspace.store.plan().tasks), 'task')}"
+        except BlackbirdError:
+            tasks = ", which is not valid"
+        yield f"the plan {plan}{tasks}"
 
 
 def _is_ours(hook: HookStatus) -> bool:
@@ -150,86 +185,22 @@ def _is_ours(hook: HookStatus) -> bool:
     )
 
 
-def _describe_foreign_hook(hook: HookStatus) -> str | None:
-    return f"the hook that has replaced ours: {hook.path}" if hook.state is HookState.REPLACED else None
-
-
-def _describe_refs(workspace: Workspace) -> str | None:
-    count = len(list_our_refs(workspace.repo))
-    if not count:
-        return None
-    others = sum(1 for _ in other_layouts(workspace))
-    shared = f", of all {others + 1} worktrees" if others else ""
-    text = f"{counted(count, 'reference')} below refs/blackbird/{shared}: the trees that diffs are made of"
-    unfinished = _unfinished(workspace)
-    return f"{text}; {_join_ids(unfinished)} still needs them" if unfinished else text
-
-
-def _unfinished(workspace: Workspace) -> list[str]:
-    """Name the tasks with a run to decide on or to continue."""
-    latest = {task_id: history.latest for task_id, history in workspace.store.records.histories().items()}
-    return [
-        task_id
-        for task_id, run in sorted(latest.items())
-        if run is not None and not run.is_superseded and (run.is_pending or run.status in _GOING_ON)
-    ]
-
-
-def _join_ids(task_ids: list[str]) -> str:
+def _join_ids(task_ids: Sequence[str]) -> str:
     more = f" and {len(task_ids) - _MAX_TASKS} more" if len(task_ids) > _MAX_TASKS else ""
     return f"{', '.join(task_ids[:_MAX_TASKS])}{more}"
 
 
-def _describe_state(workspace: Workspace, tracked: Iterable[str]) -> str | None:
-    paths, kept = workspace.paths, _kept_state(workspace, tracked)
-    if not has_state(paths, kept):
-        return None
-    records = sum(len(history.runs) for history in workspace.store.records.histories().values())
-    text = f"{counted(records, 'run')} on record: {paths.state}, {paths.private}"
-    if places := [place.task_id for place in task_worktrees(workspace.repo)]:
-        text += f"; worktrees of {_join_ids(places)}"
-    # Text that a person wrote cannot be recovered.
-    own = list_own_files(paths, kept)
-    return text + (f"; your own among them: {_joined_names(workspace, own)}" if own else "")
-
-
-def _kept_state(workspace: Workspace, tracked: Iterable[str]) -> frozenset[Path]:
-    config = global_config_path(workspace.environment.environ)
-    users_own = None if config is None else config.parent
-    return state_to_keep(workspace.paths, users_own, tracked)
-
-
-def _describe_tracked(workspace: Workspace, tracked: Iterable[str]) -> str | None:
-    kept = state_to_keep(workspace.paths, None, tracked)
-    return (
-        f"what git tracks (`git rm` removes it): {_joined_names(workspace, sorted(kept))}" if kept else None
-    )
-
-
-def _joined_names(workspace: Workspace, files: Sequence[Path]) -> str:
+def _names(workspace: Workspace, files: Sequence[Path]) -> str:
     top = workspace.paths.state_root
     named = [str(path.relative_to(top) if path.is_relative_to(top) else path) for path in files[:_MAX_FILES]]
     more = [f"{len(files) - _MAX_FILES} more"] if len(files) > _MAX_FILES else []
     return ", ".join([*named, *more])
 
 
-def _describe_config(workspace: Workspace) -> str | None:
-    keys = list_own_keys(workspace.repo)
-    if not keys:
-        return None
-    listed = ", ".join(keys[:_MAX_KEYS]) + (", ..." if len(keys) > _MAX_KEYS else "")
-    return f"{counted(len(keys), 'key')} in this repository's git config: {listed}"
-
-
-def _describe_plan(workspace: Workspace) -> str | None:
-    plan = workspace.paths.plan
-    if not os.path.lexists(plan):
-        return None
-    try:
-        tasks = f", {counted(len(workspace.store.plan().tasks), 'task')}"
-    except BlackbirdError:
-        tasks = ", which is not valid"
-    return f"the plan {plan}{tasks}"
+def _kept_state(workspace: Workspace, tracked: Iterable[str]) -> frozenset[Path]:
+    config = global_config_path(workspace.environment.environ)
+    users_own = None if config is None else config.parent
+    return state_to_keep(workspace.paths, users_own, tracked)
 
 
 def remove_all(workspace: Workspace) -> None:
@@ -241,7 +212,13 @@ def remove_all(workspace: Workspace) -> None:
     """
     workspace.environment.forbid_agents("remove git-blackbird from a repository")
     with _without_agents(workspace):
-        _require_no_worktrees(workspace)
+        # Nothing would know them any more.
+        if places := [str(place.repo.top) for place in task_worktrees(workspace.repo)]:
+            more = "".join(f"\ngit worktree remove --force {shell_word(place)}" for place in places)
+            raise RequestError(
+                f"tasks have worktrees of their own: {', '.join(places)}",
+                hint=f"`git blackbird worktrees prune` removes those that are done with; the others:{more}",
+            )
         if _is_ours(view_hook(workspace.environment)):
             uninstall_hook(workspace.environment)
         with _writing_attributes():
@@ -261,43 +238,22 @@ def _without_agents(workspace: Workspace) -> Iterator[None]:
     was_there = workspace.paths.private.exists()
     with hold_controller(workspace, _COMMAND):
         try:
-            _require_idle(workspace)
-            _require_others_idle(workspace)
+            # One lives whose controller was killed, or works in another worktree.
+            for history in workspace.store.records.histories().values():
+                if history.live is not None and is_alive(history.live):
+                    raise LockedError(
+                        f"an agent is working on {history.live.task_id} (process {history.live.pid})",
+                        hint="`git blackbird execute` takes it up; or stop it",
+                    )
+            for holder in filter(None, map(controller_holder, other_layouts(workspace))):
+                raise LockedError(
+                    f"another git-blackbird is running in a worktree of this repository: {holder}",
+                    hint="wait for it: hooks, references and configuration are its own too",
+                )
             yield
         finally:
             if not was_there:
                 remove(workspace.paths.private)
-
-
-def _require_no_worktrees(workspace: Workspace) -> None:
-    """Refuse to leave worktrees of tasks that nothing knows any more."""
-    places = [str(place.repo.top) for place in task_worktrees(workspace.repo)]
-    if places:
-        more = "".join(f"\ngit worktree remove --force {shell_word(place)}" for place in places)
-        raise RequestError(
-            f"tasks have worktrees of their own: {', '.join(places)}",
-            hint=f"`git blackbird worktrees prune` removes those that are done with; the others:{more}",
-        )
-
-
-def _require_idle(workspace: Workspace) -> None:
-    """Refuse while an agent lives whose controller was killed."""
-    for history in workspace.store.records.histories().values():
-        if history.live is not None and is_alive(history.live):
-            raise LockedError(
-                f"an agent is working on {history.live.task_id} (process {history.live.pid})",
-                hint="`git blackbird execute` takes it up; or stop it",
-            )
-
-
-def _require_others_idle(workspace: Workspace) -> None:
-    for paths in other_layouts(workspace):
-        holder = controller_holder(paths)
-        if holder is not None:
-            raise LockedError(
-                f"another git-blackbird is running in a worktree of this repository: {holder}",
-                hint="wait for it: hooks, references and configuration are its own too",
-            )
 
 
 def other_layouts(workspace: Workspace) -> Iterator[Paths]:
