@@ -52,8 +52,8 @@ def runs_elsewhere(
     A worktree that cannot be read has none. Other worktrees are those besides the one whose plan this is,
     also where a task works in its own.
     """
-    for top, git_dir in other_worktrees(workspace.home):
-        paths = Paths(top, git_dir / workspace.repo.private_dir.name)
+    for other in other_worktrees(workspace.home):
+        paths = Paths(other.top, other.private_dir)
         store = Store(paths, workspace.store.hold, workspace.store.redactor)
         try:
             if not store.paths.runs.is_dir():
@@ -62,7 +62,7 @@ def runs_elsewhere(
             for task in (one for one in store.plan().tasks.values() if one.id in wanted):
                 run = _active_run(store, task) if task.is_leaf and task.status in _AT_WORK else None
                 if run is not None:
-                    yield RunElsewhere(run, str(top))
+                    yield RunElsewhere(run, str(other.top))
         except (BlackbirdError, OSError):
             continue
 

@@ -4,7 +4,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -313,28 +313,26 @@ def commit_all(repo: Repository, message: str, name: str, email: str) -> None:
     repo.git(*_COMMIT, f"--message={message}", variables=variables)
 
 
-class Worktree(NamedTuple):
-    top: Path
-    git_dir: Path
-
-
-def other_worktrees(repo: Repository) -> Iterator[Worktree]:
-    """Return every other existing worktree, the main one first.
-
-    Starts no process, because reading commands call it. A main worktree whose git directory lies elsewhere is
-    not found.
-    """
-    if repo.git_dir != repo.common_dir and repo.common_dir.name == ".git":
-        yield Worktree(repo.common_dir.parent, repo.common_dir)
+def listed_worktrees(repo: Repository) -> Iterator[Repository]:
+    """Yield every linked worktree that git lists, whether its folder is there or not; starts no process."""
     try:
-        linked = sorted((repo.common_dir / "worktrees").iterdir())
+        git_dirs = sorted((repo.common_dir / "worktrees").iterdir())
     except OSError:
         return
-    for git_dir in linked:
+    for git_dir in git_dirs:
         with contextlib.suppress(OSError):
             top = Path(os.fsdecode((git_dir / "gitdir").read_bytes()).removesuffix("\n")).parent
-            if git_dir != repo.git_dir and top.is_absolute() and top.is_dir():
-                yield Worktree(top, git_dir)
+            if top.is_absolute():
+                yield replace(repo, top=top, git_dir=git_dir)
+
+
+def other_worktrees(repo: Repository) -> Iterator[Repository]:
+    """Yield every other existing worktree, the main one first, unless its git directory lies elsewhere."""
+    if repo.git_dir != repo.common_dir and repo.common_dir.name == ".git":
+        yield replace(repo, top=repo.common_dir.parent, git_dir=repo.common_dir)
+    for linked in listed_worktrees(repo):
+        if linked.git_dir != repo.git_dir and os.path.isdir(linked.top):  # noqa: PTH112  # never raises
+            yield linked
 
 
 def list_paths(repo: Repository) -> list[str]:

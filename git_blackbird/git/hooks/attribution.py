@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from git_blackbird.git.core.repository import Repository, Worktree, other_worktrees
+from git_blackbird.git.core.repository import Repository, other_worktrees
 from git_blackbird.git.worktree.log import moves_in
 from git_blackbird.model.base.system import make_own_folder
 from git_blackbird.model.run.commits import HeadMove, LogSpan, Mover, mover_of
@@ -29,7 +29,7 @@ def list_commits(repo: Repository, run_id: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(oid for oid, owners in noted if owners == {run_id}))
 
 
-def commits_elsewhere(repo: Repository) -> Iterator[tuple[str, Worktree, frozenset[str]]]:
+def commits_elsewhere(repo: Repository) -> Iterator[tuple[str, Repository, frozenset[str]]]:
     """Yield the commits that the hook noted in other worktrees, and who made them. Raises OSError."""
     for worktree in other_worktrees(repo):
         for oid, owners in _owners(worktree.git_dir).items():

@@ -3,14 +3,21 @@
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.process import deferring_stop, operands
-from git_blackbird.git.core.repository import Repository, head, open_libgit2, other_worktrees, using_objects
+from git_blackbird.git.core.repository import (
+    Repository,
+    head,
+    listed_worktrees,
+    open_libgit2,
+    other_worktrees,
+    using_objects,
+)
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.base_commits import note_base, write_commit
 from git_blackbird.git.worktree.folders import remove_tree
@@ -61,7 +68,7 @@ def is_taken(folder: Path) -> bool:
 
 def is_place_free(repo: Repository, folder: Path) -> bool:
     """Whether a worktree can be made at a folder: nothing is there, and git knows none there that is gone."""
-    return not is_taken(folder) and all(linked.top != folder for linked in _registered(repo))
+    return not is_taken(folder) and all(linked.top != folder for linked in listed_worktrees(repo))
 
 
 def set_aside(linked: Repository) -> None:
@@ -136,7 +143,7 @@ def remove_half_added(repo: Repository, above: Path) -> None:
 
 def half_added_worktrees(repo: Repository, above: Path) -> Iterator[Repository]:
     """Yield the worktrees below a folder that git, or we, were killed in adding: they have no files yet."""
-    for linked in _registered(repo):
+    for linked in listed_worktrees(repo):
         if linked.top.parent == above and owner_of(linked) is None:
             # Git's own lock is there while it adds one.
             locked = linked.git_dir / "locked"
@@ -196,25 +203,21 @@ def _is_same(path: Path, other: Path) -> bool:
 
 def task_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
     """Yield the worktrees of tasks of this worktree's plan: those that git lists and that have our mark."""
-    return (each for each in _marked(repo) if _is_unaltered(each.repo))
+    return (each for each in _of_tasks(repo, other_worktrees(repo)) if _is_unaltered(each.repo))
 
 
 def altered_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
     """Yield the tasks' worktrees whose folders exist but are not as git made them: nothing may touch them."""
-    marked = (each for each in _marked(repo) if is_taken(each.repo.top))
-    return (each for each in marked if not _is_unaltered(each.repo))
+    there = (each for each in _of_tasks(repo, other_worktrees(repo)) if is_taken(each.repo.top))
+    return (each for each in there if not _is_unaltered(each.repo))
 
 
-def _marked(repo: Repository) -> Iterator[TaskWorktree]:
-    for top, git_dir in other_worktrees(repo):
-        linked = replace(repo, top=top, git_dir=git_dir)
+def _of_tasks(repo: Repository, among: Iterable[Repository]) -> Iterator[TaskWorktree]:
+    for linked in among:
         task_id, home, made_at = _owner_of(linked)
         if task_id is not None and home == _home_name(repo):
-            yield TaskWorktree(task_id, linked, Path(made_at or top), _is_set_aside(linked))
-
-
-def _is_set_aside(linked: Repository) -> bool:
-    return (linked.private_dir / _SET_ASIDE).exists()
+            is_set_aside = (linked.private_dir / _SET_ASIDE).exists()
+            yield TaskWorktree(task_id, linked, Path(made_at or linked.top), is_set_aside)
 
 
 def _is_unaltered(linked: Repository) -> bool:
@@ -229,33 +232,24 @@ def lost_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
     What is left of a removed one may be an empty folder. One that somebody locked, as on a disk that is
     away, is not lost.
     """
-    for linked in _registered(repo):
-        if is_locked(linked) or is_taken(linked.top):
-            continue
-        task_id, home, made_at = _owner_of(linked)
-        if task_id is not None and home == _home_name(repo):
-            yield TaskWorktree(task_id, linked, Path(made_at or linked.top), _is_set_aside(linked))
-
-
-def _registered(repo: Repository) -> Iterator[Repository]:
-    # Whether their folders are there or not.
-    for git_dir in sorted((repo.common_dir / "worktrees").glob("*")):
-        with contextlib.suppress(OSError):
-            top = Path(os.fsdecode((git_dir / "gitdir").read_bytes()).removesuffix("\n")).parent
-            if top.is_absolute():
-                yield replace(repo, top=top, git_dir=git_dir)
+    listed = (each for each in listed_worktrees(repo) if not is_locked(each) and not is_taken(each.top))
+    return _of_tasks(repo, listed)
 
 
 def unowned_worktrees(repo: Repository) -> list[Repository]:
     """Return the linked worktrees of people, whether their folders are there or not."""
-    found = [linked for linked in _registered(repo) if owner_of(linked) is None]
+    found = [linked for linked in listed_worktrees(repo) if owner_of(linked) is None]
     with _changing_list if found else contextlib.nullcontext():  # one may be just being added for a task
         return [linked for linked in found if owner_of(linked) is None]
 
 
 def find_task_worktree(repo: Repository, task_id: str) -> TaskWorktree | None:
     """Return the worktree in which a task is worked on, where it is now; None if there is none."""
-    of_task = (each for each in _marked(repo) if each.task_id == task_id and not each.is_set_aside)
+    of_task = (
+        each
+        for each in _of_tasks(repo, other_worktrees(repo))
+        if each.task_id == task_id and not each.is_set_aside
+    )
     return next((each for each in of_task if _is_unaltered(each.repo)), None)
 
 
@@ -292,8 +286,7 @@ def home_repository(linked: Repository) -> Repository | None:
     """Return the worktree whose plan has the task of a linked worktree, or None."""
     home = _owner_of(linked).home
     wanted = linked.common_dir if home == "." else linked.common_dir / "worktrees" / home
-    found = (each for each in other_worktrees(linked) if each.git_dir == wanted)
-    return next((replace(linked, top=each.top, git_dir=each.git_dir) for each in found), None)
+    return next((each for each in other_worktrees(linked) if each.git_dir == wanted), None)
 
 
 def begin_removal(linked: Repository, tree: str) -> None:

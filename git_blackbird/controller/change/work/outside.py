@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -110,11 +109,11 @@ def _commits(
     own: list[OutsideCommit] = []
     noted: set[str] = set()
     try:
-        for oid, (top, git_dir), owners in commits_elsewhere(repo):
+        for oid, elsewhere, owners in commits_elsewhere(repo):
             if owners == {run.id}:
-                own.append(OutsideCommit(commit=oid, worktree=str(top)))
+                own.append(OutsideCommit(commit=oid, worktree=str(elsewhere.top)))
             # The HEAD of a task's worktree is on no branch.
-            if owners <= {*at_work} and owner_of(replace(repo, top=top, git_dir=git_dir)) is None:
+            if owners <= {*at_work} and owner_of(elsewhere) is None:
                 noted.add(oid)
     except OSError:
         # Where the commits of a run are listed, this is said.
