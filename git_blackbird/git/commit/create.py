@@ -90,7 +90,15 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> CreatedComm
     """
     with private_index(repo, "commit") as index:
         variables = {"GIT_INDEX_FILE": os.fspath(index)}
-        _set_index_to(repo, index, plan.tree)
+        # Equal entries stay: hooks miss no file outside a sparse checkout, and git need not read files again.
+        staged = read_index_state(repo, index)
+        if staged.tree is None:
+            raise CommitRefusedError("the index is in conflict")
+        wanted = {path: after for path, (_, after) in _differences(repo, staged.tree, plan.tree).items()}
+        _set_entries(repo, index, dict.fromkeys(staged.intended) | wanted)
+        if repo.git("write-tree", variables=variables).oid() != plan.tree:
+            # As with names that differ in case only.
+            raise CommitRefusedError("the index cannot hold the files of HEAD and those of the change")
         with writing(repo.common_dir / "objects"):
             publish(repo, (entry.oid for entry in plan.edits.values() if entry is not None))
         text = index.with_name("message")
@@ -148,23 +156,6 @@ def _sides(records: list[bytes]) -> dict[bytes, tuple[TreeEntry | None, TreeEntr
 
 def _entry(mode: str, oid: str) -> TreeEntry | None:
     return TreeEntry(int(mode, 8), oid) if int(mode, 8) else None
-
-
-def _set_index_to(repo: Repository, index: Path, tree: str) -> None:
-    """Set a copy of the user's index to ``tree``.
-
-    Entries that are equal stay, so that hooks do not miss files outside a sparse checkout, and git need not
-    read unchanged files again. Raises CommitRefusedError if the index cannot hold the tree, as with names
-    that differ in case only.
-    """
-    staged = read_index_state(repo, index)
-    if staged.tree is None:
-        raise CommitRefusedError("the index is in conflict")
-    wanted = {path: after for path, (_, after) in _differences(repo, staged.tree, tree).items()}
-    _set_entries(repo, index, dict.fromkeys(staged.intended) | wanted)
-    written = repo.git("write-tree", variables={"GIT_INDEX_FILE": os.fspath(index)})
-    if written.oid() != tree:
-        raise CommitRefusedError("the index cannot hold the files of HEAD and those of the change")
 
 
 def _set_entries(repo: Repository, index: Path, entries: Mapping[bytes, TreeEntry | None]) -> None:

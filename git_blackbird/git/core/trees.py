@@ -87,13 +87,22 @@ class TreeStore:
         return {name: _entry(row) for name, row in self._load(oid).items()}
 
     def _load(self, oid: str) -> _Rows:
-        known = self._seen.get(oid)
-        if known is None:
-            raw = self._raw(oid)
-            if _WHOLE.fullmatch(raw) is None:
-                raise UnusableError(f"the tree {oid} cannot be read: it is no list of entries")
-            known = self._seen[oid] = _parse(raw)
-        return known
+        import pygit2  # loaded by now
+
+        if (known := self._seen.get(oid)) is not None:
+            return known
+        try:
+            kind, data = self.objects.read(pygit2.Oid(hex=oid))
+        except KeyError as error:
+            raise UnusableError(f"the tree {oid} is not in this repository") from error
+        except (ValueError, pygit2.GitError) as error:
+            raise UnusableError(f"the tree {oid} cannot be read: {error}") from error
+        if kind != pygit2.enums.ObjectType.TREE:
+            raise UnusableError(f"the object {oid} is not a tree")
+        if _WHOLE.fullmatch(data) is None:
+            raise UnusableError(f"the tree {oid} cannot be read: it is no list of entries")
+        self._seen[oid] = _parse(data)
+        return self._seen[oid]
 
     def is_sound(self, oid: str) -> bool:
         """Whether an object can be read and has the content that its id is made of."""
@@ -174,7 +183,13 @@ class TreeStore:
         A file that is set replaces a directory of its name, and the other way round. Removing applies to
         files only. The paths to set must not lie under one another. Empty directories disappear.
         """
-        by_directory = _by_directory(edits)
+        # Parents first.
+        by_directory: dict[bytes, dict[bytes, TreeEntry | None]] = {b"": {}}
+        for path in edits:
+            by_directory |= {parent: {} for parent in parents(path) if parent not in by_directory}
+        for path, entry in edits.items():
+            directory, _, name = path.rpartition(b"/")
+            by_directory[directory][name] = entry
         before: dict[bytes, _Rows] = {b"": self._load(oid)}
         for directory in filter(None, by_directory):
             above, _, name = directory.rpartition(b"/")
@@ -182,38 +197,22 @@ class TreeStore:
             before[directory] = {} if below is None else self._load(below)
         # Deepest first and without recursion, because paths can be very deep.
         finished: dict[bytes, dict[bytes, _Rows]] = {}
-        rows: _Rows = {}
+        rows: dict[bytes, _Row] = {}
         for directory in reversed(by_directory):
-            rows = self._directories_edited(before[directory], finished.pop(directory, {}))
-            rows = _files_edited(rows, by_directory[directory])
+            rows = dict(before[directory])
+            for name, inner in finished.pop(directory, {}).items():
+                if inner:
+                    rows[name] = _DIRECTORY_MODE, bytes.fromhex(self._save(inner))
+                elif _directory(rows.get(name)) is not None:
+                    del rows[name]
+            for name, entry in by_directory[directory].items():
+                if entry is not None:
+                    rows[name] = _row(entry)
+                elif name in rows and rows[name][0] != _DIRECTORY_MODE:
+                    del rows[name]
             above, _, name = directory.rpartition(b"/")
             finished.setdefault(above, {})[name] = rows
         return self._save(rows)
-
-    def _directories_edited(self, rows: _Rows, finished: Mapping[bytes, _Rows]) -> _Rows:
-        """Put finished directories into their parents; an empty one is removed."""
-        if not finished:
-            return rows
-        result = dict(rows)
-        for name, inner in finished.items():
-            if inner:
-                result[name] = _DIRECTORY_MODE, bytes.fromhex(self._save(inner))
-            elif _directory(result.get(name)) is not None:
-                del result[name]
-        return result
-
-    def _raw(self, oid: str) -> bytes:
-        import pygit2  # loaded by now
-
-        try:
-            kind, data = self.objects.read(pygit2.Oid(hex=oid))
-        except KeyError as error:
-            raise UnusableError(f"the tree {oid} is not in this repository") from error
-        except (ValueError, pygit2.GitError) as error:
-            raise UnusableError(f"the tree {oid} cannot be read: {error}") from error
-        if kind != pygit2.enums.ObjectType.TREE:
-            raise UnusableError(f"the object {oid} is not a tree")
-        return data
 
 
 # The end of one run is the beginning of the next: most often both have been parsed.
@@ -233,26 +232,6 @@ def _row(entry: TreeEntry) -> _Row:
 
 def _directory(row: _Row | None) -> str | None:
     return None if row is None or row[0] != _DIRECTORY_MODE else row[1].hex()
-
-
-def _by_directory(edits: Edits) -> dict[bytes, dict[bytes, TreeEntry | None]]:
-    result: dict[bytes, dict[bytes, TreeEntry | None]] = {b"": {}}
-    for path in edits:
-        result |= {parent: {} for parent in parents(path) if parent not in result}
-    for path, entry in edits.items():
-        directory, _, name = path.rpartition(b"/")
-        result[directory][name] = entry
-    return result
-
-
-def _files_edited(rows: _Rows, edits: Edits) -> _Rows:
-    result = dict(rows)
-    for name, entry in edits.items():
-        if entry is not None:
-            result[name] = _row(entry)
-        elif name in result and result[name][0] != _DIRECTORY_MODE:
-            del result[name]
-    return result
 
 
 def _render(rows: _Rows) -> bytes:

@@ -49,7 +49,15 @@ class ForegroundProcesses:
             yield
         finally:
             if self._signals.pop(session):
-                _end_rest(session)
+                # Some of its processes may ignore the signal.
+                deadline = time.monotonic() + _GRACE_SECONDS
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(session, signal.SIGTERM)
+                    # Only children are reported; the rest of a session is no child of this process.
+                    while time.monotonic() < deadline:
+                        os.killpg(session, 0)
+                        time.sleep(_POLL_SECONDS)
+                    os.killpg(session, signal.SIGKILL)
 
     def interrupt(self) -> None:
         """Send every session SIGINT, and a stronger signal the second time."""
@@ -64,18 +72,6 @@ class ForegroundProcesses:
     def environ(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the environment for a new process; without a terminal, signing has none either."""
         return {name: value for name, value in environ.items() if self.has_terminal or name != "GPG_TTY"}
-
-
-def _end_rest(session: int) -> None:
-    """Kill the processes of interrupted sessions that ignored the signal."""
-    deadline = time.monotonic() + _GRACE_SECONDS
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(session, signal.SIGTERM)
-        # Only children are reported; the rest of a session is no child of this process.
-        while time.monotonic() < deadline:
-            os.killpg(session, 0)
-            time.sleep(_POLL_SECONDS)
-        os.killpg(session, signal.SIGKILL)
 
 
 ALONG = ForegroundProcesses()

@@ -220,7 +220,6 @@ class _Copier:
 
 
 def _share(source: int, target: int) -> bool:
-    """Let a new file share the content of another until one of them is written to, if that is possible."""
     try:
         fcntl.ioctl(target, _FICLONE, source)
     except OSError:

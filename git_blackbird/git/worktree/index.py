@@ -136,7 +136,7 @@ _TRIES = 5
 _CHECKSUM_BYTES = 20
 _NO_INDEX = "none"
 # The time, device, inode, size and checksum of an index, to notice that another took its place.
-_Seen = tuple[int, int, int, int, bytes]
+_Identity = tuple[int, int, int, int, bytes]
 
 
 @contextlib.contextmanager
@@ -253,26 +253,22 @@ def replace_index(repo: Repository, edit: Callable[[Path], bool]) -> None:
 
 def copy_index(source: Path, target: Path) -> str | None:
     """Copy an index, if there is one, with its time stamp; return its ``index_checksum``."""
-    seen = _copied_index(source, target)
-    return _NO_INDEX if seen is None else _checksum(seen)
+    return _checksum(_copied_index(source, target))
 
 
 def index_checksum(index: Path) -> str | None:
     """Return a text that identifies the content of an index; None if git was told not to make one."""
-    try:
-        with index.open("rb") as file:
-            return _checksum(_seen_in(file))
-    except FileNotFoundError:
+    return _checksum(_identity_of(index))
+
+
+def _checksum(seen: _Identity | None) -> str | None:
+    if seen is None:
         return _NO_INDEX
-
-
-def _checksum(seen: _Seen) -> str | None:
     *_, checksum = seen
     return checksum.hex() if any(checksum) else None
 
 
-def _copied_index(source: Path, target: Path) -> _Seen | None:
-    """Copy an index with its time stamp; return its identity, None if there is none."""
+def _copied_index(source: Path, target: Path) -> _Identity | None:
     try:
         with source.open("rb") as before, target.open("xb") as after:
             shutil.copyfileobj(before, after)
@@ -287,16 +283,17 @@ def _copied_index(source: Path, target: Path) -> _Seen | None:
     return seen
 
 
-def _is_unchanged(repo: Repository, copied: _Seen | None) -> bool:
-    """Whether the user's index still is the file that was copied."""
-    try:
-        with repo.index.open("rb") as file:
-            return _seen_in(file) == copied
-    except FileNotFoundError:
-        return copied is None
+def _is_unchanged(repo: Repository, copied: _Identity | None) -> bool:
+    return _identity_of(repo.index) == copied
 
 
-def _seen_in(file: BinaryIO) -> _Seen:
+def _identity_of(index: Path) -> _Identity | None:
+    with contextlib.suppress(FileNotFoundError), index.open("rb") as file:
+        return _seen_in(file)
+    return None
+
+
+def _seen_in(file: BinaryIO) -> _Identity:
     status = os.fstat(file.fileno())
     file.seek(max(0, status.st_size - _CHECKSUM_BYTES))
     return status.st_mtime_ns, status.st_dev, status.st_ino, status.st_size, file.read()

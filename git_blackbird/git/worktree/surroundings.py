@@ -34,7 +34,15 @@ def take_surroundings(repo: Repository) -> Surroundings:
     Git is asked only where its configuration may have changed since it was read last. Raises GitError if that
     cannot be read.
     """
-    files = dict(_git_files(repo.common_dir))
+    files: dict[str, str] = {}
+    # Hooks, and what says how git takes files.
+    for folder in ("hooks", "info"):
+        with contextlib.suppress(OSError), os.scandir(repo.common_dir / folder) as entries:
+            for entry in entries:
+                name = f"{folder}/{entry.name}"
+                # Git runs no samples, and writes the list of references itself.
+                if not entry.name.endswith(".sample") and name != "info/refs":
+                    files[name] = _file_digest(entry.path)
     worktrees = {str(linked.top): linked.git_dir.name for linked in unowned_worktrees(repo)}
     return {
         **_references(repo.common_dir),
@@ -91,17 +99,6 @@ def _loose(common_dir: Path) -> Iterator[tuple[str, str]]:
                     with contextlib.suppress(OSError), Path(entry.path).open("rb") as file:
                         if text := file.read(_LONGEST_REFERENCE).strip():
                             yield below, text.decode(errors="replace")
-
-
-def _git_files(common_dir: Path) -> Iterator[tuple[str, str]]:
-    """Yield hooks, and what says how git takes files, by their path in the git directory."""
-    for folder in ("hooks", "info"):
-        with contextlib.suppress(OSError), os.scandir(common_dir / folder) as entries:
-            for entry in entries:
-                name = f"{folder}/{entry.name}"
-                # Git runs no samples, and writes the list of references itself.
-                if not entry.name.endswith(".sample") and name != "info/refs":
-                    yield name, _file_digest(entry.path)
 
 
 def _file_digest(path: str) -> str:
