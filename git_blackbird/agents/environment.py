@@ -30,7 +30,6 @@ def without_outer_session(environ: Mapping[str, str]) -> dict[str, str]:
 
 @cache
 def _session_variables() -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the names of the variables of sessions, and the beginnings of more."""
     declared = [name for agent in declarations().values() for name in agent.session_variables]
     beginnings = tuple(name.removesuffix("*") for name in declared if name.endswith("*"))
     return frozenset((*_OUTER_SESSION, *declared)), beginnings
@@ -41,7 +40,7 @@ def child_environ(
 ) -> dict[str, str]:
     """Return the environment of one run; ``extra`` are the variables of the agent's launch.
 
-    ``environ`` has none of git's variables that tie a process to a repository or an index.
+    ``environ`` ties no process to a repository or an index.
     """
     ours = {TASK_ID_VARIABLE: task_id, RUN_ID_VARIABLE: run_id, "TMPDIR": str(tmp_dir)}
     return without_outer_session(environ) | ours | dict(extra)

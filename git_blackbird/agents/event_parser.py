@@ -22,10 +22,7 @@ _MAX_WORD_CHARACTERS = 200
 
 
 class EventParser(ABC, Generic[E]):
-    """Parse the event stream of one run; subclasses handle the ``events`` of one program.
-
-    ``args`` are the arguments that the configuration adds.
-    """
+    """Parse the events of one run; ``args`` are the arguments that the configuration adds."""
 
     needs_all = True
     events: TypeAdapter[E | tuple[E, ...]]
@@ -43,7 +40,6 @@ class EventParser(ABC, Generic[E]):
         self._stderr = ""
 
     def feed(self, data: bytes) -> Sequence[Progress]:
-        """Parse the next piece of standard output."""
         self._printed = self._printed or bool(data)
         return [step for event in self._lines.feed(data) for step in self._take(event)]
 
@@ -79,12 +75,10 @@ class EventParser(ABC, Generic[E]):
 
     @property
     def _questions(self) -> tuple[Question, ...]:
-        """What it asks, if its end is such that it asks."""
         return self._forms.questions
 
     @property
     def remaining_work(self) -> Sequence[str] | None:
-        """None: this program ends with its result."""
         return None
 
     @property
@@ -126,9 +120,9 @@ class EventParser(ABC, Generic[E]):
 
 
 def unfinished_word(event: Lenient, finished: Mapping[str, frozenset[str]]) -> str | None:
-    """Return the word of an end that is not among those that mean finished; None if it is, "" if it has none.
+    """Return the word of an end that is not known to mean finished; None if it is, "" if it has none.
 
-    ``finished`` has these words by the field of the event; the first field that has any word decides.
+    ``finished`` has such words by the field of the event; the first field that has any word decides.
     """
     for name, words in finished.items():
         if word := getattr(event, name):
@@ -137,19 +131,17 @@ def unfinished_word(event: Lenient, finished: Mapping[str, frozenset[str]]) -> s
 
 
 def waiting_steps(names: Sequence[str] | None) -> Iterator[Progress]:
-    """Yield a step that names the background work of an agent that has answered."""
     if names:
         text = f"it has answered; still at work in the background: {', '.join(names)}"
         yield Progress(ProgressKind.WAITS, text)
 
 
 def bounded(text: str, limit: int = MAX_MESSAGE_CHARACTERS) -> str:
-    """Return at most ``limit`` characters of ``text``."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def tool_step(kind: ProgressKind | None, tool: str, subject: str) -> Progress:
-    """Return the step of a tool of this kind, None for any other; ``subject`` is what it is used on."""
+    """Return the step of a tool that is used on ``subject``; its kind is None for any other tool."""
     line = clean_line(subject)
     if kind is None or not line:
         return Progress(ProgressKind.TOOL, clean_line(f"{tool} {line}"))
@@ -176,10 +168,7 @@ _MAX_TURNS = 20
 
 @dataclass(frozen=True)
 class Turn(Generic[R]):
-    """A turn that ended with ``result``; ``is_woken`` is None if the program does not say what began it.
-
-    ``is_finished``: its end is one that is known to mean that.
-    """
+    """A turn; ``is_woken`` is None if unknown, ``is_finished`` where its end is known to mean that."""
 
     result: R
     text: str = ""
@@ -195,7 +184,6 @@ class Turns(Generic[R]):
         self._says_origin = False
 
     def take(self, turn: Turn[R]) -> None:
-        """Add a turn that has ended."""
         self._says_origin = self._says_origin or turn.is_woken is not None
         self._turns.append(turn)
         if len(self._turns) > _MAX_TURNS:
@@ -221,14 +209,12 @@ class Turns(Generic[R]):
 
     @property
     def texts(self) -> tuple[str, tuple[str, ...]]:
-        """The text that answers us, and those of the woken turns."""
         answer = self.answer
         woken = (turn.text for turn in self.woken)
         return answer.text if answer else "", tuple(text for text in woken if text.strip())
 
     @property
     def failed_later(self) -> bool:
-        """Whether a woken turn did not finish, but the one that answers us did."""
         answer = self.answer
         return answer is not None and answer.is_finished and not all(turn.is_finished for turn in self.woken)
 
@@ -250,11 +236,9 @@ class Edits:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files, each once, in the order of the edits."""
         return tuple(self._paths)
 
     def begin(self, call: str, path: str) -> None:
-        """Note the call of a tool that edits a file."""
         if call and len(self._open) < _MAX_OPEN_CALLS:
             self._open[call] = path
 
@@ -265,7 +249,6 @@ class Edits:
             self.add([path])
 
     def add(self, paths: Iterable[str]) -> None:
-        """Note files that were written."""
         for path in paths:
             is_path = path.startswith("/") and len(path) <= _LONGEST_PATH and "\0" not in path
             if is_path and len(self._paths) < _MAX_PATHS:

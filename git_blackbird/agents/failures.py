@@ -161,7 +161,6 @@ class ProviderHelp:
 
     @property
     def install(self) -> str:
-        """How to install the program, or to name another copy of it."""
         return (
             f"install it: npm install -g {self.package}, "
             f"or name it: git config blackbird.{self.name}.path PATH"
@@ -175,7 +174,6 @@ class FailureMatch:
 
 
 def match_failure(message: str, provider: ProviderHelp) -> FailureMatch | None:
-    """Recognize a refusal in a program's output; None if there is no known one."""
     text = message[-_MAX_CHARACTERS:].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     for refusal, phrases in _KNOWN:
         match = re.search("|".join((*phrases, *provider.phrases.get(refusal, ()))), text, re.IGNORECASE)
@@ -272,10 +270,7 @@ _SLACK = timedelta(minutes=10)
 
 
 def find_reset(text: str, now: float) -> float | None:
-    """Return when the limit in ``text`` is over; None where it names no time. All in seconds since 1970.
-
-    Without a time zone, the time is that of this machine.
-    """
+    """Return when the limit in ``text`` is over, in seconds since 1970, if it says so."""
     epoch = _EPOCH_SECONDS.search(text)
     if epoch is not None:
         return float(epoch[1])
@@ -290,7 +285,6 @@ def find_reset(text: str, now: float) -> float | None:
 
 
 def _next_moment(match: re.Match[str], now: datetime) -> datetime:
-    """Return the first moment with that name which is not long past."""
     hour = int(match["hour"])
     if half := match["half"]:
         hour = hour % 12 + 12 * (half.lower() == "pm")

@@ -47,7 +47,6 @@ class JsonEvents(Generic[E]):
         self._extend(rest)
 
     def flush(self) -> Sequence[E]:
-        """Yield the events of a last line without a line end."""
         line = bytes(self._partial)
         self._partial.clear()
         self._skipping = False
@@ -119,7 +118,6 @@ def split_objects(line: str) -> tuple[Sequence[str], str]:
 
 
 def _fault_in(text: str) -> int | None:
-    """Return where a text stops being JSON; None if it is JSON."""
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
@@ -143,7 +141,6 @@ def _events_at(text: str, fault: int) -> Iterator[tuple[int, int]]:
 
 
 def _object_at(text: str, start: int, limit: int, key: str | None = None) -> tuple[int, int] | None:
-    """Return the span of the object at ``start``, which has ``key`` if one is given."""
     try:
         value, length = _DECODER.raw_decode(text[start:limit])
     except (ValueError, RecursionError):

@@ -43,12 +43,10 @@ class NotifyProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether it still runs."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def fault(self) -> str | None:
-        """The error, after it has ended."""
         if self._process is None:
             return "it cannot be started"
         code = self._process.poll()
@@ -72,10 +70,7 @@ class NotifyProcess:
 def start_notification(
     command: str, *, cwd: Path, environ: Mapping[str, str], seconds: float
 ) -> NotifyProcess:
-    """Start ``command`` through sh in its own session without input or output, for at most ``seconds``.
-
-    The limit holds even if this process has ended. Never raises: an error is in ``fault``.
-    """
+    """Start ``command`` through sh for at most ``seconds``, even if this process ends. Never raises."""
     try:
         process = subprocess.Popen(
             [sys.executable, "-I", __file__, command, str(cwd), f"{seconds:g}"],

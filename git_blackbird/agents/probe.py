@@ -27,7 +27,6 @@ class CommandOutput:
 
     @property
     def first_line(self) -> str:
-        """The first visible line, cleaned; "" if there is none."""
         return next(filter(None, map(clean_line, f"{self.stdout}\n{self.stderr}".splitlines())), "")
 
 
@@ -40,7 +39,6 @@ class Program:
     help: str = ""
 
     def knows(self, flag: str) -> bool:
-        """Whether its help lists an option."""
         return re.search(rf"(?<![\w-]){re.escape(flag)}(?![\w-])", self.help) is not None
 
     def has_command(self, name: str) -> bool:
@@ -120,7 +118,6 @@ def inspect_program(
 
 
 def _login(program: Program, environ: Mapping[str, str], needs: Requirements) -> str:
-    """Return its login state, as far as the program can report it, and which keys are set."""
     try:
         state = needs.login(program, environ)
     except AgentUnavailableError as error:

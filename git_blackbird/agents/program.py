@@ -24,8 +24,6 @@ from git_blackbird.model.run.agent_io import Rights
 
 
 class ProgramSettings(Protocol):
-    """The keys that the section of each of them has."""
-
     @property
     def path(self) -> str: ...
 
@@ -66,7 +64,6 @@ class ProgramAgent(ABC, Generic[S]):
 
     @property
     def mode(self) -> str:
-        """What it may do, as configured."""
         return str(getattr(self._settings, self.mode_key))
 
     @property
@@ -96,15 +93,13 @@ class ProgramAgent(ABC, Generic[S]):
         return find_program(self._settings.path, environ, self.parser_type.provider).version
 
     def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
-        """Find the program, its options and its login."""
         needs = replace(self.needs, flags=(*self.needs.flags, *self._model_args[:1]), check=self._check)
         environ = {**environ, **self.query_environ}
         found = inspect_program(self._settings.path, environ, self.parser_type.provider, needs)
         remarks = (*self.remarks, *found.remarks)
         return replace(found, powers=self._powers, reviews=self.reviews, remarks=remarks)
 
-    def _check(self, program: Program) -> None:
-        """Raise AgentUnavailableError if something else than an option is missing."""
+    def _check(self, program: Program) -> None: ...
 
     def accepts_session(self, session: str) -> bool:
         """Accept only UUIDs: any other name may be taken for something else."""

@@ -59,8 +59,6 @@ def _login(program: Program, environ: Mapping[str, str]) -> str:
 
 
 class ClaudeAgent(ProgramAgent[ClaudeConfig]):
-    """Start and resume Claude Code, with the prompt on standard input."""
-
     name = "claude"
     abilities = Capabilities(
         resume=True, schema=True, read_only=True, chooses_session=True, reports_cost=True, prints_events=True

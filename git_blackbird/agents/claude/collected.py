@@ -31,7 +31,6 @@ class LastMessage:
         self.text = self.id = ""
 
     def take(self, message: Message) -> None:
-        """Add an event; one without text is no message."""
         text = "\n\n".join(block.text for block in message.content if block.type == "text" and block.text)
         if text and message.id and message.id == self.id:
             self.text = f"{self.text}\n\n{text}"
@@ -48,7 +47,6 @@ class BackgroundTasks:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Their descriptions, in the words of the model."""
         return tuple(self._names.values())
 
     def take(self, event: System) -> None:
@@ -94,7 +92,6 @@ class LiveUsage:
 
     @property
     def usage(self) -> Usage:
-        """The tokens of this run so far, including subagents."""
         return Usage(**self._total)
 
     @property
@@ -225,7 +222,6 @@ class Remarks:
         self._subagents: dict[str, str] = {}
 
     def take(self, event: System | Result) -> Iterator[str]:
-        """Yield the remarks on an event, each text once."""
         for text in self._texts_for(event):
             if text not in self.texts and len(self.texts) < _MAX_REMARKS:
                 self.texts.append(text)
@@ -285,7 +281,6 @@ class Denials:
 
     @property
     def text(self) -> str:
-        """How many calls were denied, and of which tools; "" if none were."""
         denied = list(filter(None, self._tools.values()))
         calls = "1 tool call was" if len(denied) == 1 else f"{len(denied)} tool calls were"
         return clean_line(f"{calls} denied: {', '.join(sorted(set(denied)))}") if denied else ""

@@ -65,8 +65,6 @@ class TokenUsage(Lenient):
 
 
 class ModelUsage(TokenUsage, alias_generator=to_camel):
-    """The tokens and the US dollars that one model used."""
-
     cost_usd: Amount = Field(alias="costUSD")
 
 
@@ -106,10 +104,7 @@ class Message(Lenient):
 
 
 class MessageEvent(Lenient):
-    """A block of a message of the model or a subagent, or the results of its tool calls.
-
-    A message of the program itself may say by ``error`` what kind of error it reports.
-    """
+    """Blocks of a message, or results of tool calls; one of the program itself may have an ``error``."""
 
     type: Literal["assistant", "user"]
     message: Part[Message]
@@ -118,7 +113,6 @@ class MessageEvent(Lenient):
 
     @property
     def is_synthetic(self) -> bool:
-        """Whether the program itself wrote it, in place of a model."""
         return self.message.model == "<synthetic>"
 
     @property

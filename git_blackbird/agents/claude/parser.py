@@ -131,7 +131,6 @@ class ClaudeProgress:
                 yield from self._call(block)
 
     def of_answers(self, event: MessageEvent) -> Iterator[Progress]:
-        """Report the failed tool calls among these results."""
         for block in event.message.content:
             if block.type == "tool_result":
                 call = self._calls.pop(block.tool_use_id, "")
@@ -222,7 +221,6 @@ class ClaudeParser(EventParser[Event]):
 
     @property
     def failed_later(self) -> bool:
-        """Whether a turn begun by its own background work failed, but not the turn that answers us."""
         return self._turns.failed_later
 
     @property
@@ -324,10 +322,7 @@ class ClaudeParser(EventParser[Event]):
         yield from waiting_steps(self.remaining_work)
 
     def _session(self) -> str | None:
-        """Return the conversation that can be resumed, as far as that is known.
-
-        The program names it before saving it: if it was killed at once, nothing may have been saved.
-        """
+        """Return the conversation to resume; named before it is saved, a kill at once may lose it."""
         was_killed = self._exit_code is None or self._exit_code < 0
         if self._named and (self._resumes or self._conversed or self._result or not was_killed):
             return self._named

@@ -25,8 +25,6 @@ def _login(program: Program, environ: Mapping[str, str]) -> str:
 
 
 class CodexAgent(ProgramAgent[CodexConfig]):
-    """Start and resume Codex, with the prompt on standard input."""
-
     name = "codex"
     abilities = Capabilities(resume=True, schema=True, read_only=True, prints_events=True)
     parser_type = CodexParser

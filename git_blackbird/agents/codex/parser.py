@@ -137,7 +137,6 @@ def unwrap_command(command: str) -> str:
 
 
 def _web_text(item: Item) -> str:
-    """Describe an action on the web; "" as long as it is unknown."""
     action = item.action
     query = action.query or ", ".join(action.queries) or item.query
     match action.type:
@@ -277,7 +276,6 @@ class CodexParser(EventParser[Event]):
 
     @property
     def remaining_work(self) -> Sequence[str] | None:
-        """The commands and subagents that have not ended with the turn."""
         is_over = self._turns.answer is not None and not self._in_turn
         return tuple(self._at_work.values()) if is_over else None
 
@@ -359,7 +357,6 @@ class CodexParser(EventParser[Event]):
         return self._find_refusal(error_line(self._stderr))
 
     def _words(self) -> str:
-        """Return the program's own words of an error, from whichever line has them."""
         return self._last_error or _REQUEST.sub("", error_line(self._stderr))
 
     @property

@@ -56,8 +56,6 @@ _HINT = "set it with git config blackbird.command.run COMMAND, or BLACKBIRD_AGEN
 
 
 class CommandAgent:
-    """Run the configured shell command."""
-
     name = "command"
     abilities = Capabilities(resume=True, chooses_session=True, schema_command=_KEEPS_TO_SCHEMA)
     leftover_dirs: tuple[str, ...] = ()
@@ -116,13 +114,12 @@ class CommandAgent:
         return CommandParser(request, self._program())
 
     def _program(self) -> str:
-        """Return the command's first word if it can only be a program's name, else ""."""
         word = self._command.split(maxsplit=1)[0] if self._command else ""
         return word if _PLAIN_NAME.fullmatch(word) and word not in _SHELL_WORDS else ""
 
 
 def session_environ(agent: Agent, request: RunRequest) -> dict[str, str]:
-    """Return the variables that give session and schema to an agent without options for them."""
+    """Return the variables with session and schema for agents that have no options for them."""
     environ = {SESSION_VARIABLE: request.session or ""}
     if request.resume:
         environ[RESUME_VARIABLE] = "1"

@@ -51,11 +51,9 @@ class DemoAgent:
         return
 
     def probe(self, environ: Mapping[str, str]) -> str:  # noqa: ARG002  # the Protocol's
-        """Return the version of this program."""
         return git_blackbird.__version__
 
     def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
-        """Return that it is available: it is part of this program."""
         return ProbeResult(
             str(_PROGRAM),
             self.probe(environ),

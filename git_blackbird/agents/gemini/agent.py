@@ -149,8 +149,6 @@ _EDITS = (*_READS, "write_file", "replace", "write_todos", "update_topic")
 
 
 class GeminiAgent(PermittedAgent):
-    """Start and resume Gemini CLI, with the prompt on standard input."""
-
     name = "gemini"
     abilities = Capabilities(
         resume=True, read_only=True, reads_only_files=True, chooses_session=True, prints_events=True

@@ -143,8 +143,6 @@ def _login(program: Program, environ: Mapping[str, str]) -> str:
 
 
 class OpencodeAgent(PermittedAgent):
-    """Start and resume opencode, with the prompt on standard input."""
-
     name = "opencode"
     abilities = Capabilities(
         resume=True, read_only=True, reads_only_files=True, reports_cost=True, prints_events=True

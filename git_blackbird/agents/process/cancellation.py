@@ -10,9 +10,7 @@ T = TypeVar("T")
 class Interruptible(Protocol):
     """Something at work that can be asked to end."""
 
-    def interrupt(self, *, at_once: bool) -> None:
-        """Ask it to end, with the usual graces or at once."""
-        ...
+    def interrupt(self, *, at_once: bool) -> None: ...
 
 
 async def finish(work: Coroutine[Any, Any, T], worker: Interruptible) -> T:

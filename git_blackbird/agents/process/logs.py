@@ -55,10 +55,7 @@ def open_log(path: Path) -> int:
 
 
 class _Mask:
-    """Masks the secrets in what is read of a log piece by piece, also in the file.
-
-    What may be the beginning of a secret is held back until more is read.
-    """
+    """Masks secrets in what is read of a log, and in the file; what may begin one is held back."""
 
     def __init__(self, descriptor: int, redactor: Redactor | None) -> None:
         self._fd = descriptor
@@ -134,7 +131,6 @@ class TailedLog:
 
     @property
     def tail(self) -> str:
-        """The last part of the output, with U+FFFD for invalid UTF-8."""
         return self._tail.decode(errors="replace")
 
     def size(self) -> int:
@@ -169,7 +165,6 @@ class TailedLog:
         return masked
 
     def release(self) -> bytes:
-        """Return what was held back: nothing follows it."""
         return self._keep(self._mask.release())
 
     def _keep(self, masked: bytes) -> bytes:
@@ -284,10 +279,9 @@ def read_tail(path: Path) -> str:
 
 
 class LogReader:
-    """The log of one stream, read from the start or from its last ``tail`` bytes.
+    """The log of one stream, from the start or from its last ``tail`` bytes, at the first of some places.
 
-    It is at the first of some places where there is one: it moves once its run has ended. An agent may put
-    anything in the file's place: anything but a regular file reads as empty.
+    It moves once its run has ended. What is no regular file reads as empty.
     """
 
     def __init__(self, places: Sequence[Path], tail: int | None = None) -> None:
@@ -300,7 +294,6 @@ class LogReader:
         self.passed_over = self._offset
 
     def read(self) -> bytes:
-        """Return the next piece; b"" if there is none yet."""
         with _opened(self._place(), os.O_RDONLY) as descriptor:
             if descriptor is None:
                 return b""
@@ -315,7 +308,6 @@ class LogReader:
         return next((place for place in self._places if place.exists()), self._places[-1])
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield everything up to the present end."""
         while data := self.read():
             yield data
 

@@ -30,10 +30,7 @@ class Reaper:
 
     @contextmanager
     def guarding(self, pid: int, identity: str, run_id: str, stop: Sequence[str] = ()) -> Iterator[None]:
-        """Keep a process group, and all else that belongs to its run, from outliving this program.
-
-        ``stop`` is the command that ends what is no process.
-        """
+        """Guard a process group and all of its run; ``stop`` is the command that ends what is no process."""
         self._send({"pid": pid, "identity": identity, "run": run_id, "stop": stop})
         try:
             yield
@@ -46,14 +43,12 @@ class Reaper:
             self._process.stdin.write(json.dumps(what).encode() + b"\n")
 
     def close(self) -> None:
-        """End the process; it kills what it still guards."""
         assert self._process.stdin is not None  # noqa: S101  # as above
         self._process.stdin.close()
         self._process.wait()
 
 
 def main() -> None:
-    """Guard until the end of standard input."""
     guarded: dict[str, tuple[int, str, list[str]]] = {}
     for line in sys.stdin:
         told = json.loads(line)

@@ -26,20 +26,17 @@ def identity(pid: int) -> str | None:
 
 
 def is_alive(pid: int, known_identity: str) -> bool:
-    """Whether the process with this id and identity still runs."""
     return identity(pid) == known_identity
 
 
 def marked(run_id: str) -> list[int]:
-    """Return our live processes that have this run's mark in their environment."""
     return sorted(related_processes(None, run_id))
 
 
 def related_processes(leader: int | None, run_id: str) -> dict[int, str]:
     """Return the live processes of a run, by id with identity, except this one.
 
-    These are the descendants of its ``leader``, the members of its group or session, and processes with the
-    run's mark.
+    These are the descendants of its ``leader``, members of its group or session, and what has the run's mark.
     """
     from git_blackbird.agents.process.table import survey  # loads psutil
 
@@ -76,10 +73,9 @@ def signal_group(pid: int, known_identity: str, number: signal.Signals) -> bool:
 
 
 def stop_tree(pid: int, run_id: str, *, identity: str | None, grace_seconds: float) -> int:
-    """Stop a run's process, its group, and all processes with the run's id; return their number.
+    """Stop a run's process, its group, and all with the run's id, by ever stronger signals.
 
-    SIGINT, a grace, SIGTERM, a grace, SIGKILL. A process without ``identity`` is left alone; then only those
-    with the run's id are stopped.
+    Return their number. Without ``identity`` the process is left alone.
     """
     is_leader = identity is not None and is_alive(pid, identity)
     known = related_processes(pid if is_leader else None, run_id)
@@ -92,10 +88,7 @@ def stop_tree(pid: int, run_id: str, *, identity: str | None, grace_seconds: flo
 
 
 def kill_orphans(known: dict[int, str], run_id: str, *, grace_seconds: float) -> int:
-    """Stop these processes and all with the run's id: SIGTERM, a grace, SIGKILL.
-
-    Return the number of processes, including those in ``known`` that had ended before.
-    """
+    """Stop these and all of the run: SIGTERM, a grace, SIGKILL. Return how many, ended ones included."""
     targets = known | related_processes(None, run_id)
     number = signal.SIGTERM if grace_seconds > 0 else signal.SIGKILL
     for _ in range(_KILL_ROUNDS):
@@ -111,10 +104,7 @@ def kill_orphans(known: dict[int, str], run_id: str, *, grace_seconds: float) ->
 
 
 def run_stop_command(command: Sequence[str]) -> str | None:
-    """Run the command that ends what is no process of ours; return why that could not be, if it could not.
-
-    Its exit code says nothing: what it would end may have ended.
-    """
+    """Run the command that ends what is no process of ours; return why it could not be run."""
     if not command:
         return None
     try:

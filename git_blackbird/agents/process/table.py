@@ -90,10 +90,7 @@ def _is_marked(pid: int, run_id: str) -> bool:
 
 
 def _read_environ(pid: int) -> dict[str, str]:
-    """Return the environment of a process; empty if it may not be read.
-
-    Raises psutil.NoSuchProcess if it has ended, a zombie included.
-    """
+    """Return a process's environment, as far as it may be read. Raises psutil.NoSuchProcess."""
     process = psutil.Process(pid)
     try:
         environ = process.environ()

@@ -38,7 +38,7 @@ _WAY_OUT = "move it away, or set worktree.dir"
 class TaskWorktree(NamedTuple):
     """The linked worktree of a task, and where it was made: somebody may have moved it since.
 
-    One that is set aside has something that could not be kept otherwise; the task is worked on in another.
+    One that is set aside has something that cannot be kept otherwise; the task has another.
     """
 
     task_id: str
@@ -254,7 +254,6 @@ def find_task_worktree(repo: Repository, task_id: str) -> TaskWorktree | None:
 
 
 def move_back(repo: Repository, linked: Repository, folder: Path) -> Repository:
-    """Move a linked worktree to the folder where it was made. Raises GitError."""
     with _changing_list:
         repo.git("worktree", "move", *operands(str(linked.top), str(folder)))
     return replace(linked, top=folder)
@@ -283,7 +282,6 @@ def _owner_of(linked: Repository) -> _Owner:
 
 
 def home_repository(linked: Repository) -> Repository | None:
-    """Return the worktree whose plan has the task of a linked worktree, or None."""
     home = _owner_of(linked).home
     wanted = linked.common_dir if home == "." else linked.common_dir / "worktrees" / home
     return next((each for each in other_worktrees(linked) if each.git_dir == wanted), None)
@@ -322,7 +320,6 @@ def _forget(repo: Repository, linked: Repository) -> None:
 
 
 def disk_bytes(folder: Path) -> int:
-    """Return how much room the files of a folder take, as far as they can be read."""
     total = 0
     for place, folders, names in os.walk(folder):
         for name in (*folders, *names):

@@ -19,7 +19,6 @@ _FORMAT = "%H%x00%s" + "".join(
 
 
 def find_commit(repo: Repository, name: str) -> str | None:
-    """Return the id of the commit that ``name`` stands for in git, or None."""
     if name.startswith("^"):  # what is to be excluded, which git verifies too
         return None
     # In two steps, because the text of a search (`:/TEXT`) extends to the end of the name.
@@ -38,7 +37,6 @@ def tree_of(repo: Repository, commit: str) -> str:
 
 
 def commit_parts(repo: Repository, commit: str) -> tuple[str, tuple[str, ...]]:
-    """Return the tree and the parents of a commit. Raises GitError."""
     return repo.git(*_SHOW, *revisions(commit), *operands()).lines(_parts)
 
 
@@ -96,10 +94,7 @@ def _beyond_references(repo: Repository, wanted: frozenset[str], *options: str) 
 def commits_in_head(
     repo: Repository, oids: Iterable[str], since: str | None
 ) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the commits among these that HEAD reaches, newest first, each with its parents.
-
-    Search after the commit ``since``, or all history if there is no such commit.
-    """
+    """Return those of the commits that HEAD reaches after ``since``, newest first, each with its parents."""
     wanted = frozenset(oids)
     if not wanted:
         return []
@@ -109,7 +104,6 @@ def commits_in_head(
 
 
 def _exclusion(repo: Repository, since: str | None) -> tuple[str, ...]:
-    """Return the revision that excludes ``since`` and its history; none if there is no such commit."""
     return () if since is None or find_commit(repo, since) is None else (f"^{since}",)
 
 
@@ -149,10 +143,7 @@ def log_size(git_dir: Path) -> int:
 
 
 def moves_in(repo: Repository, span: LogSpan) -> list[HeadMove]:
-    """Return the moves of HEAD in a part of the reflog, oldest first.
-
-    If the log was rewritten since that part began, return the moves since HEAD was last at its start.
-    """
+    """Return the moves of HEAD in a span of its log, oldest first; after a rewrite, those since its start."""
     first = max(0, span.end - _LONGEST_BYTES)
     data = b""
     with contextlib.suppress(OSError), _log(repo.git_dir).open("rb") as log:

@@ -23,10 +23,9 @@ _FETCH = (
 def push(
     repo: Repository, remote: str, commits: Mapping[str, str], expected: Mapping[str, str] | None = None
 ) -> None:
-    """Set references of a remote to commits, all or none; "" removes one.
+    """Set references of a remote to commits, all or none, without hooks; "" removes one. Raises GitError.
 
-    Each of ``expected`` must be at that commit there, "" for one that must not be there. Hooks of this
-    repository do not run. Raises GitError.
+    Each of ``expected`` must be at that commit there, "" for one that must not be there.
     """
     leases = [f"--force-with-lease={ref}:{commit}" for ref, commit in (expected or {}).items()]
     pushed = [
@@ -39,7 +38,6 @@ def push(
 
 
 def fetch(repo: Repository, remote: str, refs: Iterable[str]) -> None:
-    """Fetch references of a remote under their own names. Raises GitError, also if one is missing."""
     wanted = (f"+{ref}:{ref}" for ref in refs)
     with _naming_remote(remote):
         repo.git(*QUIET_OPTIONS, *_FETCH, *operands(remote, *wanted), timeout=_TRANSFER_SECONDS)
@@ -53,7 +51,6 @@ def fetch_checked(repo: Repository, remote: str, ref: str) -> None:
 
 
 def list_refs(repo: Repository, remote: str, pattern: str) -> dict[str, str]:
-    """Return the references of a remote that match a pattern, with their commits. Raises GitError."""
     with _naming_remote(remote):
         listed = repo.git("ls-remote", "--refs", *operands(remote, pattern), timeout=_POLL_SECONDS)
     return listed.lines(_commits_by_ref)
@@ -82,16 +79,12 @@ def without_login(url: str) -> str:
 
 
 def delete_here(repo: Repository, refs: Iterable[str]) -> None:
-    """Delete references of this repository, those that are there. Raises GitError."""
     commands = "".join(f"delete {ref}\n" for ref in refs)
     repo.git(*QUIET_OPTIONS, "update-ref", "--stdin", stdin=os.fsencode(commands))
 
 
 def remote_url(repo: Repository, name: str) -> str:
-    """Return the URL of a remote as another machine or folder reaches it, with absolute paths.
-
-    Raises UnusableError if there is no such remote, and the name is no address either.
-    """
+    """Return the absolute URL of a remote, or the address itself. Raises UnusableError."""
     found = repo.git("remote", "get-url", "--push", *operands(name), check=False)
     if found.code != 0 and not re.search(r"[/:]", name):
         raise UnusableError(

@@ -34,10 +34,7 @@ Family = Literal["worktrees", "journal"]
 def hold_trees(
     repo: Repository, run_id: str, ends: Mapping[str, str | None], others: Collection[str]
 ) -> frozenset[str]:
-    """Let the reference of a run hold the trees of its record: ``ends`` by name, ``others`` by id.
-
-    Return the trees that are not there. Raises UnusableError if the repository cannot be written.
-    """
+    """Let a run's reference hold the trees of its record, ``ends`` by name; return which are gone."""
     trees = TreeStore(repo)
     named = {name.encode(): oid for name, oid in ends.items() if oid is not None}
     wanted = {**{oid.encode(): oid for oid in {*others} - {*named.values()}}, **named}
@@ -72,10 +69,7 @@ def _set_ref(repo: Repository, name: str, oid: str) -> None:
 
 
 def keep_commit(repo: Repository, name: str, *commits: str) -> None:
-    """Keep commits that no branch may have, beside those kept under the same name. Raises GitError.
-
-    The reference is at one commit that has all of them as parents.
-    """
+    """Keep commits as parents of one, beside others under the same name. Raises GitError."""
     import pygit2  # slow to load
 
     ref = f"{_OURS}commits/{name}"
@@ -89,7 +83,6 @@ def keep_commit(repo: Repository, name: str, *commits: str) -> None:
 
 
 def load_pair(repo: Repository, family: Family, name: str) -> "Trees | None":
-    """Return the two trees that a reference holds; None if not both are there."""
     import pygit2  # slow to load
 
     from git_blackbird.model.run.summary import Trees  # not in that process
@@ -117,7 +110,6 @@ def _name(family: Family, name: str) -> str:
 
 
 def list_our_refs(repo: Repository) -> tuple[str, ...]:
-    """List every reference below ``refs/blackbird/``, of all worktrees. Raises GitError."""
     return tuple(repo.git("for-each-ref", "--format=%(refname)", *operands(_OURS)).lines(texts))
 
 
@@ -142,7 +134,6 @@ def delete_refs(repo: Repository, names: Iterable[str]) -> None:
 
 
 def _update_refs(repo: Repository, commands: str) -> None:
-    """Run ``commands`` of git update-ref, all or nothing, without the repository's hooks."""
     for command in commands.splitlines():
         # Wait until nobody writes that reference; remove a lock that a killed process left.
         lock, until = repo.common_dir / f"{command.split(' ')[1]}.lock", time.monotonic() + _LOCK_SECONDS
@@ -203,7 +194,6 @@ def _place(repo: Repository, folder: Path, index: Path) -> tuple[Repository, dic
 
 @contextlib.contextmanager
 def _checking_out(tree: str, folder: Path, seconds: float) -> Iterator[None]:
-    """Convert errors in the block to CheckoutError."""
     try:
         yield
     except CheckoutError:
@@ -237,9 +227,9 @@ def is_readable_by_owner_only(status: os.stat_result) -> bool:
 
 @contextlib.contextmanager
 def writing_privately(repo: Repository) -> Iterator[tuple[str, ...]]:
-    """Return the options with which git writes objects that only their owner can read.
+    """Return the options with which git writes objects for their owner alone.
 
-    Folders that git creates for them get their usual permissions after the block: other objects go there too.
+    New folders of objects get their usual permissions after the block: other objects go there too.
     """
     before = set(_folders(repo))
     try:
@@ -276,7 +266,7 @@ def _folders(repo: Repository) -> list[Path]:
 
 
 def _usual_modes(repo: Repository) -> tuple[int, int]:
-    """Let git write an object elsewhere, and return the permissions of its folder and its file."""
+    """Return the permissions of a folder and a file of objects, as git makes them."""
     with private_folder(repo, "modes") as folder, tempfile.TemporaryDirectory(dir=folder) as objects:
         repo.git("hash-object", "-w", "--stdin", stdin=b"", variables={"GIT_OBJECT_DIRECTORY": objects})
         (file,) = Path(objects).glob("??/*")
@@ -303,7 +293,6 @@ class ObjectFaults:
             pending += above
 
     def below(self, trees: Collection[str]) -> tuple[str, ...]:
-        """Return those of these trees, and of what is in them, that are gone or damaged."""
         found: set[str] = set()
         fresh = {*trees} & self._leading
         while fresh:
@@ -327,7 +316,6 @@ class ObjectFaults:
         return faulty
 
     def _inside(self, one: TreeEntry) -> list[TreeEntry] | None:
-        """Return what is in a tree, and nothing for a file; None for what cannot be read."""
         if one.mode == DIRECTORY:
             try:
                 return [entry for entry in self._store.load(one.oid).values() if entry.mode != SUBMODULE]

@@ -43,10 +43,7 @@ class Snapshot:
 
 @dataclass
 class IndexUpdate:
-    """The paths to update in the private index, and those that cannot be.
-
-    It is plain if the updated index says all that the next snapshot has to know of these paths.
-    """
+    """What to update in the private index; plain if that says all that the next snapshot needs."""
 
     update: list[bytes] = field(default_factory=list)
     private: list[bytes] = field(default_factory=list)
@@ -59,7 +56,6 @@ class IndexUpdate:
     is_plain: bool = True
 
     def leave_out(self, path: bytes, reason: str) -> None:
-        """Note that the file at ``path`` will not be in the tree."""
         self.untouched.append(path)
         self.left_out.append(SkippedPath(path=path.decode(errors="replace"), reason=reason))
         self.is_plain = self.is_plain and path not in self.in_index
@@ -213,7 +209,6 @@ class SnapshotBuilder:
         return self.next_state(state, self.write_tree(), work), work
 
     def next_state(self, before: KeptState, tree: str, work: IndexUpdate) -> KeptState:
-        """Return what to keep with the updated index."""
         gone, changed = work.missing, work.changed
         added = {*before.added, *_texts(changed - work.tracked)} - _texts(gone)
         removed = {*before.removed, *_texts(gone & work.tracked)} - _texts(changed)
@@ -245,7 +240,6 @@ class SnapshotBuilder:
         return trees.edited(self.write_tree(), {path: trees.entry(since, path) for path in again.untouched})
 
     def git(self, *args: str, stdin: bytes | None = None) -> Completed:
-        """Run git on the private index within the remaining time."""
         left = max(self.deadline - time.monotonic(), 0.0)
         options = (*QUIET_OPTIONS, *_EXACT)
         return self.repo.git(*options, *args, stdin=stdin, timeout=left, variables=self.variables)
@@ -277,9 +271,9 @@ class SnapshotBuilder:
         return work
 
     def clear_flags(self) -> bool:
-        """Clear, in the private index, the flags that make git ignore changes.
+        """Clear, in the private index, the flags that make git ignore changes, but of absent files.
 
-        Return whether it has files that are not to be in the worktree; absent ones stay as git has them.
+        Return whether some files are not to be in the worktree.
         """
         listed = self.git("ls-files", "-z", "-s", "-v").whole(b"\0")
         flagged = [(tag, facts + path, path) for tag, facts, path in _FLAGGED.findall(listed)]
@@ -326,7 +320,6 @@ class SnapshotBuilder:
         return False
 
     def obstacle(self, full: bytes, path: bytes, status: os.stat_result, *, is_tracked: bool) -> str | None:
-        """Return why a path cannot or must not be in the tree, or None."""
         if path.endswith(b"/"):
             return _NESTED
         if stat.S_ISLNK(status.st_mode):
@@ -366,7 +359,6 @@ class SnapshotBuilder:
         return False
 
     def drop(self, paths: Sequence[bytes]) -> None:
-        """Remove paths from the private index, whatever is in the worktree."""
         if paths:
             self.git("update-index", "-z", "--force-remove", "--stdin", stdin=_joined(paths))
 

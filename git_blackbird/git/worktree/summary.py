@@ -34,8 +34,6 @@ _NAME_WIDTH = 50
 
 @dataclass(frozen=True)
 class ChangedFile:
-    """One file of the diff; ``index`` is its place there."""
-
     index: int
     status: FileStatus
     path: bytes
@@ -225,7 +223,6 @@ def _file_change(item: ChangedFile) -> FileChange:
 
 
 def _snippets(diff: "pygit2.Diff", changed: Sequence[ChangedFile]) -> tuple[tuple[Snippet, ...], list[str]]:
-    """Return excerpts of the first files that have text."""
     shown = [
         item
         for item in changed

@@ -29,11 +29,7 @@ _OF_A_CALL = "command"
 
 
 def take_surroundings(repo: Repository) -> Surroundings:
-    """Return what lies outside the places of runs at this moment.
-
-    Git is asked only where its configuration may have changed since it was read last. Raises GitError if that
-    cannot be read.
-    """
+    """Return what lies outside the places of runs now. Raises GitError."""
     files: dict[str, str] = {}
     # Hooks, and what says how git takes files.
     for folder in ("hooks", "info"):
@@ -122,10 +118,7 @@ def _digest(data: bytes) -> str:
 
 
 def misleading_settings(repo: Repository) -> Iterator[tuple[str, str]]:
-    """Yield the repository's own settings with which git finds no main worktree, or another one, with values.
-
-    Raises GitError if a configuration file cannot be read.
-    """
+    """Yield settings with which git finds no main worktree, or another one. Raises GitError."""
     common = repo.common_dir
     own = {value.key: value.value for value in read_config(repo) if value.file == common / "config"}
     bare, worktree = own.get("core.bare", "false"), own.get("core.worktree")
