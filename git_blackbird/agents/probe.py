@@ -4,14 +4,13 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from git_blackbird.agents.environment import without_outer_session
 from git_blackbird.agents.failures import ProviderHelp, error_line, exit_text, last_line
-from git_blackbird.agents.protocol import ProbeResult
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.system import find_on_path
@@ -41,6 +40,10 @@ class Program:
     def knows(self, flag: str) -> bool:
         return re.search(rf"(?<![\w-]){re.escape(flag)}(?![\w-])", self.help) is not None
 
+    def lacks(self, flags: Iterable[str]) -> str:
+        """Name the options that its help does not list; "" without any."""
+        return ", ".join(flag for flag in flags if not self.knows(flag))
+
     def has_command(self, name: str) -> bool:
         """Whether its help lists a command; an unknown command would be a prompt."""
         return re.search(rf"^ +{re.escape(name)}\b", self.help, re.MULTILINE) is not None
@@ -66,69 +69,6 @@ def is_missing(program: str, environ: Mapping[str, str]) -> bool:
     """Whether a program of a command is not there; a path that is not absolute is one of some worktree."""
     is_in_worktree = "/" in program and not program.startswith("/")
     return not is_in_worktree and find_on_path(program, environ) is None
-
-
-def with_args(powers: str, key: str, args: tuple[str, ...]) -> str:
-    """Describe a program's rights if the user's own arguments may change them."""
-    return f"{powers}; plus what {key} adds: {' '.join(map(shell_word, args))}" if args else powers
-
-
-@dataclass(frozen=True)
-class Requirements:
-    """The requirements of a start on a program: options in its help, and more.
-
-    ``review_flags`` are needed for reviews only. ``keys`` are variables that log it in, ``login`` finds out
-    how else it is logged in, "" if it does not say.
-    """
-
-    help_words: tuple[str, ...]
-    flags: tuple[str, ...]
-    review_flags: tuple[str, ...]
-    keys: tuple[str, ...] = ()
-    login: Callable[[Program, Mapping[str, str]], str] = lambda *_: ""
-    check: Callable[[Program], None] = lambda _: None
-
-
-def inspect_program(
-    name: str, environ: Mapping[str, str], provider: ProviderHelp, needs: Requirements
-) -> ProbeResult:
-    """Find a program and check what a start needs; return as much as was found. Never raises."""
-    program = obstacle = None
-    try:
-        program = find_program(name, environ, provider)
-        said = run_query(program.path, *needs.help_words, environ=environ)
-        program = replace(program, help=f"{said.stdout}\n{said.stderr}".strip())
-        if unknown := _unknown_flags(program, needs.flags, provider):
-            raise AgentUnavailableError(unknown, hint=f"update it: {provider.update}")  # noqa: TRY301
-        needs.check(program)
-    except AgentUnavailableError as error:
-        obstacle = error
-    result = ProbeResult(blocked_reason=obstacle.message, hint=obstacle.hint) if obstacle else ProbeResult()
-    if program is None:
-        return result
-    unknown = _unknown_flags(program, needs.review_flags, provider) if program.help else ""
-    return replace(
-        result,
-        program=program.path,
-        version=program.version,
-        login=_login(program, environ, needs),
-        holds_reviews=not unknown,
-        remarks=(f"it cannot review: {unknown}; update it: {provider.update}",) if unknown else (),
-    )
-
-
-def _login(program: Program, environ: Mapping[str, str], needs: Requirements) -> str:
-    try:
-        state = needs.login(program, environ)
-    except AgentUnavailableError as error:
-        state = f"unknown: {error.message}"
-    known = (state, *(f"{name} is set" for name in needs.keys if environ.get(name)))
-    return "; ".join(filter(None, known)) or "unknown"
-
-
-def _unknown_flags(program: Program, flags: tuple[str, ...], provider: ProviderHelp) -> str:
-    missing = [flag for flag in flags if not program.knows(flag)]
-    return f"{provider.name} {program.version} does not know {', '.join(missing)}" if missing else ""
 
 
 def run_query(path: str, *args: str, environ: Mapping[str, str], seconds: float = _SECONDS) -> CommandOutput:

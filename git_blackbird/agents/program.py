@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from pydantic.alias_generators import to_camel
 
 from git_blackbird.agents.event_parser import EventParser
-from git_blackbird.agents.probe import Program, Requirements, find_program, inspect_program, with_args
+from git_blackbird.agents.probe import Program, find_program, run_query
 from git_blackbird.agents.protocol import (
     TMP_FOLDER,
     Capabilities,
@@ -17,8 +17,10 @@ from git_blackbird.agents.protocol import (
     RunRequest,
     is_uuid,
 )
+from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.outgoing.reviewer_prompts import located
 from git_blackbird.model.base.next_steps import ShellLine
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.config.config import PermittedConfig
 from git_blackbird.model.run.agent_io import Rights
 
@@ -41,8 +43,9 @@ class ProgramAgent(ABC, Generic[S]):
     """An agent that is a program; a subclass says how it is started.
 
     ``mode_key`` is the key that says what it may do, ``powers`` has what each of its values allows. With
-    those of ``confining`` it only edits the worktree; ``calmer`` is one of them. ``needs`` is what its
-    program must support, ``query_environ`` is added to its environment while it is only asked about itself.
+    those of ``confining`` it only edits the worktree; ``calmer`` is one of them. ``help_words`` print its
+    help, which must list ``flags``, and ``review_flags`` for reviews. ``keys`` are variables that log it in.
+    ``query_environ`` is added to its environment while it is only asked about itself.
     """
 
     name: str
@@ -52,7 +55,10 @@ class ProgramAgent(ABC, Generic[S]):
     powers: Mapping[str, str]
     confining: frozenset[str]
     calmer: str
-    needs: Requirements
+    help_words: tuple[str, ...]
+    flags: tuple[str, ...]
+    review_flags: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
     query_environ: Mapping[str, str] = {}
     reviews: str
     remarks: tuple[str, ...]
@@ -85,7 +91,8 @@ class ProgramAgent(ABC, Generic[S]):
 
     @property
     def _powers(self) -> str:
-        return with_args(self.powers[self.mode], f"{self.name}.args", self._settings.args)
+        powers, args = self.powers[self.mode], " ".join(map(shell_word, self._settings.args))
+        return f"{powers}; plus what {self.name}.args adds: {args}" if args else powers
 
     def probe(self, environ: Mapping[str, str]) -> str:
         """Find the program and return its version. Raises AgentUnavailableError."""
@@ -93,13 +100,43 @@ class ProgramAgent(ABC, Generic[S]):
         return find_program(self._settings.path, environ, self.parser_type.provider).version
 
     def inspect(self, environ: Mapping[str, str]) -> ProbeResult:
-        needs = replace(self.needs, flags=(*self.needs.flags, *self._model_args[:1]), check=self._check)
-        environ = {**environ, **self.query_environ}
-        found = inspect_program(self._settings.path, environ, self.parser_type.provider, needs)
-        remarks = (*self.remarks, *found.remarks)
-        return replace(found, powers=self._powers, reviews=self.reviews, remarks=remarks)
+        environ, provider = {**environ, **self.query_environ}, self.parser_type.provider
+        found = ProbeResult(powers=self._powers, reviews=self.reviews, remarks=self.remarks)
+        program = None
+        try:
+            program = find_program(self._settings.path, environ, provider)
+            said = run_query(program.path, *self.help_words, environ=environ)
+            program = replace(program, help=f"{said.stdout}\n{said.stderr}".strip())
+            self._check(program)
+        except AgentUnavailableError as error:
+            found = replace(found, blocked_reason=error.message, hint=error.hint)
+        if program is None:
+            return found
+        try:
+            login = self._login(program, environ)
+        except AgentUnavailableError as error:
+            login = f"unknown: {error.message}"
+        logins = filter(None, (login, *(f"{name} is set" for name in self.keys if environ.get(name))))
+        lacks = program.lacks(self.review_flags) if program.help else ""
+        if lacks:
+            unknown = f"{self.name} {program.version} does not know {lacks}"
+            remark = f"it cannot review: {unknown}; update it: {provider.update}"
+            found = replace(found, holds_reviews=False, remarks=(*self.remarks, remark))
+        return replace(
+            found, program=program.path, version=program.version, login="; ".join(logins) or "unknown"
+        )
 
-    def _check(self, program: Program) -> None: ...
+    def _check(self, program: Program) -> None:
+        """Check that a start is possible with a program. Raises AgentUnavailableError."""
+        if lacks := program.lacks((*self.flags, *self._model_args[:1])):
+            raise AgentUnavailableError(
+                f"{self.name} {program.version} does not know {lacks}",
+                hint=f"update it: {self.parser_type.provider.update}",
+            )
+
+    def _login(self, program: Program, environ: Mapping[str, str]) -> str:  # noqa: ARG002  # it may say nothing
+        """Return what a program says of its login, "" for nothing. Raises AgentUnavailableError."""
+        return ""
 
     def accepts_session(self, session: str) -> bool:
         """Accept only UUIDs: any other name may be taken for something else."""

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from git_blackbird.agents.claude.parser import ClaudeParser
-from git_blackbird.agents.probe import Program, Requirements, run_query
+from git_blackbird.agents.probe import Program, run_query
 from git_blackbird.agents.program import ProgramAgent
 from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest, render_schema
 from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text
@@ -23,14 +23,6 @@ _REVIEW_TERMS = (
     *("--tools", "Read,Grep,Glob,Bash", "--permission-mode", _REVIEW_MODE),
     *("--setting-sources", "user", "--strict-mcp-config", "--no-session-persistence"),
 )
-_KEYS = (
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "CLAUDE_CODE_OAUTH_TOKEN",
-    "CLAUDE_CODE_USE_BEDROCK",
-    "CLAUDE_CODE_USE_VERTEX",
-    "CLAUDE_CODE_USE_FOUNDRY",
-)
 # It must not update itself under a run, and when it is only asked what it can do, send no reports either.
 _PINNED = {"DISABLE_AUTOUPDATER": "1"}
 
@@ -41,21 +33,6 @@ class _LoginStatus(Lenient, alias_generator=to_camel):
 
 
 _LOGIN_STATUS: TypeAdapter[_LoginStatus] = TypeAdapter(Part[_LoginStatus])
-
-
-def _login(program: Program, environ: Mapping[str, str]) -> str:
-    # A program without this command would send the words to a model as a prompt.
-    if not program.has_command("auth"):
-        return ""
-    output = run_query(program.path, "auth", "status", environ=environ)
-    try:
-        status = _LOGIN_STATUS.validate_json(output.stdout)
-    except ValueError:
-        return output.first_line
-    method = clean_line(status.auth_method)
-    if status.logged_in:
-        return f"logged in by {method}" if method else "logged in"
-    return "" if status.logged_in is None else "not logged in"
 
 
 class ClaudeAgent(ProgramAgent[ClaudeConfig]):
@@ -76,15 +53,15 @@ class ClaudeAgent(ProgramAgent[ClaudeConfig]):
     }
     confining = frozenset({"acceptEdits", "dontAsk", "plan", "default"})
     calmer = "acceptEdits"
-    needs = Requirements(
-        ("--help",),
-        ("--print", "--output-format", "--verbose", "--session-id", "--resume", "--permission-mode"),
-        (
-            *("--json-schema", "--tools", "--setting-sources", "--strict-mcp-config"),
-            "--no-session-persistence",
-        ),
-        _KEYS,
-        _login,
+    help_words = ("--help",)
+    flags = ("--print", "--output-format", "--verbose", "--session-id", "--resume", "--permission-mode")
+    review_flags = (
+        *("--json-schema", "--tools", "--setting-sources", "--strict-mcp-config"),
+        "--no-session-persistence",
+    )
+    keys = (
+        *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+        *("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"),
     )
     query_environ: Mapping[str, str] = {**_PINNED, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
     reviews = (
@@ -92,6 +69,20 @@ class ClaudeAgent(ProgramAgent[ClaudeConfig]):
         " repository's settings are ignored, and no session is kept"
     )
     remarks = ("it follows the settings, hooks and CLAUDE.md of the repository that it works in",)
+
+    def _login(self, program: Program, environ: Mapping[str, str]) -> str:
+        # A program without this command would send the words to a model as a prompt.
+        if not program.has_command("auth"):
+            return ""
+        output = run_query(program.path, "auth", "status", environ=environ)
+        try:
+            status = _LOGIN_STATUS.validate_json(output.stdout)
+        except ValueError:
+            return output.first_line
+        method = clean_line(status.auth_method)
+        if status.logged_in:
+            return f"logged in by {method}" if method else "logged in"
+        return "" if status.logged_in is None else "not logged in"
 
     def launch(self, request: RunRequest) -> LaunchSpec:
         """Return the launch with all options: a resume remembers only the session."""

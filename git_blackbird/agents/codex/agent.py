@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 
 from git_blackbird.agents.codex.parser import CODEX_HELP, CodexParser
-from git_blackbird.agents.probe import Program, Requirements, run_query
+from git_blackbird.agents.probe import Program, run_query
 from git_blackbird.agents.program import ProgramAgent
 from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest, render_schema
 from git_blackbird.errors import AgentUnavailableError
@@ -16,12 +16,6 @@ _SCHEMA_FILE = "schema.json"
 # The user's arguments could widen a reviewer's rights: they are ignored, as is the project's AGENTS.md.
 _REVIEW_TERMS = ("-s", "read-only", "--ephemeral", "-c", "project_doc_max_bytes=0")
 _SANDBOX_FLAG = re.compile(r"-s|--(?:sandbox|full-auto|yolo|dangerously-bypass-approvals-and-sandbox)(?:=|$)")
-
-
-def _login(program: Program, environ: Mapping[str, str]) -> str:
-    """Return its login state; with a custom model provider it may need no login."""
-    output = run_query(program.path, "login", "status", environ=environ)
-    return output.first_line if output.exit_code == 0 or "logged in" in output.first_line.lower() else ""
 
 
 class CodexAgent(ProgramAgent[CodexConfig]):
@@ -36,13 +30,10 @@ class CodexAgent(ProgramAgent[CodexConfig]):
     }
     confining = frozenset({"read-only", WORKSPACE_WRITE})
     calmer = WORKSPACE_WRITE
-    needs = Requirements(
-        ("exec", "--help"),
-        ("--json", "--sandbox", "--config"),
-        ("--output-schema", "--ephemeral"),
-        ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN"),
-        _login,
-    )
+    help_words = ("exec", "--help")
+    flags = ("--json", "--sandbox", "--config")
+    review_flags = ("--output-schema", "--ephemeral")
+    keys = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN")
     reviews = (
         "read everything and write nothing; codex.args and the repository's own settings are ignored,"
         " and no session is kept"
@@ -54,6 +45,11 @@ class CodexAgent(ProgramAgent[CodexConfig]):
     # Mount points of its sandbox. Its .git is one as well, but an empty folder of that name at the top of a
     # worktree is never a leftover.
     leftover_dirs: tuple[str, ...] = (".codex", ".agents", ".aws")
+
+    def _login(self, program: Program, environ: Mapping[str, str]) -> str:
+        """Return its login state; with a custom model provider it may need no login."""
+        output = run_query(program.path, "login", "status", environ=environ)
+        return output.first_line if output.exit_code == 0 or "logged in" in output.first_line.lower() else ""
 
     def probe(self, environ: Mapping[str, str]) -> str:
         version = super().probe(environ)
@@ -96,6 +92,7 @@ class CodexAgent(ProgramAgent[CodexConfig]):
         )
 
     def _check(self, program: Program) -> None:
+        super()._check(program)
         if not program.has_command("resume"):
             raise AgentUnavailableError(
                 f"codex {program.version} cannot resume a session", hint=f"update it: {CODEX_HELP.update}"

@@ -10,7 +10,6 @@ from git_blackbird.agents.answer_parser import AnswerParser
 from git_blackbird.agents.event_parser import unfinished_word
 from git_blackbird.agents.failures import FailureMatch, ProviderHelp, failure_hint
 from git_blackbird.agents.json_events import Line
-from git_blackbird.agents.probe import Requirements
 from git_blackbird.agents.program import PermittedAgent
 from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest
 from git_blackbird.messages.outgoing.prompts import as_plain_text
@@ -154,16 +153,14 @@ class GeminiAgent(PermittedAgent):
         resume=True, read_only=True, reads_only_files=True, chooses_session=True, prints_events=True
     )
     parser_type = GeminiParser
-    needs = Requirements(
-        ("--help",),
-        (
-            *("--output-format", "--approval-mode", "--skip-trust", "--session-id", "--resume"),
-            "--admin-policy",
-        ),
-        ("--include-directories",),
-        # The program says of itself only that it has no login, when it starts.
-        ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"),
+    help_words = ("--help",)
+    flags = (
+        *("--output-format", "--approval-mode", "--skip-trust", "--session-id", "--resume"),
+        "--admin-policy",
     )
+    review_flags = ("--include-directories",)
+    # The program says of itself only that it has no login, when it starts.
+    keys = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA")
     # It leaves a file in its folder of settings whenever it starts outside of a project.
     query_environ: Mapping[str, str] = {"GEMINI_CLI_HOME": "/dev/null"}
     reviews = (

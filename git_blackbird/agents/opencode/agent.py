@@ -11,7 +11,7 @@ from git_blackbird.agents.answer_parser import AnswerParser
 from git_blackbird.agents.event_parser import unfinished_word
 from git_blackbird.agents.failures import ProviderHelp, error_line
 from git_blackbird.agents.json_events import Line
-from git_blackbird.agents.probe import Program, Requirements, run_query
+from git_blackbird.agents.probe import Program, run_query
 from git_blackbird.agents.program import PermittedAgent
 from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest
 from git_blackbird.model.base.lenient import Amount, Count, Lenient, Text, at
@@ -135,25 +135,14 @@ _SESSION = re.compile(r"ses_[0-9A-Za-z]{1,100}")
 _COUNTS = re.compile(r"\b(\d+) (credential|environment variable)s?\b")
 
 
-def _login(program: Program, environ: Mapping[str, str]) -> str:
-    """Return how many logins it knows; those of local models need none."""
-    output = run_query(program.path, "auth", "list", environ=environ)
-    counts = _COUNTS.findall(clean_line(f"{output.stdout}\n{output.stderr}", 100_000))
-    return ", ".join(f"{count} {what}{'' if count == '1' else 's'}" for count, what in counts)
-
-
 class OpencodeAgent(PermittedAgent):
     name = "opencode"
     abilities = Capabilities(
         resume=True, read_only=True, reads_only_files=True, reports_cost=True, prints_events=True
     )
     parser_type = OpencodeParser
-    needs = Requirements(
-        ("run", "--help"),
-        ("--format", "--session", "--title", "--dir", "--auto", "--agent", "--print-logs"),
-        (),
-        login=_login,
-    )
+    help_words = ("run", "--help")
+    flags = ("--format", "--session", "--title", "--dir", "--auto", "--agent", "--print-logs")
     query_environ: Mapping[str, str] = {**_PINNED, "OPENCODE_DISABLE_MODELS_FETCH": "1"}
     reviews = (
         "read the files of the worktree, run nothing and write nothing; opencode.args and the repository's"
@@ -164,6 +153,12 @@ class OpencodeAgent(PermittedAgent):
         "what its subagents cost is not in the cost that it reports",
         "without a login and a model it uses a free model of its own provider",
     )
+
+    def _login(self, program: Program, environ: Mapping[str, str]) -> str:
+        """Return how many logins it knows; those of local models need none."""
+        output = run_query(program.path, "auth", "list", environ=environ)
+        counts = _COUNTS.findall(clean_line(f"{output.stdout}\n{output.stderr}", 100_000))
+        return ", ".join(f"{count} {what}{'' if count == '1' else 's'}" for count, what in counts)
 
     def accepts_session(self, session: str) -> bool:
         return _SESSION.fullmatch(session) is not None

@@ -557,7 +557,7 @@ def test_runs_from_elsewhere_are_counted(trial: Trial) -> None:
 def test_what_agents_enforce_is_what_their_programs_were_found_to_know(
     trial: Trial, tmp_path: Path, lacking: str, held: str
 ) -> None:
-    flags = {*ClaudeAgent.needs.flags, *ClaudeAgent.needs.review_flags} - {lacking}
+    flags = {*ClaudeAgent.flags, *ClaudeAgent.review_flags} - {lacking}
     program = tmp_path / "bin/claude"
     words = " ".join(sorted(flags))
     script = f'#!/bin/sh\ncase $1 in --version) echo 2.1.0;; --help) echo "{words}";; esac\n'
