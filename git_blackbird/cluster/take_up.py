@@ -20,8 +20,8 @@ from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.place.worktrees import reopen_place
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitError
-from git_blackbird.git.worktree.remote_refs import delete_here, fetch_checked, list_refs, push
-from git_blackbird.git.worktree.saved_trees import keep_commit
+from git_blackbird.git.worktree.remote_refs import fetch_checked, list_refs, push
+from git_blackbird.git.worktree.saved_trees import delete_refs, keep_commit
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.timestamps import SECOND, format_timestamp, parse_timestamp, seconds_between
 from git_blackbird.model.run.history import History
@@ -133,7 +133,7 @@ def _remove(cluster: Cluster, workspace: Workspace, refs: Iterable[str]) -> None
     there = list_refs(workspace.repo, remote, ALL_REFS).keys() & set(refs)
     if there:
         push(workspace.repo, remote, dict.fromkeys(there, ""))
-        delete_here(workspace.repo, there)
+        delete_refs(workspace.repo, there)
 
 
 async def clear_quietly(cluster: Cluster, workspace: Workspace, ui: UserInterface) -> None:

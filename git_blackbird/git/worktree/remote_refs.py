@@ -78,11 +78,6 @@ def without_login(url: str) -> str:
     return re.sub(r"^((?:https?|ftps?)://)[^/@]*@|^(ssh://[^/@:]*):[^/@]*(?=@)", r"\1\2", url)
 
 
-def delete_here(repo: Repository, refs: Iterable[str]) -> None:
-    commands = "".join(f"delete {ref}\n" for ref in refs)
-    repo.git(*QUIET_OPTIONS, "update-ref", "--stdin", stdin=os.fsencode(commands))
-
-
 def remote_url(repo: Repository, name: str) -> str:
     """Return the absolute URL of a remote, or the address itself. Raises UnusableError."""
     found = repo.git("remote", "get-url", "--push", *operands(name), check=False)
