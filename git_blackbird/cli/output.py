@@ -18,14 +18,13 @@ import click
 from git_blackbird.cli.stdio import OutputError
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError, error_notes
-from git_blackbird.model.base.next_steps import EXECUTE, ShellLine
 from git_blackbird.model.base.sanitize import keep_styles, strip_controls
 
 if TYPE_CHECKING:
     from git_blackbird.cli.schema.base import EventOutput
     from git_blackbird.controller.core.workspace import Workspace
     from git_blackbird.model.config.layers import RawSetting
-    from git_blackbird.model.run.provenance import RecordError, StaleCopy
+    from git_blackbird.model.run.provenance import RecordError
 
 JSON_SCHEMA_VERSION = 1
 # In a string as JSON escapes it: a backslash, a pair of surrogates, and one that lacks its other half.
@@ -140,21 +139,10 @@ class CommandContext:
         click.echo(f"warning: {strip_controls(text)}", err=True)
         _hints(hint)
 
-    def warn_records(
-        self,
-        faults: "Iterable[RecordError]",
-        stale: "Iterable[StaleCopy]" = (),
-        strays: Iterable[str] = (),
-    ) -> None:
-        """Name every record for which a task stands still, every odd copy, and what is no record."""
+    def warn_records(self, faults: "Iterable[RecordError]") -> None:
+        """Name every record that cannot be used."""
         for fault in faults:
             self.warn(fault.text, fault.hint)
-        for copy in stale:
-            self.warn(copy.text, ShellLine(EXECUTE, "writes it again"))
-        for path in strays:
-            self.warn(
-                f"not a record: {path}", "the Go program cannot read a folder with such a file; move it away"
-            )
 
     def warn_copies(self) -> None:
         """Name every copy of a record that could not be written, which is no error."""

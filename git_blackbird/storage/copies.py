@@ -1,6 +1,7 @@
 """The copies of records and feedback below ``.blackbird/``: for people, scripts and the Go program.
 
-Nothing in them is acted on (SECURITY.md): they are written, compared, and shown as history.
+They are output. What other programs and clones put there is read for ``adopt`` alone, and counts for nothing
+until a person adopts it (SECURITY.md).
 """
 
 import contextlib
@@ -9,30 +10,31 @@ import heapq
 import os
 import shutil
 import stat
-from collections.abc import Container, Iterator
-from dataclasses import replace
-from pathlib import Path, PurePath
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.base.ids import TaskId, task_id_fault
-from git_blackbird.model.base.next_steps import ShellLine, task_command
-from git_blackbird.model.base.record import Record
-from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import moment_of
+from git_blackbird.model.change.stages import status_of
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.provenance import NOTHING_BESIDE, Beside, RecordError, StaleCopy
+from git_blackbird.model.run.provenance import Adoptable, AdoptableKind
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DECIDED
+from git_blackbird.model.run.states import DECIDED, RunStatus, RunType
+from git_blackbird.storage.feedback import MAX_FEEDBACK_BYTES, parse_feedback
 from git_blackbird.storage.files import load_in, opened_below, remove_copy, write_copy
-from git_blackbird.storage.json_codec import load_part
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.record_file import ENDING, parse_record, reason_of
+from git_blackbird.storage.record_file import ENDING, parse_record
+from git_blackbird.storage.records import is_misnamed
 
-MAX_FOREIGN_FILES = 100
-MAX_FOREIGN_BYTES = 16 << 20
-_CHANGED, _REMOVED = "changed", "removed"
+MAX_FILES_READ = 100
+MAX_BYTES_READ = 16 << 20
+_WORK = frozenset({RunType.EXECUTE, RunType.MANUAL})
 
 
 class _File(NamedTuple):
@@ -48,21 +50,7 @@ class Copies:
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self.faults: dict[Path, str] = {}
-        # What was read of files from elsewhere.
-        self._read: dict[str, tuple[_File, Run | str]] = {}
-
-    def tasks(self) -> set[TaskId]:
-        """Return every task that has a folder of copies."""
-        try:
-            with opened_below(self._paths.state_root, self._paths.run_copies) as folder:
-                return {TaskId(name) for name in os.listdir(folder) if task_id_fault(name) is None}
-        except OSError:
-            return set()
-
-    def count_foreign(self, task_id: TaskId) -> int:
-        """Count the files from elsewhere among the copies of a task's records."""
-        records = self._paths.task_runs(task_id)
-        return len(self._copies_in(records).keys() - _records_in(records).keys())
+        self._read: dict[Path, tuple[_File, Run | None]] = {}
 
     def write(self, record: Path) -> None:
         """Write the copy of a record, or remove it if there is no record. Requires the store lock."""
@@ -80,144 +68,137 @@ class Copies:
         except UnusableError as error:
             self.faults[copy] = error.message
 
-    def restore(self, stale: StaleCopy) -> bool:
-        """Write a copy again if its original is sound; return whether it is. Requires the store lock."""
-        record = self._paths.record_of(stale.path)
-        kind: type[Record] = Feedback if record.parent == self._paths.feedback else Run
-        try:
-            load_part(kind, record.read_bytes())
-        except (OSError, ValueError):
-            return False
-        self.write(record)
-        return self._paths.copy_of(record) not in self.faults
+    def missing(self) -> Iterator[Path]:
+        """Yield the records and feedback of which there is no copy."""
+        runs = (Path(folder) for folder, _, _ in os.walk(self._paths.runs))
+        for folder in (self._paths.feedback, *runs):
+            copies = self._files(folder)
+            yield from (
+                folder / name
+                for name in sorted(_files_in(folder))
+                if name.endswith(ENDING) and name not in copies
+            )
 
-    def stale_feedback(self) -> tuple[StaleCopy, ...]:
-        """Return the copies of feedback that differ from their originals."""
-        return tuple(self._stale_in(self._paths.feedback))
+    def adoptable(
+        self, state: PlanState, answered: Mapping[TaskId, int], only: TaskId | None = None
+    ) -> tuple[Adoptable, ...]:
+        """Return what would count if it were adopted, for all tasks of the plan or for one.
 
-    def foreign_feedback(self, task_id: TaskId) -> bytes | None:
-        """Return the content of a file of feedback from elsewhere; None if there is none."""
-        record = self._paths.feedback_file(task_id)
-        copy = self._copies_in(record.parent).get(record.name)
-        if record.exists() or copy is None or copy.size > MAX_FOREIGN_BYTES:
-            return None
+        That is the newest run there if it began after ours, a decision on our run that is due, and open
+        feedback. Tasks that are done by our records have at most feedback. What was written up to when a
+        person ``answered`` about its task is left out.
+        """
+        runs, feedback = self._names(self._paths.runs), self._files(self._paths.feedback)
+        owed = {name.removesuffix(ENDING) for name in feedback}
+        there = state.plan.tasks.keys() & (runs | owed if only is None else {only})
+        if there:
+            there -= state.histories.keys() - state.open_histories.keys() - owed
+        return tuple(
+            item
+            for task_id in sorted(there)
+            for item in self._adoptable_of(state, state.plan.tasks[task_id], feedback)
+            if item.written > answered.get(task_id, -1)
+        )
+
+    def _adoptable_of(
+        self, state: PlanState, task: Task, feedback: Mapping[str, _File]
+    ) -> Iterator[Adoptable]:
+        history = state.history(task.id)
+        if not history.faults:
+            files = self._files(self._paths.task_runs(task.id))
+            yield from self._decision(task, history, files)
+            yield from self._newest(task, history, files)
+        file = feedback.get(f"{task.id}{ENDING}")
+        if file is not None:
+            yield from self._feedback(state, task, file)
+
+    def _decision(self, task: Task, history: History, files: Mapping[str, _File]) -> Iterator[Adoptable]:
+        run = history.latest
+        if run is None or not run.is_pending:
+            return
+        record = self._paths.record(task.id, run.id)
+        file = files.get(record.name)
+        if file is None or file == _files_in(record.parent).get(record.name):
+            return
+        copy = self._load(task.id, record.name, file)
+        if copy is not None and _answers(copy, run):
+            becomes = _other(task, run.decided(copy.decision_state, "", copy.decision_feedback))
+            yield Adoptable(task.id, AdoptableKind.DECISION, copy, file.changed, becomes)
+
+    def _newest(self, task: Task, history: History, files: Mapping[str, _File]) -> Iterator[Adoptable]:
+        """Yield the newest run of a leaf, or review of a parent, that began after ours."""
+        ours = history.recent[-1].sort_key if history.recent else None
+        records = self._paths.task_runs(task.id)
+        # A record is written after its run has begun: an older file need not be read.
+        unknown = {
+            name: file
+            for name, file in files.items()
+            if name.endswith(ENDING)
+            if (ours is None or file.changed > ours[0]) and not os.path.lexists(records / name)
+        }
+        read = heapq.nlargest(MAX_FILES_READ, sorted(unknown), key=lambda name: unknown[name].changed)
+        runs = [run for name in read if (run := self._load(task.id, name, unknown[name])) is not None]
+        wanted = _WORK if task.is_leaf else {RunType.REVIEW}
+        newest = max(
+            (run for run in runs if run.run_type in wanted and _may_count(run)),
+            key=lambda run: run.sort_key,
+            default=None,
+        )
+        if newest is not None and (ours is None or newest.sort_key > ours):
+            written = unknown[f"{newest.id}{ENDING}"].changed
+            kind = AdoptableKind.RUN if task.is_leaf else AdoptableKind.REVIEW
+            yield Adoptable(task.id, kind, newest, written, _other(task, newest))
+
+    def _feedback(self, state: PlanState, task: Task, file: _File) -> Iterator[Adoptable]:
+        record = self._paths.feedback_file(task.id)
+        if file.size > MAX_FEEDBACK_BYTES or os.path.lexists(record):
+            return
         try:
             with opened_below(self._paths.state_root, self._paths.copy_of(record.parent)) as folder:
-                return load_in(folder, record.name)
-        except OSError:
-            return None
+                feedback = parse_feedback(load_in(folder, record.name))
+        except (OSError, ValueError):
+            return
+        # That of a review of ours was sent, or is void.
+        if state.history(feedback.parent_task_id).find(feedback.review_run_id) is None:
+            yield Adoptable(task.id, AdoptableKind.FEEDBACK, feedback, file.changed)
 
-    def with_foreign(self, task_id: TaskId, history: History) -> History:
-        """Return the history of a task with the foreign and stale copies of its records."""
-        records = self._paths.task_runs(task_id)
-        own, copies = _records_in(records), self._copies_in(records)
-        unknown = copies.keys() - own.keys()
-        read = heapq.nlargest(MAX_FOREIGN_FILES, sorted(unknown), key=lambda name: copies[name].changed)
-        found = {name: self._load(task_id, name, copies[name]) for name in read}
-        foreign = [one for one in found.values() if isinstance(one, Run)]
-        unusable = {PurePath(fault.path).name for fault in history.faults}
-        sound = {name: file for name, file in own.items() if name not in unusable}
-        stale = [*self._stale(records, sound, copies), *self._stale_in(self._paths.task_reviews(task_id))]
-        beside = Beside(
-            tuple(sorted(foreign, key=lambda run: run.sort_key)),
-            tuple(self._shown(records / name) for name, one in sorted(found.items()) if isinstance(one, str)),
-            len(unknown) - len(read),
-            tuple(stale),
-            tuple(self._decided_copies(history, copies, {copy.path for copy in stale})),
-        )
-        if beside == NOTHING_BESIDE:
-            return history
-        faults = (*history.faults, *self._newer_faults(history, beside), *self._decision_faults(beside))
-        return replace(history, beside=beside, faults=faults)
-
-    def _load(self, task_id: TaskId, name: str, file: _File) -> Run | str:
-        """Read a file from elsewhere; return what is wrong with it if it is no record."""
+    def _load(self, task_id: TaskId, name: str, file: _File) -> Run | None:
+        """Read a run; None where it is none of this task, or too large."""
         copy = self._paths.task_copies(task_id) / name
-        known = self._read.get(str(copy))
+        known = self._read.get(copy)
         if known is None or known[0] != file:
-            known = self._read[str(copy)] = file, self._parse(task_id, copy, file)
+            known = self._read[copy] = file, self._parse(task_id, copy, file)
         return known[1]
 
-    def _parse(self, task_id: TaskId, copy: Path, file: _File) -> Run | str:
-        if file.size > MAX_FOREIGN_BYTES:
-            return "too large"
+    def _parse(self, task_id: TaskId, copy: Path, file: _File) -> Run | None:
+        if file.size > MAX_BYTES_READ:
+            return None
         try:
             with opened_below(self._paths.state_root, copy.parent) as folder:
                 return parse_record(copy.name, task_id, load_in(folder, copy.name))
-        except (OSError, ValueError) as error:
-            return reason_of(error)
+        except (OSError, ValueError):
+            return None
 
-    def _newer_faults(self, history: History, beside: Beside) -> Iterator[RecordError]:
-        """Report a run from elsewhere that is newer than our latest."""
-        if not history.recent or not beside.foreign:
-            return
-        run = beside.foreign[-1]
-        if run.sort_key > history.recent[-1].sort_key:
-            path = self._copy_of(run)
-            aside = shell_word(str(self._paths.state / f"{path.name}.set-aside"))
-            ways_out = (
-                task_command("runs", run.task_id, f" --accept {run.id}", remark="takes it over"),
-                ShellLine(
-                    f"mv -i {shell_word(str(path))} {aside}", "or keeps the file, but that run does not count"
-                ),
-            )
-            what = f"run {run.id} is from elsewhere, and newer than the runs here"
-            yield RecordError(str(path), what, ways_out)
-
-    def _decision_faults(self, beside: Beside) -> Iterator[RecordError]:
-        """Report decisions that are in copies alone."""
-        for run in beside.decided:
-            ways_out = (
-                task_command("runs", run.task_id, f" --accept {run.id}", remark="takes that decision"),
-                task_command("runs", run.task_id, f" --reject-copy {run.id}", remark="or drops it"),
-            )
-            what = f"the decision on run {run.id} is there alone: {run.decision_state}"
-            yield RecordError(str(self._copy_of(run)), what, ways_out)
-
-    def _decided_copies(
-        self, history: History, copies: dict[str, _File], stale: Container[str]
-    ) -> Iterator[Run]:
-        """Yield the copies with a decision that our record still waits for."""
-        for run in history.recent:
-            record = self._paths.record(run.task_id, run.id)
-            if run.is_pending and record.name in copies and self._shown(record) in stale:
-                copy = self._load(run.task_id, record.name, copies[record.name])
-                if isinstance(copy, Run) and _answers(copy, run):
-                    yield copy
-
-    def _copy_of(self, run: Run) -> Path:
-        return self._paths.copy_of(self._paths.record(run.task_id, run.id))
-
-    def _stale_in(self, records: Path) -> Iterator[StaleCopy]:
-        own = _records_in(records)
-        return self._stale(records, own, self._copies_in(records)) if own else iter(())
-
-    def _stale(self, records: Path, own: dict[str, _File], copies: dict[str, _File]) -> Iterator[StaleCopy]:
-        for name, file in sorted(own.items()):
-            if name not in copies:
-                yield StaleCopy(self._shown(records / name), _REMOVED)
-            elif copies[name] != file and not (
-                copies[name].size == file.size and self._has_same_content(records / name)
-            ):
-                yield StaleCopy(self._shown(records / name), _CHANGED)
-
-    def _has_same_content(self, record: Path) -> bool:
-        copy = self._paths.copy_of(record)
+    def _names(self, records: Path) -> set[str]:
+        """Return the names in the copy of a folder."""
         try:
-            with opened_below(self._paths.state_root, copy.parent) as folder:
-                return load_in(folder, copy.name) == record.read_bytes()
+            with opened_below(self._paths.state_root, self._paths.copy_of(records)) as folder:
+                return set(os.listdir(folder))
         except OSError:
-            return False
+            return set()
 
-    def _copies_in(self, records: Path) -> dict[str, _File]:
+    def _files(self, records: Path) -> dict[str, _File]:
+        """Return the files in the copy of a folder."""
         try:
             with opened_below(self._paths.state_root, self._paths.copy_of(records)) as folder:
                 return _files_in(folder)
         except OSError:
             return {}
 
-    def _shown(self, record: Path) -> str:
-        return str(self._paths.copy_of(record).relative_to(self._paths.state_root))
+
+def _may_count(run: Run) -> bool:
+    """Whether a run has ended, and began when its id says: of many records only the newest are read."""
+    return run.status is not RunStatus.RUNNING and not is_misnamed(run, time.time_ns())
 
 
 def _answers(copy: Run, run: Run) -> bool:
@@ -228,8 +209,10 @@ def _answers(copy: Run, run: Run) -> bool:
     return is_same and copy.decision_state in DECIDED
 
 
-def _records_in(folder: Path) -> dict[str, _File]:
-    return {name: file for name, file in _files_in(folder).items() if name.endswith(ENDING)}
+def _other(task: Task, run: Run) -> Status | None:
+    """Return the status that a leaf has by a run; None if it is the present one, and for a parent."""
+    status = status_of(run)
+    return None if status is task.status or not task.is_leaf else status
 
 
 def _files_in(folder: Path | int) -> dict[str, _File]:

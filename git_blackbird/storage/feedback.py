@@ -8,7 +8,6 @@ from git_blackbird.model.base.ids import TaskId, task_id_fault
 from git_blackbird.model.run.history import NO_FEEDBACK, SavedFeedback
 from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.provenance import MOVED_AWAY, RecordError
-from git_blackbird.storage.copies import Copies
 from git_blackbird.storage.files import SaveError, load_bytes, write_atomic
 from git_blackbird.storage.json_codec import dump_json, load_bounded_json, load_part
 from git_blackbird.storage.paths import Paths
@@ -21,9 +20,8 @@ _REQUIRED = ("parentTaskId", "reviewRunId", "feedback")
 class FeedbackStore:
     """The feedback files of one worktree; saving and dropping require the store lock."""
 
-    def __init__(self, paths: Paths, copies: Copies | None = None) -> None:
+    def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        self._copies = copies or Copies(paths)
 
     def load_all(self) -> SavedFeedback:
         """Return the feedback for each leaf, and list invalid files."""
@@ -44,14 +42,6 @@ class FeedbackStore:
             tuple(entry for entry in loaded.values() if isinstance(entry, RecordError)),
         )
 
-    def foreign(self, task_id: TaskId) -> Feedback | None:
-        """Return the feedback from elsewhere for a leaf that has none of ours; None if there is none."""
-        data = self._copies.foreign_feedback(task_id)
-        try:
-            return None if data is None else _parse(data)
-        except ValueError:
-            return None
-
     def save(self, task_id: TaskId, feedback: Feedback) -> None:
         """Save the feedback for a leaf, keeping the creation time and unknown fields of the old file.
 
@@ -67,18 +57,17 @@ class FeedbackStore:
                 **(feedback.model_extra or {}),
             }
         write_atomic(self._paths, path, dump_json(fields), mode=0o600)
-        self._copies.write(path)
 
-    def drop(self, task_id: TaskId) -> None:
-        """Remove the feedback for a leaf, if any. Raises UnusableError, SaveError."""
+    def drop(self, task_id: TaskId) -> bool:
+        """Remove the feedback for a leaf; return whether there was any. Raises UnusableError, SaveError."""
         path = self._paths.feedback_file(task_id)
         try:
             path.unlink()
         except FileNotFoundError:
-            return
+            return False
         except OSError as error:
             raise SaveError(path, error) from error
-        self._copies.write(path)
+        return True
 
 
 def _load_named(path: Path) -> Feedback | RecordError:
@@ -86,14 +75,15 @@ def _load_named(path: Path) -> Feedback | RecordError:
     if task_id == path.name or task_id_fault(task_id) is not None:
         return RecordError(str(path), f"not named as a task's feedback, TASK{_ENDING}")
     try:
-        return _parse(load_bytes(path))
+        return parse_feedback(load_bytes(path))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         quoted = json.dumps(task_id, ensure_ascii=False)
         return RecordError(str(path), f"pending parent-review feedback for {quoted} is invalid: {reason}")
 
 
-def _parse(data: bytes) -> Feedback:
+def parse_feedback(data: bytes) -> Feedback:
+    """Read the content of a file of feedback. Raises ValueError."""
     if len(data) > MAX_FEEDBACK_BYTES:
         raise ValueError(f"larger than {MAX_FEEDBACK_BYTES} bytes")
     raw = load_bounded_json(data)

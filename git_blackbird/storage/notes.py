@@ -3,13 +3,14 @@
 A note that is missing or cannot be read counts as none. What saves one raises SaveError.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 
 from git_blackbird.model.base.ids import CheckedRunId, TaskId
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.run.check import CheckResult
+from git_blackbird.model.run.provenance import Adoptable
 from git_blackbird.storage.files import write_atomic, write_private
 from git_blackbird.storage.json_codec import dump_json, load_note
 from git_blackbird.storage.paths import Paths
@@ -109,6 +110,25 @@ def save_import(paths: Paths, source: str, page: str) -> None:
     """Save what was imported of a source."""
     saved = _Imports(sources={**load_imports(paths), source: page})
     write_private(paths.imports, dump_json(saved.to_json()))
+
+
+class _Answered(Record):
+    """The time of the newest file below ``.blackbird/`` that a person answered about, by task."""
+
+    tasks: Mapping[TaskId, int] | None = None
+
+
+def load_answered(paths: Paths) -> Mapping[TaskId, int]:
+    """Return up to when what was written below ``.blackbird/`` was adopted or left, by task."""
+    return (load_note(_Answered, paths.answered) or _Answered()).tasks or {}
+
+
+def save_answered(paths: Paths, items: Iterable[Adoptable]) -> None:
+    """Note that a person answered about these."""
+    answered = dict(load_answered(paths))
+    for item in items:
+        answered[item.task_id] = max(item.written, answered.get(item.task_id, -1))
+    write_private(paths.answered, dump_json(_Answered(tasks=answered).to_json()))
 
 
 class PlanEdit(Record):

@@ -69,6 +69,8 @@ class Paths:
         self.agreements = private / "agreements.json"
         # The verdicts of the user's check, by tree and command.
         self.checks = private / "checks.json"
+        # Up to when a person answered what of other programs counts, by task.
+        self.answered = private / "adoption.json"
         # What was imported into the plan, by source.
         self.imports = private / "imports.json"
         # What `graph --open` shows.

@@ -4,7 +4,7 @@ import contextlib
 import heapq
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,6 @@ from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.run.history import NO_HISTORY, History
 from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
-from git_blackbird.storage.copies import Copies
 from git_blackbird.storage.files import opened_folder
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.record_file import (
@@ -46,16 +45,13 @@ def noop() -> None:
 class RunStore:
     """The run records of one worktree, read again only after a change of a folder."""
 
-    def __init__(self, paths: Paths, copies: Copies | None = None) -> None:
+    def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        self._copies = copies or Copies(paths)
         # With the time of the last change of the folder.
         self._cached: dict[TaskId, tuple[int, History]] = {}
         self._reviews: dict[TaskId, tuple[int, History]] = {}
         # What folders have that changed so lately that another change may leave the same time.
         self._fresh: dict[str, KnownRecords] = {}
-        # The tasks whose histories were open when those of all were last read, and those saved since.
-        self._open: set[TaskId] | None = None
 
     def tasks(self) -> list[TaskId]:
         """Return every task that has a folder of records."""
@@ -75,10 +71,6 @@ class RunStore:
 
     def history(self, task_id: TaskId) -> History:
         """Return the runs of one task; ``faults`` say why it cannot go on."""
-        return self._copies.with_foreign(task_id, self.recorded(task_id))
-
-    def recorded(self, task_id: TaskId) -> History:
-        """Return the runs of one task without a look at the copies of its records."""
         return self._history(task_id, _changed(self._paths.task_runs(task_id)), None)
 
     def _history(self, task_id: TaskId, changed: int, sweep: "_Sweep | None") -> History:
@@ -107,7 +99,7 @@ class RunStore:
 
     def _older(self, first: Run) -> tuple[Run, ...]:
         """Read the runs of a task before the first that was read."""
-        return tuple(run for run in self.recorded(first.task_id).runs if run.sort_key < first.sort_key)
+        return tuple(run for run in self.history(first.task_id).runs if run.sort_key < first.sort_key)
 
     def _with_reviews(self, task_id: TaskId, history: History) -> History:
         """Add the unusable reviews of a change, because the next action depends on them."""
@@ -116,10 +108,7 @@ class RunStore:
         return replace(history, faults=(*history.faults, *self.reviews(task_id).faults))
 
     def histories(self, between: Callable[[], object] = noop) -> Histories:
-        """Return the recent runs of every task that has any; call ``between`` after each task.
-
-        Foreign and stale copies of the records are left out.
-        """
+        """Return the recent runs of every task that has any; call ``between`` after each task."""
         found, open_ones = {}, {}
         with gc_paused(), self._sweep() as sweep:
             for task_id, changed in self._folders():
@@ -129,33 +118,7 @@ class RunStore:
                     found[task_id] = history
                     if not Change.of(history).is_closed:
                         open_ones[task_id] = history
-        self._open = set(open_ones)
         return Histories(found, open_ones)
-
-    def known_open(self) -> Mapping[TaskId, History]:
-        """Return the open histories, as far as other commands have opened none since all were last read."""
-        if self._open is None:
-            return self.histories().open
-        known = {name: self.recorded(name) for name in self._open}
-        return {name: history for name, history in sorted(known.items()) if not Change.of(history).is_closed}
-
-    def note_saved(self, task_id: TaskId) -> None:
-        """Note that this process has saved a record of a task, which may be open now."""
-        if self._open is not None and task_id != PLANNING:
-            self._open.add(task_id)
-
-    def histories_with_foreign(self, plan: Plan, between: Callable[[], object] = noop) -> Histories:
-        """Return all recent runs, with foreign and stale copies of unfinished tasks' records."""
-        histories = self.histories(between)
-        unfinished = histories.open.keys() | plan.unfinished
-        beside = {
-            task_id: self._copies.with_foreign(task_id, histories.get(task_id, NO_HISTORY))
-            for task_id in sorted(unfinished & (histories.open.keys() | self._copies.tasks()))
-        }
-        beside = {task_id: history for task_id, history in beside.items() if history is not NO_HISTORY}
-        if not beside:
-            return histories
-        return Histories({**histories, **beside}, {**histories.open, **beside})
 
     @contextlib.contextmanager
     def _sweep(self) -> Iterator["_Sweep"]:
@@ -200,16 +163,6 @@ class RunStore:
             with opened_folder(above) as descriptor:
                 entries.append(load_record(descriptor, f"{above}/{name}", task_id))
         return _by_kind(entries)
-
-    def count_foreign(self, plan: Plan) -> int:
-        """Count the files from elsewhere beside the records of the tasks that are not done in a plan."""
-        return sum(map(self._copies.count_foreign, plan.unfinished & self._copies.tasks()))
-
-    def foreign(self, limit: int) -> tuple[Run, ...]:
-        """Return the ``limit`` newest runs from elsewhere over all tasks, newest first."""
-        found = (self._copies.with_foreign(task_id, NO_HISTORY).beside for task_id in self._copies.tasks())
-        runs = (run for beside in found for run in beside.foreign)
-        return tuple(heapq.nlargest(limit, runs, key=lambda run: run.sort_key))
 
     def written_since(self, moment: int) -> Iterator[RecordOrError]:
         """Yield each record whose file changed at this moment or later, with the reviews of changes.

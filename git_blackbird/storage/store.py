@@ -17,7 +17,7 @@ from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.rules.state import NO_RULES, PlanRules, PlanState
 from git_blackbird.model.run.history import SavedFeedback
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.provenance import StaleCopy
+from git_blackbird.model.run.provenance import Adoptable
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.copies import Copies
 from git_blackbird.storage.feedback import FeedbackStore
@@ -29,6 +29,7 @@ from git_blackbird.storage.files import (
     write_atomic,
 )
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, store_lock
+from git_blackbird.storage.notes import load_answered
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.plan_file import PlanRenderer, parse_plan, require_unique_keys
 from git_blackbird.storage.record_file import record_path, render_record
@@ -68,8 +69,8 @@ class Store:
         # Makes what masks the secrets in one record.
         self.redactor = redactor
         self.copies = Copies(paths)
-        self.records = RunStore(paths, self.copies)
-        self.feedback = FeedbackStore(paths, self.copies)
+        self.records = RunStore(paths)
+        self.feedback = FeedbackStore(paths)
         # The runs that this process has at work.
         self.at_work: set[RunId] = set()
         self.renderer = PlanRenderer()
@@ -161,13 +162,17 @@ class Store:
     def state(self, rules: PlanRules = NO_RULES, between: Callable[[], object] = noop) -> PlanState:
         """Read plan, records and feedback; call ``between`` after each folder of records."""
         plan = self.plan()
-        histories = self.records.histories_with_foreign(plan, between)
+        histories = self.records.histories(between)
         return PlanState(plan, histories, self.feedback.load_all(), *rules)
 
     def state_of(self, plan: Plan, task_ids: Iterable[TaskId], rules: PlanRules) -> PlanState:
         """Read the records of parents and of these tasks only, and feedback."""
         histories = self.records.histories_of(plan, task_ids)
         return PlanState(plan, histories, self.feedback.load_all(), *rules)
+
+    def unanswered(self, state: PlanState, only: TaskId | None = None) -> tuple[Adoptable, ...]:
+        """Return what could be adopted, of all tasks or of one, and about which nobody has answered yet."""
+        return self.copies.adoptable(state, load_answered(self.paths), only)
 
     @contextlib.contextmanager
     def transaction(
@@ -203,9 +208,7 @@ class Transaction:
     def state(self) -> PlanState:
         """Return the state as it is under the lock."""
         plan = self.plan()
-        return PlanState(
-            plan, self._store.records.histories_with_foreign(plan), self.saved_feedback(), *self._rules
-        )
+        return PlanState(plan, self._store.records.histories(), self.saved_feedback(), *self._rules)
 
     def state_of(self, *task_ids: TaskId) -> PlanState:
         """Return the state with the records of parents and of these tasks only."""
@@ -269,19 +272,19 @@ class Transaction:
             )
         return taken
 
-    def save_run(self, run: Run) -> None:
+    def save_run(self, run: Run, since: str | None = None) -> None:
         """Save a run's record without secrets, readable by its owner only, then its copy.
 
         The trees that it names are held by the reference of its run from before that. What is saved says
-        since when the task has the status that follows.
+        since when the task has the status that follows: ``since``, where the record alone does not tell.
         Raises SaveError, UnusableError for a tree that is not there.
         """
         path = record_path(self._paths, run)
         stored = self._store.records.stored(path, run.task_id)
         self._hold_trees(run, frozenset() if stored is None else stored.named_trees)
-        data = render_record(following(run, stored, self._now), self._store.redactor())
+        whole = following(run, stored, self._now) if since is None else run.updated(status_since=since)
+        data = render_record(whole, self._store.redactor())
         write_atomic(self._paths, path, data, mode=0o600)
-        self._store.records.note_saved(run.task_id)
         self._store.copies.write(path)
 
     def _hold_trees(self, run: Run, stored: frozenset[str]) -> None:
@@ -300,11 +303,14 @@ class Transaction:
         """
         self._feedback = None
         self._store.feedback.save(task_id, feedback)
+        self._store.copies.write(self._paths.feedback_file(task_id))
 
     def drop_feedback(self, task_id: TaskId) -> None:
         """Remove the feedback for a leaf, if any. Raises UnusableError, SaveError."""
         self._feedback = None
-        self._store.feedback.drop(task_id)
+        # What another program left there for it is not ours to remove.
+        if self._store.feedback.drop(task_id):
+            self._store.copies.write(self._paths.feedback_file(task_id))
 
     def drop_run(self, run: Run) -> None:
         """Remove the record of a run that nothing needs, and its copy. Raises SaveError."""
@@ -314,21 +320,6 @@ class Transaction:
         except OSError as error:
             raise SaveError(path, error) from error
         self._store.copies.write(path)
-
-    def write_copy(self, run: Run) -> None:
-        """Write the copy of a run's record."""
-        self._store.copies.write(record_path(self._paths, run))
-
-    def restore_copies(self) -> tuple[StaleCopy, ...]:
-        """Write the changed and removed copies of unfinished tasks again; return them.
-
-        A copy with a decision stays: a person accepts or rejects it. Which tasks are unfinished is known from
-        when all were last read.
-        """
-        copies, stale = self._store.copies, [*self._store.copies.stale_feedback()]
-        for task_id, history in self._store.records.known_open().items():
-            stale += copies.with_foreign(task_id, history).beside.restorable
-        return tuple(copy for copy in stale if copies.restore(copy))
 
     def backup_plan(self) -> None:
         """Copy the plan to the git directory, where an agent at work does not change it by mistake."""

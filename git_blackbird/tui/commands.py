@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from git_blackbird.controller.change.decide.adopt import settle_adoption
 from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
 from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.change.status_changes import reset_task, set_status
 from git_blackbird.controller.change.undo.undo import begin_undo, redo_task, undo_task
 from git_blackbird.controller.change.work.tell import require_tellable, tell
+from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.waiting import race_external_change
 from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
 from git_blackbird.controller.engine.commands import (
@@ -28,7 +30,7 @@ from git_blackbird.controller.engine.review_commands import (
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.display.events import render_decided, render_told
-from git_blackbird.messages.display.format import moved_lines, render_reset
+from git_blackbird.messages.display.format import adopted_text, moved_lines, render_reset
 from git_blackbird.messages.display.reviews import dismissal_lines
 from git_blackbird.messages.display.undo import confirm_undo, undo_result_lines
 from git_blackbird.model.base.ids import TaskId
@@ -156,6 +158,7 @@ class Commands:
         """Show a task's checkpoint, record the decision, and carry on as it says unless agents run."""
         try:
             workspace = await self._open()
+            await self._settle_adoption(workspace)
             checkpoint = await asyncio.to_thread(pending_checkpoint, workspace, task_id)
             asking = race_external_change(
                 workspace, lambda: ask_decision(self._app, workspace, checkpoint), checkpoint.run
@@ -175,6 +178,17 @@ class Commands:
                     pass
         finally:
             self._app.poll()
+
+    async def _settle_adoption(self, workspace: Workspace) -> None:
+        """Ask first whether what another program or clone did counts. Raises UnansweredError."""
+
+        async def agree(step: Confirm) -> bool | Unanswered:
+            answer = await self._app.ask(ConfirmModal(step))
+            return Unanswered() if answer is None else answer
+
+        state = await asyncio.to_thread(workspace.plan_state)
+        for one in await settle_adoption(workspace, state, agree):
+            self._app.log_and_notify(adopted_text(one.item, one.status), is_good=True)
 
     async def _record(self, workspace: Workspace, run: Run, decision: Decision) -> None:
         """Record a decision, show it with warnings and how to undo it, and start what it asks for."""

@@ -6,12 +6,11 @@ from typing import Any, TypeVar
 
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.messages.display.dialogue import confirm_rights
+from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.display.plan_dialogue import REVISION, PlanChoice, PlanPanel, PlanReply
 from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.agent_io import RightsQuestion
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
@@ -57,10 +56,10 @@ class TuiUI:
             index += step
         return {question.id: draft.text for question, draft in zip(questions, drafts, strict=True)}
 
-    async def agree(self, question: RightsQuestion) -> bool | None:
-        """Ask, with the cursor on the answer that starts nothing."""
+    async def agree(self, step: Confirm) -> bool | Unanswered | None:
         await self._announce("a question before agents start")
-        return await self._app.ask(ConfirmModal(confirm_rights(question))) is True
+        answer = await self._app.ask(ConfirmModal(step))
+        return Unanswered() if answer is None else answer
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         """Show the checkpoint and ask for one of its choices; who leaves it stops nobody."""
@@ -106,8 +105,8 @@ class ThreadsafeUI:
     ) -> Mapping[str, str] | Unanswered | None:
         return await self._run(self._ui.answer(task, questions))
 
-    async def agree(self, question: RightsQuestion) -> bool | None:
-        return await self._run(self._ui.agree(question))
+    async def agree(self, step: Confirm) -> bool | Unanswered | None:
+        return await self._run(self._ui.agree(step))
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         return await self._run(self._ui.decide(checkpoint))

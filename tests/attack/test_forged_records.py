@@ -1,4 +1,4 @@
-"""What an agent does to the copies of records while it works: named, and nothing is done on their word."""
+"""What an agent does to the copies of records while it works: nothing of it counts, and a person is asked."""
 
 import json
 import os
@@ -50,55 +50,44 @@ def status(trial: Trial) -> dict[str, Any]:
     return data
 
 
-def test_a_record_of_a_task_without_runs_is_history_only(trial: Trial) -> None:
-    trial.command(FORGE + "forge b\n" + WORK)
+def test_a_record_that_it_writes_counts_for_nothing_and_is_asked_about(trial: Trial) -> None:
+    trial.configure({"execution.stopAfterEachTask": "false"})
+    trial.command(FORGE + 'test "$BLACKBIRD_TASK_ID" = a && forge b\n' + WORK)
+    trial.expect(0, "execute", "a", "--no-input")
+    assert trial.statuses() == {"a": "done", "b": "todo", "c": "todo"}
+    assert [item["run"] for item in status(trial)["adoptable"]] == [LATER]
+    assert LATER not in trial.expect(0, "runs")
+    assert f"run {LATER}" in trial.expect(3, "execute", "c", "--no-input")
+    assert not (trial.repo / "c.txt").exists()
+    trial.expect(0, "adopt", "--leave")
+    trial.expect(0, "execute", "--no-input")
+    assert trial.statuses() == {"a": "done", "b": "done", "c": "done"}
+    assert LATER not in [record["id"] for record in trial.records("b")]
+
+
+def test_one_that_is_newer_than_our_runs_counts_for_nothing(trial: Trial) -> None:
+    trial.command(FORGE + "forge a\n" + WORK)
     trial.expect(3, "execute", "a", "--no-input")
     assert trial.statuses() == {"a": "waiting_user", "b": "todo", "c": "todo"}
-    assert status(trial)["foreign"] == 1
-    for command in ("status", "list"):
-        assert "1 run from elsewhere: history only\n" in trial.expect(0, command)
-    for command in ("runs", "runs b", "show b"):
-        said = trial.expect(0, *command.split())
-        assert "from elsewhere: history only" in said
-        assert LATER in said
-
-
-def test_one_that_is_newer_than_our_runs_lets_its_task_stand_still(trial: Trial) -> None:
-    trial.command(FORGE + "forge a\n" + WORK)
-    trial.expect(128, "execute", "a", "--no-input")
-    path = copies_of(trial, "a") / f"{LATER}.json"
-    told = f"a stands still: {path}: run {LATER} is from elsewhere, and newer than the runs here"
-    accept = f"git blackbird runs a --accept {LATER}    # takes it over"
-    assert told in trial.expect(128, "decide", "a", "--approve")
-    said = trial.expect(0, "status")
-    assert "  a  A: it stands still\n" in said
-    assert f"      {accept}\n" in said
-    assert trial.statuses() == {"a": "in_progress", "b": "todo", "c": "todo"}
-    path.unlink()
-    trial.command(WORK)
-    assert "decision due" in trial.expect(0, "status")
+    assert f"- a  run {LATER} of " in trial.expect(3, "decide", "a", "--approve")
+    (copies_of(trial, "a") / f"{LATER}.json").unlink()
     trial.expect(0, "decide", "a", "--approve")
 
 
-def test_nothing_that_depends_on_it_starts_meanwhile(trial: Trial) -> None:
-    trial.configure({"execution.stopAfterEachTask": "false"})
-    trial.command(FORGE + 'test "$BLACKBIRD_TASK_ID" = a && forge b\n' + WORK)
-    trial.expect(128, "execute", "a", "b", "--no-input")
-    assert trial.statuses() == {"a": "done", "b": "in_progress", "c": "todo"}
-    assert not (trial.repo / "c.txt").exists()
-    assert trial.expect(0, "runs", "--accept", "--all").startswith(f"took over run {LATER} of b; ")
-    assert trial.expect(0, "runs", "--accept", "--all").startswith("no task stands still")
-
-
 @pytest.mark.exhaustive
-def test_a_person_takes_one_over_and_an_agent_may_not(trial: Trial) -> None:
-    trial.command(FORGE + f"forge b\ngit blackbird runs b --accept {LATER} 2>refused.txt\n" + WORK)
+def test_a_person_adopts_one_and_an_agent_may_not(trial: Trial) -> None:
+    trial.command(FORGE + "forge b\ngit blackbird adopt --take 2>refused.txt\n" + WORK)
     trial.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     trial.expect(3, "execute", "a", "--no-input")
     refused = (trial.repo / "refused.txt").read_text()
-    assert refused.startswith("error: an agent may not accept what was done elsewhere"), refused
-    assert "no run from elsewhere of b begins with" in trial.expect(1, "runs", "b", "--accept", "0")
-    assert trial.expect(0, "runs", "b", "--accept", LATER[:6]) == f"took over run {LATER} of b; b is done\n"
+    assert refused.startswith("error: an agent may not adopt what was done elsewhere"), refused
+    assert "nothing below .blackbird/ could be adopted for c" in trial.expect(1, "adopt", "c", "--take")
+    said = trial.expect(0, "adopt", "b", "--take")
+    assert said.startswith(f"adopted for b: run {LATER} of ")
+    assert said.endswith("; b is done\n")
+    # Of it only what the Go program writes was taken.
+    (record,) = trial.records("b")
+    assert set(record["blackbird"]) == {"program"}
 
 
 REWRITE = """
@@ -111,38 +100,17 @@ rm -f forged
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("replace", ["cat forged >", "mv forged "])
-@pytest.mark.parametrize("accepts", [True, False])
-def test_a_decision_on_a_copy_decides_nothing(trial: Trial, replace: str, accepts: bool) -> None:
+@pytest.mark.parametrize("option", ["--take", "--leave"])
+def test_a_decision_on_a_copy_decides_nothing(trial: Trial, replace: str, option: str) -> None:
     trial.expect(3, "execute", "b", "--no-input")
     run = only_run(trial, "b")
     trial.command(REWRITE.replace("cat forged >", replace) + WORK)
     trial.expect(3, "execute", "a", "--no-input")
+    assert f"- b  decision on run {run}, approved_continue" in trial.expect(3, "decide", "a", "--approve")
+    assert trial.statuses() == {"a": "waiting_user", "b": "waiting_user", "c": "todo"}
+    trial.expect(0, "adopt", option)
+    assert trial.statuses()["b"] == ("done" if option == "--take" else "waiting_user")
     trial.expect(0, "decide", "a", "--approve")
-    said = trial.expect(128, "execute", "--no-input")
-    assert f"the decision on run {run} is there alone: approved_continue" in said
-    assert trial.statuses() == {"a": "done", "b": "waiting_user", "c": "todo"}
-    trial.expect(128, "decide", "b", "--approve")
-    if accepts:
-        assert trial.expect(0, "runs", "b", "--accept", run) == f"took over run {run} of b; b is done\n"
-    else:
-        said = trial.expect(0, "runs", "b", "--reject-copy", run)
-        assert said == f"dropped the decision on run {run} of b; b is waiting_user\n"
-        trial.expect(0, "decide", "b", "--approve")
-    assert trial.statuses()["b"] == "done"
-
-
-def test_other_copies_that_change_are_named_and_written_again(trial: Trial) -> None:
-    trial.expect(3, "execute", "b", "--no-input")
-    copy = copies_of(trial, "b") / f"{only_run(trial, 'b')}.json"
-    before = copy.read_bytes()
-    trial.command("for each in .blackbird/runs/b/*.json; do echo >>$each; done\n" + WORK)
-    name = copy.relative_to(trial.repo)
-    said = trial.expect(3, "execute", "a", "--no-input")
-    assert f"warning: the copy {name} was changed during the run; it is written again\n" in said
-    assert f"the copy {name} was changed during the run" in trial.expect(0, "runs", "a", only_run(trial, "a"))
-    assert copy.read_bytes() == before
-    copy.write_bytes(b"")
-    assert f"warning: the copy {name} was changed\n" in trial.expect(0, "status")
 
 
 @pytest.mark.sampled(1)
@@ -154,11 +122,10 @@ def test_what_is_removed_loses_nothing(trial: Trial, removal: str) -> None:
     copy = copies_of(trial, "b") / f"{only_run(trial, 'b')}.json"
     before = copy.read_bytes()
     trial.command(WORK + f"{removal}\n")
-    said = trial.expect(3, "execute", "a", "--no-input")
-    name = copy.relative_to(trial.repo)
-    assert f"warning: the copy {name} was removed during the run; it is written again\n" in said
+    trial.expect(3, "execute", "a", "--no-input")
+    assert "without a copy for other programs" in trial.expect(1, "doctor")
+    trial.run("doctor", "--fix")
     assert copy.read_bytes() == before
-    assert status(trial)["staleCopies"] == []
     trial.expect(0, "decide", "a", "--approve")
     trial.expect(0, "decide", "b", "--reject")
 
@@ -179,22 +146,14 @@ def test_a_link_in_the_place_of_a_folder_leads_nobody_out(trial: Trial, tmp_path
 
 
 @pytest.mark.exhaustive
-def test_many_files_cost_little_and_stop_nothing_else(trial: Trial) -> None:
+def test_many_files_cost_little_and_stop_nothing(trial: Trial) -> None:
     many = "import os; [os.close(os.open(f'.blackbird/runs/a/{n}.json', os.O_CREAT)) for n in range(20000)]"
     trial.command(f'{WORK}{sys.executable} -c "{many}"\n')
     trial.expect(3, "execute", "a", "--no-input")
-    assert status(trial)["foreign"] == 20_000
+    assert status(trial)["adoptable"] == []
     trial.expect(0, "decide", "a", "--approve")
     trial.command(WORK)
     trial.expect(3, "execute", "b", "--no-input")
-
-
-def test_metadata_that_changes_alone_forges_nothing(trial: Trial) -> None:
-    trial.expect(3, "execute", "b", "--no-input")
-    move = "mv .blackbird x; mv x .blackbird"
-    trial.command(f"chmod -R go+r .blackbird; touch .blackbird/runs/b/*.json; {move}\n" + WORK)
-    assert "copy" not in trial.expect(3, "execute", "a", "--no-input")
-    trial.expect(0, "decide", "b", "--approve")
 
 
 def test_feedback_that_an_agent_writes_is_told_to_nobody(trial: Trial) -> None:
@@ -223,7 +182,7 @@ def test_what_is_forged_shows_while_the_agent_still_works(trial: Trial) -> None:
     trial.command(FORGE + "forge b\ntouch started; while test ! -e go; do sleep 0.05; done\n" + WORK)
     process = trial.start("execute", "a", "--no-input")
     wait_until((trial.repo / "started").exists)
-    assert status(trial)["foreign"] == 1
+    assert [item["task"] for item in status(trial)["adoptable"]] == ["b"]
     (trial.repo / "go").touch()
     process.communicate()
     assert trial.statuses()["b"] == "todo"
@@ -242,6 +201,7 @@ def test_what_it_printed_is_read_from_the_git_directory_alone(trial: Trial) -> N
 def test_deinit_leaves_nothing_of_it(trial: Trial) -> None:
     trial.command(FORGE + "forge b\n" + WORK)
     trial.expect(3, "execute", "a", "--no-input")
+    trial.expect(0, "adopt", "--leave")
     trial.expect(0, "decide", "a", "--reject")
     trial.expect(0, "deinit", "--yes")
     assert not (trial.repo / ".git" / "blackbird").exists()

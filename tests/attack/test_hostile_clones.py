@@ -1,4 +1,4 @@
-"""Records of a clone, or beside ours: they change no file elsewhere, start nothing, and decide nothing.
+"""Records of a clone: without ``adopt`` nothing of them counts, and with it only the Go program's fields.
 
 ``BLACKBIRD_EVERY_STEP=1 pytest tests/attack/test_hostile_clones.py`` tries every case, more than 10,000; the
 suite a few.
@@ -23,7 +23,7 @@ from git_blackbird.model.base.record import Part
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PROGRAM
 from tests.controller.killing import SHARDS, sample
-from tests.records import place_of, record_of
+from tests.records import FIELDS_OF_GO, place_of, record_of
 from tests.support import commit, git
 from tests.trial.program import Trial
 
@@ -45,17 +45,20 @@ WRITING = (
     ("review", "run", "a", "--no-input"),
     ("set-status", "a", "todo"),
 )
-"""Commands of which none names a task with a run from elsewhere to let it count."""
+ANSWERS = ("--leave", "--take")
+OURS = {"program", "status_since"}
+"""What an adopted record has of ours: whose it is, and since when its task has its status."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A record from elsewhere with one field that is hostile, ``beside`` runs of ours or not."""
+    """A record of a clone with one field that is hostile, newer than a run of ours or alone."""
 
     field: tuple[str, ...]
     value: object
     command: Sequence[str]
-    beside: bool
+    is_newer: bool
+    answer: str
 
 
 started: list[str] = []
@@ -123,26 +126,27 @@ def values_of(annotation: Any, ids: Sequence[str]) -> Iterator[object]:
 
 
 def cases(ids: Sequence[str]) -> Iterator[Case]:
-    turns = itertools.cycle(WRITING)
+    turns, answers = itertools.cycle(WRITING), itertools.cycle(ANSWERS)
     for path, kind in dict(fields_of(Run)).items():
         for value in values_of(kind, ids):
-            for beside in (False, True):
-                yield from (Case(path, value, command, beside) for command in itertools.islice(turns, 4))
+            for is_newer in (False, True):
+                for command in itertools.islice(turns, 4):
+                    yield Case(path, value, command, is_newer, next(answers))
 
 
 def record(case: Case, ids: Sequence[str]) -> dict[str, object]:
     """A record that would land, commit and remove, if anything of it counted."""
     tree, base, head = ids
     whole = record_of(
-        id=LATER if case.beside else RUN,
-        taskId="b" if case.beside else "a",
+        id=LATER if case.is_newer else RUN,
+        taskId="b" if case.is_newer else "a",
         startedAt="2999-01-01T00:00:00Z",
         completedAt="2999-01-01T00:00:00Z",
         status="success",
         decision_required=True,
         decision_state="approved_continue",
         program=PROGRAM,
-        start_commit=head,
+        head_commit=head,
         base_tree=base,
         head_tree=tree,
         worktree="../side",
@@ -188,17 +192,56 @@ def test_nothing_of_them_is_acted_on(
         folder = trial.repo / ".blackbird/runs" / str(found["taskId"])
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{found['id']}.json").write_text(json.dumps(found))
+        plan, ours = (trial.repo / "blackbird.plan.json").read_bytes(), private(trial)
         capfd.readouterr()
-        for command in (*READING, case.command):
-            started.clear()
-            code = main(command, lambda: system_environment()._replace(cwd=trial.repo))
-            said = capfd.readouterr()
-            assert code in {0, 1, 2, 3, 4, 5, 7, 8, 128}, (case, said)
-            assert "Traceback" not in said.err, (case, said)
-            assert [one for one in started if MARK in one] == [], case
+        is_asked = run(trial, ("status",), case, capfd).find("of another program or clone") >= 0
+        for command in READING:
+            run(trial, command, case, capfd)
+        said = run(trial, case.command, case, capfd)
+        if is_asked and case.command[0] in ASKING and "an agent" not in said:
+            # Nothing at all has happened.
+            assert "does not count here yet" in said, (case, said)
+            assert (trial.repo / "blackbird.plan.json").read_bytes() == plan, case
+            assert private(trial) == ours, case
+        assert done(trial) <= {*case.command} & {"b"}, case
+        run(trial, ("adopt", case.answer), case, capfd)
+        if case.answer == "--leave":
+            assert "of another program or clone" not in run(trial, ("status",), case, capfd), case
+            run(trial, case.command, case, capfd)
+            assert done(trial) <= {*case.command} & {"b"}, case
+            if case.command[:2] != ("decide", "b"):
+                assert git(trial.repo, "for-each-ref", "refs/heads") == heads, case
+        else:
+            assert git(trial.repo, "for-each-ref", "refs/heads") == heads or "decide" in case.command, case
+        for path in (trial.repo / ".git/blackbird/runs").glob("*/*.json"):
+            if path.stem in {RUN, LATER}:
+                taken = json.loads(path.read_bytes())
+                assert case.answer == "--take", case
+                assert set(taken) <= FIELDS_OF_GO | {"blackbird"}, case
+                assert set(taken["blackbird"]) <= OURS, case
         assert outside(trial) == before, case
-        if case.command[:2] != ("decide", "b"):
-            assert git(trial.repo, "for-each-ref", "refs/heads") == heads, case
-        status: dict[str, Any] = json.loads((trial.repo / "blackbird.plan.json").read_bytes())["items"]
-        done = {name for name, task in status.items() if task["status"] == "done"}
-        assert done <= {*case.command} & {"b"}, case
+
+
+ASKING = {"execute", "decide", "resume", "review"}
+
+
+def run(trial: Trial, command: Sequence[str], case: Case, capfd: pytest.CaptureFixture[str]) -> str:
+    started.clear()
+    code = main(command, lambda: system_environment()._replace(cwd=trial.repo))
+    said = capfd.readouterr()
+    assert code in {0, 1, 2, 3, 4, 5, 7, 8, 128}, (case, said)
+    assert "Traceback" not in said.err, (case, said)
+    assert [one for one in started if MARK in one] == [], case
+    return said.out + said.err
+
+
+def done(trial: Trial) -> set[str]:
+    """The tasks that are done by the plan."""
+    items: dict[str, Any] = json.loads((trial.repo / "blackbird.plan.json").read_bytes())["items"]
+    return {name for name, task in items.items() if task["status"] == "done"}
+
+
+def private(trial: Trial) -> Mapping[str, bytes]:
+    """Every record in the git directory."""
+    folder = trial.repo / ".git/blackbird/runs"
+    return {str(path): path.read_bytes() for path in folder.rglob("*.json")}

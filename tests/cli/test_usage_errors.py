@@ -33,7 +33,7 @@ def test_the_hint_is_the_help_of_the_command(program: Program, args: tuple[str, 
         (("list", "--ready", "--blocked"), "--ready and --blocked do not go together"),
         (("list", "--tree", "--all", "--ready"), "--all and --ready do not go together"),
         (("runs", "a", "--follow", "--diff"), "--follow and --diff do not go together"),
-        (("runs", "a", "--raw", "--log", "--accept"), "--accept and --reject-copy stand alone, with a RUN"),
+        (("adopt", "--take", "--leave"), "--take and --leave do not go together"),
         (("list", "--status", "failed", "--blocked"), "--status and --blocked do not go together"),
     ],
 )

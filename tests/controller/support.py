@@ -16,13 +16,13 @@ from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace, hold_controller, open_workspace, workspace_of
 from git_blackbird.controller.engine.commands import execute_loop
 from git_blackbird.controller.engine.loop import Loop
+from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.display.plan_dialogue import PlanPanel, PlanReply
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Decision, Reply
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.plan.plan import Plan, Task, new_task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.agent_io import RightsQuestion
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState
@@ -52,8 +52,8 @@ class Person:
     answers: list[Mapping[str, str] | Unanswered] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     checkpoints: list[Checkpoint] = field(default_factory=list)
-    agreements: list[RightsQuestion] = field(default_factory=list)
-    agrees: bool | None = True
+    agreements: list[Confirm] = field(default_factory=list)
+    agrees: bool | Unanswered | None = True
     wants_output: bool = False
     is_on_terminal: bool = False
 
@@ -65,8 +65,8 @@ class Person:
     ) -> Mapping[str, str] | Unanswered | None:
         return self.answers.pop(0) if self.answers else None
 
-    async def agree(self, question: RightsQuestion) -> bool | None:
-        self.agreements.append(question)
+    async def agree(self, step: Confirm) -> bool | Unanswered | None:
+        self.agreements.append(step)
         return self.agrees
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:

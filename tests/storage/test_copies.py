@@ -1,8 +1,8 @@
-"""The copies below ``.blackbird/``: written, compared, and what came from elsewhere is history."""
+"""The copies below ``.blackbird/``: what is written, and what there would count if it were adopted."""
 
 import json
 import os
-from collections.abc import Callable
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,12 @@ import pytest
 
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
-from git_blackbird.model.run.history import History
-from git_blackbird.model.run.provenance import NOTHING_BESIDE, StaleCopy
+from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.provenance import AdoptableKind
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import PROGRAM, DecisionState, RunStatus
-from git_blackbird.storage.copies import MAX_FOREIGN_FILES, move_log
+from git_blackbird.model.run.states import PROGRAM, DecisionState
+from git_blackbird.storage.copies import MAX_FILES_READ, move_log
+from git_blackbird.storage.notes import save_answered
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
 from tests.records import run_of
@@ -31,11 +32,26 @@ def run_at(minute: int, **fields: Any) -> Run:
 
 
 PENDING = run_at(10).awaiting_decision("2026-01-02T00:10:00Z")
+TASK: dict[str, object] = {
+    "id": "t1",
+    "title": "T",
+    "description": "",
+    "acceptanceCriteria": [],
+    "prompt": "",
+    "parentId": None,
+    "childIds": [],
+    "deps": [],
+    "status": "todo",
+    "createdAt": "2026-01-02T03:04:05Z",
+    "updatedAt": "2026-01-02T03:04:05Z",
+}
 
 
 @pytest.fixture
 def paths(tmp_path: Path) -> Paths:
-    return make_layout(tmp_path)
+    paths = make_layout(tmp_path)
+    paths.plan.write_text(json.dumps({"schemaVersion": 1, "items": {"t1": TASK}}))
+    return paths
 
 
 def save(paths: Paths, *runs: Run) -> Store:
@@ -58,12 +74,9 @@ def bring(paths: Paths, run: Run) -> Path:
     return path
 
 
-def history(paths: Paths) -> History:
-    return Store(paths, hold_none, redact_none).records.history(T)
-
-
-def shown(paths: Paths, run: Run) -> str:
-    return str(copy_of(paths, run).relative_to(paths.state_root))
+def found(paths: Paths) -> list[tuple[AdoptableKind, Run | Feedback]]:
+    store = Store(paths, hold_none, redact_none)
+    return [(item.kind, item.found) for item in store.unanswered(store.state())]
 
 
 def test_a_copy_is_the_record_with_its_time(paths: Paths) -> None:
@@ -72,112 +85,124 @@ def test_a_copy_is_the_record_with_its_time(paths: Paths) -> None:
     assert copy.read_bytes() == record.read_bytes()
     assert copy.stat().st_mtime_ns == record.stat().st_mtime_ns
     assert copy.stat().st_mode & 0o777 == 0o600
-    assert history(paths).beside == NOTHING_BESIDE
+    assert found(paths) == []
+
+
+def test_one_that_is_missing_is_named_and_written_again(paths: Paths) -> None:
+    store = save(paths, PENDING)
+    with store.transaction() as transaction:
+        transaction.save_feedback(T, FEEDBACK)
+    assert list(store.copies.missing()) == []
+    shutil.rmtree(paths.state)
+    assert list(store.copies.missing()) == [paths.feedback_file(T), paths.record(T, PENDING.id)]
+    with store.transaction() as transaction:
+        transaction.save_run(PENDING)
+    assert list(store.copies.missing()) == [paths.feedback_file(T)]
+    store.copies.write(paths.feedback_file(T))
+    assert list(store.copies.missing()) == []
+
+
+def test_one_that_was_changed_is_left_alone(paths: Paths) -> None:
+    save(paths, PENDING)
+    copy_of(paths, PENDING).write_text("mine")
+    assert found(paths) == []
+    assert list(Store(paths, hold_none, redact_none).copies.missing()) == []
+
+
+def test_the_newest_run_is_found_where_none_is_known_here(paths: Paths) -> None:
+    for minute in (20, 30, 25):
+        bring(paths, run_at(minute))
+    assert found(paths) == [(AdoptableKind.RUN, run_at(30))]
+
+
+@pytest.mark.parametrize(("minute", "counts"), [(5, False), (20, True)])
+def test_one_is_found_that_began_after_ours(paths: Paths, minute: int, counts: bool) -> None:
+    save(paths, PENDING)
+    bring(paths, run_at(minute))
+    assert found(paths) == ([(AdoptableKind.RUN, run_at(minute))] if counts else [])
 
 
 @pytest.mark.parametrize(
-    ("harm", "what"),
-    [
-        (lambda copy: copy.unlink(), "removed"),
-        (lambda copy: copy.write_text("{}"), "changed"),
-        (lambda copy: os.truncate(copy, 0), "changed"),
-    ],
+    "fields", [{"status": "running"}, {"run_type": "spec_review"}, {"run_type": "review"}, {"taskId": "t2"}]
 )
-def test_what_is_no_longer_as_it_was_is_named_and_written_again(
-    paths: Paths, harm: Callable[[Path], object], what: str
-) -> None:
-    store = save(paths, PENDING)
-    copy = copy_of(paths, PENDING)
-    harm(copy)
-    stale = (StaleCopy(shown(paths, PENDING), what),)
-    found = history(paths)
-    assert (found.beside.stale, found.faults) == (stale, ())
-    with store.transaction() as transaction:
-        assert transaction.restore_copies() == stale
-        assert transaction.restore_copies() == ()
-    assert copy.read_bytes() == paths.record(T, PENDING.id).read_bytes()
+def test_what_cannot_count_is_not_found(paths: Paths, fields: dict[str, str]) -> None:
+    path = bring(paths, run_at(20))
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), **fields}))
+    assert found(paths) == []
 
 
-def test_another_time_alone_is_no_change(paths: Paths) -> None:
-    save(paths, PENDING)
-    os.utime(copy_of(paths, PENDING), ns=(1, 1))
-    assert history(paths).beside == NOTHING_BESIDE
-
-
-def test_an_unusable_record_does_not_replace_its_copy(paths: Paths) -> None:
-    store = save(paths, PENDING)
-    before = copy_of(paths, PENDING).read_bytes()
-    paths.record(T, PENDING.id).write_text("{")
-    with store.transaction() as transaction:
-        transaction.restore_copies()
-    assert copy_of(paths, PENDING).read_bytes() == before
-
-
-def test_what_is_from_elsewhere_is_history(paths: Paths) -> None:
-    later = run_at(20)
-    bring(paths, later)
-    found = history(paths)
-    assert (found.runs, found.beside.foreign, found.faults) == ((), (later,), ())
-    assert Store(paths, hold_none, redact_none).records.histories() == {}
-
-
-def test_one_that_is_older_than_ours_is_history_too(paths: Paths) -> None:
-    save(paths, PENDING)
-    bring(paths, run_at(5))
-    assert (history(paths).beside.foreign, history(paths).faults) == ((run_at(5),), ())
-
-
-def test_for_one_that_is_newer_the_task_stands_still(paths: Paths) -> None:
-    save(paths, PENDING)
-    later = run_at(20)
-    path = bring(paths, later)
-    (fault,) = history(paths).faults
-    assert (fault.path, fault.what) == (
-        str(path),
-        f"run {later.id} is from elsewhere, and newer than the runs here",
-    )
-    assert [line.command for line in fault.ways_out] == [
-        f"git blackbird runs t1 --accept {later.id}",
-        f"mv -i {path} {paths.state}/{path.name}.set-aside",
-    ]
+def test_a_task_that_is_done_by_our_records_is_done(paths: Paths) -> None:
+    save(paths, run_at(10))
+    bring(paths, run_at(20))
+    assert found(paths) == []
 
 
 @pytest.mark.parametrize("state", [state for state in DecisionState if state is not DecisionState.PENDING])
-def test_for_a_decision_on_a_copy_alone_the_task_stands_still(paths: Paths, state: DecisionState) -> None:
-    store = save(paths, PENDING)
-    path = bring(paths, PENDING.updated(decision_state=state))
-    before = path.read_bytes()
-    (fault,) = history(paths).faults
-    assert fault.what == f"the decision on run {PENDING.id} is there alone: {state.value}"
-    with store.transaction() as transaction:
-        assert transaction.restore_copies() == ()
-    assert path.read_bytes() == before
+def test_a_decision_on_a_run_of_ours_is_found(paths: Paths, state: DecisionState) -> None:
+    save(paths, PENDING)
+    copy = PENDING.updated(decision_state=state)
+    bring(paths, copy)
+    assert found(paths) == [(AdoptableKind.DECISION, copy)]
 
 
 def test_a_decision_on_what_was_asked_before_decides_nothing(paths: Paths) -> None:
     save(paths, PENDING.awaiting_decision("2026-01-02T00:12:00Z"))
     bring(paths, PENDING.updated(decision_state=DecisionState.APPROVED_QUIT))
-    found = history(paths)
-    assert (found.faults, [copy.what for copy in found.beside.stale]) == ((), ["changed"])
+    assert found(paths) == []
 
 
 def test_an_older_state_of_a_copy_decides_nothing(paths: Paths) -> None:
-    decided = PENDING.updated(decision_state=DecisionState.REJECTED)
-    save(paths, decided)
+    save(paths, PENDING.updated(decision_state=DecisionState.REJECTED))
     bring(paths, PENDING)
-    found = history(paths)
-    assert (found.faults, [copy.what for copy in found.beside.stale]) == ((), ["changed"])
+    assert found(paths) == []
 
 
-def test_of_many_files_the_last_are_read_and_all_are_counted(paths: Paths) -> None:
-    for minute in range(MAX_FOREIGN_FILES + 50):
-        os.utime(bring(paths, run_at(minute)), ns=(minute, minute))
-    beside = history(paths).beside
-    assert (len(beside.foreign), beside.unread, beside.total) == (MAX_FOREIGN_FILES, 50, 150)
-    assert beside.foreign[0] == run_at(50)
+def test_what_was_answered_is_found_again_once_it_is_newer(paths: Paths) -> None:
+    path = bring(paths, run_at(20))
+    store = Store(paths, hold_none, redact_none)
+    state = store.state()
+    save_answered(paths, store.unanswered(state))
+    assert store.unanswered(state) == ()
+    assert len(store.copies.adoptable(state, {})) == 1
+    later = path.stat().st_mtime_ns + 1
+    os.utime(path, ns=(later, later))
+    assert len(store.unanswered(state)) == 1
+    assert store.unanswered(state, TaskId("t2")) == ()
 
 
-def test_what_is_no_record_is_named_and_nothing_else_of_it_is_read(paths: Paths) -> None:
+FEEDBACK = Feedback(parent_task_id=TaskId("p"), review_run_id=RunId("r1"), feedback="Add it.")
+
+
+def bring_feedback(paths: Paths, text: str) -> None:
+    path = paths.copy_of(paths.feedback_file(T))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_feedback_is_found_where_we_have_none(paths: Paths) -> None:
+    save(paths, run_at(10))
+    bring_feedback(paths, json.dumps(FEEDBACK.to_json()))
+    assert found(paths) == [(AdoptableKind.FEEDBACK, FEEDBACK)]
+    with Store(paths, hold_none, redact_none).transaction() as transaction:
+        transaction.drop_feedback(T)
+        assert found(paths) == [(AdoptableKind.FEEDBACK, FEEDBACK)]
+        transaction.save_feedback(T, FEEDBACK)
+    assert found(paths) == []
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"feedback": "x"}', "\0"])
+def test_what_is_no_feedback_is_not_found(paths: Paths, text: str) -> None:
+    bring_feedback(paths, text)
+    assert found(paths) == []
+
+
+def test_of_many_files_those_written_last_are_read(paths: Paths) -> None:
+    for minute in range(MAX_FILES_READ + 50):
+        os.utime(bring(paths, run_at(minute)), ns=(1000 - minute, 1000 - minute))
+    assert found(paths) == [(AdoptableKind.RUN, run_at(MAX_FILES_READ - 1))]
+
+
+def test_what_is_no_record_is_not_read(paths: Paths) -> None:
     folder = paths.task_copies(T)
     folder.mkdir(parents=True)
     for name, data in (("a.json", b"{"), ("notes.txt", b"x"), ("other.json", b'{"id": "y"}')):
@@ -187,8 +212,15 @@ def test_what_is_no_record_is_named_and_nothing_else_of_it_is_read(paths: Paths)
     (folder / "folder.json").mkdir()
     with (folder / "large.json").open("wb") as file:
         file.truncate(1 << 40)
-    names = ["a.json", "large.json", "notes.txt", "other.json"]
-    assert history(paths).beside.strays == tuple(f".blackbird/runs/t1/{name}" for name in names)
+    assert found(paths) == []
+
+
+@pytest.mark.parametrize("place", [".blackbird", ".blackbird/runs", ".blackbird/runs/t1"])
+def test_nothing_is_read_through_a_link(paths: Paths, tmp_path: Path, place: str) -> None:
+    bring(paths, run_at(20))
+    (paths.state_root / place).rename(tmp_path / "there")
+    (paths.state_root / place).symlink_to(tmp_path / "there")
+    assert found(paths) == []
 
 
 @pytest.mark.parametrize("place", [".blackbird", ".blackbird/runs", ".blackbird/runs/t1", ".blackbird/tmp"])
@@ -230,9 +262,3 @@ def test_a_log_stays_where_its_place_is_taken(paths: Paths, tmp_path: Path) -> N
     move_log(paths, stream, log)
     assert stream.read_text() == "said"
     assert not (tmp_path / log.name).exists()
-
-
-def test_runs_of_every_status_are_compared_alike(paths: Paths) -> None:
-    runs = [run_at(number, status=status.value) for number, status in enumerate(RunStatus)]
-    save(paths, *runs)
-    assert history(paths).beside == NOTHING_BESIDE

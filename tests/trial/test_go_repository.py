@@ -6,32 +6,14 @@ from typing import Any
 
 import pytest
 
-from tests.records import fact
+from tests.records import FIELDS_OF_GO, fact
 from tests.support import commit
 from tests.trial.program import Trial
 
 STAMP = "2026-01-02T03:04:05.123456789Z"
 LATER = "2999-01-02T03:04:05Z"
 ASKED = '{"tool": "AskUserQuestion", "id": "q", "prompt": "Which one?", "options": ["red", "blue"]}'
-# The fields of the Go program, and what it needs to know of them.
-FIELDS = frozenset(
-    {
-        *(
-            "id",
-            "taskId",
-            "run_type",
-            "provider",
-            "provider_session_ref",
-            "startedAt",
-            "completedAt",
-            "status",
-        ),
-        *("exitCode", "stdout", "stderr", "context", "error", "decision_required", "decision_state"),
-        *("decision_requested_at", "decision_resolved_at", "decision_feedback", "review_summary"),
-        *("parent_review_passed", "parent_review_resume_task_ids", "parent_review_feedback"),
-        *("parent_review_results", "parent_review_completion_signature"),
-    }
-)
+WHOSE = "of another program or clone, not counted"
 STATUSES = frozenset({"running", "success", "failed", "waiting_user", "paused"})
 
 
@@ -60,7 +42,9 @@ class Go:
     def decide(self, task: str, state: str) -> None:
         """Decide on the latest run of a task: of an unknown field in it nothing is left."""
         path = max((self.repo / ".blackbird/runs" / task).glob("*.json"))
-        record = {name: value for name, value in json.loads(path.read_bytes()).items() if name in FIELDS}
+        record = {
+            name: value for name, value in json.loads(path.read_bytes()).items() if name in FIELDS_OF_GO
+        }
         path.write_text(
             json.dumps(record | {"decision_state": state, "decision_resolved_at": LATER}, indent=2)
         )
@@ -95,38 +79,58 @@ def trial(repo: Path) -> Trial:
 
 
 def test_its_repository_is_opened_and_given_back(trial: Trial) -> None:
+    """A decision and a question are open, and no run of ours is known: nothing starts before an answer."""
     go = Go(trial.repo)
     go.run("9f86d081884c7d65", "a", "success", decision_required=True, decision_state="pending")
     go.run("60303ae22b998861", "b", "waiting_user", stdout=f"Well.\n{ASKED}\n")
-    for task in "ab":
-        go.set_status(task, "waiting_user")
+    go.set_status("a", "done")
+    go.set_status("b", "waiting_user")
     before = trial.statuses()
-    said = trial.expect(0, "status")
-    assert "2 runs from elsewhere: history only\n" in said
-    waits = "waiting user, but its run is from elsewhere\n"
-    assert f"  a  A: {waits}      git blackbird decide a --approve" in said
-    assert f"  b  B: {waits}      git blackbird resume b\n" in said
-    assert "9f86d081884c7d65" in trial.expect(0, "show", "a")
-    # Nothing of it is done by itself.
-    trial.expect(3, "execute", "--no-input")
-    assert trial.statuses() == {**before, "c": "waiting_user"}
-    assert "a: run 9f86d081884c7d65 is from elsewhere, and taken over\n" in trial.expect(
-        0, "decide", "a", "--approve"
-    )
+    line = f"{WHOSE}: 2 runs; git blackbird adopt    # shows what is there, and asks\n"
+    assert line in trial.expect(0, "status")
+    assert f"{WHOSE}: 1 run; " in trial.expect(0, "show", "a")
+    for command in ("execute", "execute d", "decide a --approve", "resume b --answer q=blue", "restart b"):
+        said = trial.expect(3, *command.split(), "--no-input")
+        assert "- a  run 9f86d081884c7d65 of 2026-01-02 03:04, success, pending, session session-a of" in said
+        assert "a would be waiting_user" in said
+        assert "git blackbird adopt --take    # lets it count" in said
+    assert trial.statuses() == before
+    said = trial.expect(0, "adopt", "--take")
+    assert [words.rpartition("; ")[2] for words in said.splitlines()] == [
+        "a is waiting_user",
+        "b is waiting_user",
+    ]
+    trial.expect(0, "decide", "a", "--approve")
     trial.expect(3, "resume", "b", "--answer", "q=blue", "--no-input")
     assert "blue" in (trial.repo / "told").read_text()
     assert {fact(run, "resumes") for run in trial.records("b")} == {None, "60303ae22b998861"}
     trial.expect(0, "decide", "b", "--approve")
-    trial.expect(0, "decide", "c", "--reject")
-    assert go.statuses() == {"a": "done", "b": "done", "c": "failed", "d": "todo"}
-    assert [run["id"] for run in go.runs("a")] == ["9f86d081884c7d65"]
+    assert go.statuses() == {"a": "done", "b": "done", "c": "todo", "d": "todo"}
     assert [run["decision_state"] for run in go.runs("a")] == ["approved_continue"]
     assert len(go.runs("b")) == 2
-    assert "from elsewhere" not in trial.expect(0, "status")
+    assert WHOSE not in trial.expect(0, "status")
 
 
-@pytest.mark.exhaustive
-def test_after_a_spell_with_it_what_it_did_is_accepted(trial: Trial) -> None:
+def test_one_that_is_over_asks_once_and_counts_as_its_plan_says(trial: Trial) -> None:
+    """A status that stays keeps its time, which the signature of its parent has."""
+    go = Go(trial.repo)
+    for task in "ab":
+        go.run(f"9f86d081884c7d6{task}", task, "success", decision_state="approved_continue")
+        go.set_status(task, "done")
+    plan = (trial.repo / "blackbird.plan.json").read_bytes()
+    trial.expect(3, "execute", "--no-input")
+    assert trial.expect(0, "adopt", "a", "--take").endswith("; a is done\n")
+    assert trial.expect(0, "adopt", "--leave").startswith("left: b  run 9f86d081884c7d6b")
+    assert json.loads(plan) == json.loads((trial.repo / "blackbird.plan.json").read_bytes())
+    assert [run["id"] for run in trial.records("a")] == ["9f86d081884c7d6a"]
+    assert trial.records("b") == []
+    assert WHOSE not in trial.expect(0, "status")
+    trial.expect(3, "execute", "d", "--no-input")
+    # What was left can be adopted all the same, until something of ours is newer.
+    assert "9f86d081884c7d6b" in trial.expect(0, "adopt", "b", "--take")
+
+
+def test_after_a_spell_with_it_what_it_did_is_adopted(trial: Trial) -> None:
     trial.expect(3, "execute", "a", "--no-input")
     trial.expect(3, "execute", "b", "--no-input")
     trial.expect(0, "decide", "b", "--reject")
@@ -136,21 +140,37 @@ def test_after_a_spell_with_it_what_it_did_is_accepted(trial: Trial) -> None:
     go.set_status("a", "done")
     go.run("60303ae22b998861", "b", "success", startedAt=LATER, completedAt=LATER)
     go.set_status("b", "done")
-    said = trial.expect(0, "status")
-    assert said.count("it stands still\n") == 2
-    # Until a person says so, nothing that depends on them starts.
-    trial.expect(1, "execute", "d", "--no-input")
+    assert f"{WHOSE}: 1 run, 1 decision; " in trial.expect(0, "status")
+    said = trial.expect(3, "execute", "d", "--no-input")
     assert not (trial.repo / "d.txt").exists()
-    said = trial.expect(0, "runs", "--accept", "--all")
+    assert ": approved_continue" in said or ", approved_continue" in said
+    said = trial.expect(0, "adopt", "--take")
     assert [line.rpartition("; ")[2] for line in said.splitlines()] == ["a is done", "b is done"]
-    assert "stands still" not in trial.expect(0, "status")
     trial.expect(3, "execute", "d", "--no-input")
     trial.expect(0, "decide", "d", "--approve")
     assert go.statuses() == {"a": "done", "b": "done", "c": "todo", "d": "done"}
     assert [run["decision_state"] for run in go.runs("a")] == ["approved_continue"]
 
 
-def test_feedback_that_it_left_goes_into_the_session(trial: Trial) -> None:
+def test_what_was_left_is_asked_about_again_once_it_is_newer(trial: Trial) -> None:
+    trial.expect(3, "execute", "a", "--no-input")
+    go = Go(trial.repo)
+    go.decide("a", "rejected")
+    trial.expect(3, "execute", "c", "--no-input")
+    assert not (trial.repo / "c.txt").exists()
+    trial.expect(0, "adopt", "--leave")
+    trial.expect(3, "execute", "c", "--no-input")
+    assert (trial.repo / "c.txt").exists()
+    go.decide("a", "approved_quit")
+    assert "approved_quit" in trial.expect(3, "execute", "b", "--no-input")
+    assert not (trial.repo / "b.txt").exists()
+    # A decision of ours settles it as well.
+    trial.expect(0, "adopt", "a", "--leave")
+    trial.expect(0, "decide", "a", "--approve")
+    assert WHOSE not in trial.expect(0, "status")
+
+
+def test_open_feedback_goes_into_the_session_and_holds_what_depends_on_it(trial: Trial) -> None:
     go = Go(trial.repo)
     go.run("9f86d081884c7d65", "a", "success")
     go.set_status("a", "done")
@@ -158,20 +178,58 @@ def test_feedback_that_it_left_goes_into_the_session(trial: Trial) -> None:
     folder.mkdir()
     feedback = {"parentTaskId": "p", "reviewRunId": "0" * 16, "feedback": "Add the test.", "createdAt": STAMP}
     (folder / "a.json").write_text(json.dumps(feedback | {"updatedAt": STAMP}))
-    trial.expect(1, "execute", "a", "--no-input")
-    offer = "feedback of the review of p: git blackbird resume a    # takes it over, with its run"
-    assert offer in trial.expect(0, "show", "a")
-    assert json.loads(trial.expect(0, "show", "a", "--json"))["data"]["foreignFeedback"]["parent"] == "p"
+    said = trial.expect(3, "resume", "a", "--no-input")
+    assert '- a  feedback of the review of p: "Add the test."' in said
+    assert json.loads(trial.expect(0, "show", "a", "--json"))["data"]["adoptable"] == [
+        {
+            "task": "a",
+            "kind": "run",
+            "run": "9f86d081884c7d65",
+            "decision": None,
+            "session": "session-a",
+            "text": None,
+            "becomes": None,
+        },
+        {
+            "task": "a",
+            "kind": "feedback",
+            "run": "0" * 16,
+            "decision": None,
+            "session": None,
+            "text": "Add the test.",
+            "becomes": None,
+        },
+    ]
+    trial.expect(0, "adopt", "--take")
     trial.expect(3, "resume", "a", "--no-input")
-    assert offer not in trial.expect(0, "show", "a")
     assert "Add the test." in (trial.repo / "told").read_text()
 
 
-def test_one_that_did_not_begin_when_its_id_says_is_not_taken_over(trial: Trial) -> None:
+def test_feedback_that_is_left_stays_where_it_is(trial: Trial) -> None:
+    trial.expect(3, "execute", "a", "--no-input")
+    file = trial.repo / ".blackbird/parent-review-feedback/a.json"
+    file.parent.mkdir()
+    owed = {"parentTaskId": "p", "reviewRunId": "0" * 16, "feedback": "Add it."}
+    file.write_text(json.dumps(owed))
+    assert f"{WHOSE}: 1 feedback; " in trial.expect(0, "status")
+    trial.expect(0, "adopt", "--leave")
+    trial.expect(0, "decide", "a", "--approve")
+    assert json.loads(file.read_bytes()) == owed
+    assert "Add it." not in trial.expect(0, "show", "a")
+
+
+def test_one_that_did_not_begin_when_its_id_says_cannot_be_adopted(trial: Trial) -> None:
     """Names of our own records are in the order of time: of many only the last is read."""
     trial.expect(3, "execute", "a", "--no-input")
     go = Go(trial.repo)
     go.run("01a2000000000002", "a", "success", startedAt=LATER, decision_state="approved_continue")
-    said = trial.expect(1, "runs", "--accept", "--all")
-    assert "run 01a2000000000002 of a did not begin when its id says" in said
+    assert trial.expect(0, "adopt", "--take") == "nothing below .blackbird/ could be adopted\n"
     assert [record["decision_state"] for record in trial.records("a")] == ["pending"]
+
+
+def test_an_agent_adopts_and_leaves_nothing(trial: Trial) -> None:
+    Go(trial.repo).run("9f86d081884c7d65", "a", "success")
+    trial.environ["BLACKBIRD_RUN_ID"] = "1"
+    for option in ("--take", "--leave"):
+        assert "an agent may not" in trial.expect(1, "adopt", option)
+    assert trial.records("a") == []

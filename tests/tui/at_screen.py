@@ -11,10 +11,10 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.display.plan_dialogue import PlanPanel, PlanReply
 from git_blackbird.model.change.decision import STATE_OF, Choice, Decision, Reply, Retry
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.agent_io import RightsQuestion
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
@@ -73,8 +73,8 @@ class AtScreen:
         self._person.notify(event)
         self._shown.notify(event)
 
-    async def agree(self, question: RightsQuestion) -> bool | None:
-        return await self._person.agree(question)
+    async def agree(self, step: Confirm) -> bool | Unanswered | None:
+        return await self._person.agree(step)
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         asked = asyncio.create_task(self._shown.decide(checkpoint))

@@ -7,7 +7,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from git_blackbird.cli.commands.run import MessageOptions, build_ui, run_loop, take_over
+from git_blackbird.cli.commands.adopt import settle_adoption
+from git_blackbird.cli.commands.run import MessageOptions, build_ui, run_loop
 from git_blackbird.cli.commands.undo import show_undo
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.stops import show_recorded, show_stop
@@ -127,8 +128,6 @@ def _ask(call: CommandContext, task_ids: tuple[str, ...], *, only_next: bool, is
         raise UsageError("no decision given", hint=_ONE_OF)
     workspace = call.workspace
     workspace.require_settings()
-    for task_id in task_ids:
-        take_over(call, workspace, task_id)
     with build_ui(call, workspace, stream=False) as ui:
         loop = decide_loop(workspace, ui, task_ids, only_next=only_next)
         try:
@@ -152,8 +151,7 @@ def _record(
     """Record one decision on each task, and land what was approved; the exit code says where that failed."""
     workspace, results, stop = call.workspace, list[DecisionResult](), None
     plan = workspace.store.plan()
-    for task_id in task_ids:
-        take_over(call, workspace, task_id)
+    settle_adoption(call, workspace)
     # Nothing is decided where one of the names is none.
     named = tuple(find_task(plan, task_id).id for task_id in dict.fromkeys(task_ids))
     try:

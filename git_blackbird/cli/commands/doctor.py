@@ -13,7 +13,6 @@ from git_blackbird.controller.queries.agents import AgentView
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.quantities import counted, render_bytes
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.run.provenance import elsewhere_lines
 from git_blackbird.model.views.doctor import Finding
 
 _MAX_LENGTH = 1000
@@ -45,7 +44,7 @@ def _diagnosis_lines(call: CommandContext, diagnosis: Diagnosis) -> Iterator[str
     if (use := diagnosis.disk_use) is not None:
         counts = f"{counted(use.records, 'record')} and {counted(use.references, 'reference')}"
         line = f"{counts}, {render_bytes(use.disk_bytes)}; `git blackbird prune` removes what nothing needs"
-        yield from render_section("on disk", [line, *elsewhere_lines(use.foreign)])
+        yield from render_section("on disk", [line])
 
 
 def _title(finding: Finding) -> str:

@@ -23,7 +23,6 @@ from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.cli.ui.base import BaseUI
 from git_blackbird.cli.ui.writer import Writer
 from git_blackbird.cluster import join_cluster
-from git_blackbird.controller.change.decide.foreign import take_over_waiting
 from git_blackbird.controller.change.status_changes import reset_task
 from git_blackbird.controller.change.work.tell import require_tellable
 from git_blackbird.controller.change.work.tell import tell as tell_agent
@@ -221,8 +220,6 @@ def resume(
     flags: dict[str, str | int | None] = {"execution.stopAfterEachTask": stop, "reviews.mode": reviews}
     flags |= {"cluster.address": cluster}
     workspace = open_with_flags(call, flags | budget_flags(budget))
-    if not below:
-        take_over(call, workspace, task_id)
     if below:
         return run_loop_command(call, workspace, lambda ui: resume_all_loop(workspace, ui, task_id), **shows)
     if in_editor:
@@ -294,13 +291,6 @@ def retry(call: CommandContext, task_id: str) -> ExitCode:
     workspace.require_settings()
     show_status_change(call, reset_task(workspace, task_id), f"reset {task_id} to todo")
     return ExitCode.OK
-
-
-def take_over(call: CommandContext, workspace: Workspace, task_id: str) -> None:
-    """Take over what waits for a person who names the task, and say so."""
-    run = take_over_waiting(workspace, task_id)
-    if run is not None:
-        call.print_err(f"{task_id}: run {run.id} is from elsewhere, and taken over")
 
 
 def open_with_flags(call: CommandContext, flags: Mapping[str, str | int | None]) -> Workspace:

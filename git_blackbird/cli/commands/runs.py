@@ -2,8 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import click
 
@@ -37,7 +36,6 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import ChangeReviewView, ReviewView
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.provenance import FROM_ELSEWHERE
 from git_blackbird.model.run.run import Run
 
 
@@ -50,18 +48,13 @@ def runs(
     mode: str | None,
     raw: bool,
     since_request: bool,
-    **foreign: str | bool | None,
 ) -> ExitCode:
-    chosen = _Foreign(**foreign)  # type: ignore[arg-type]  # click's own types
     if raw and mode not in {"log", "follow"}:
         raise UsageError("--raw goes with --log or --follow")
     if since_request and (mode != "diff" or run_id is not None):
         raise UsageError("--since-request goes with --diff of a task", hint="git blackbird runs TASK --diff")
     _check_usage(call, task_id, run_id, limit, mode)
     workspace = call.workspace
-    if chosen.is_given:
-        chosen.check(task_id, others=(run_id, mode, limit))
-        return _settle_foreign(call, workspace, task_id, chosen)
     if task_id is not None and mode is not None:
         return _show_part(call, workspace, task_id, run_id, mode, raw=raw, since_request=since_request)
     if task_id is not None and run_id is not None:
@@ -70,28 +63,6 @@ def runs(
         _list(call, workspace, task_id, limit)
     call.warn_problems(workspace)
     return ExitCode.OK
-
-
-class _Foreign(NamedTuple):
-    """What is to become of what was done elsewhere."""
-
-    accept: str | None
-    everything: bool
-    reject_copy: str | None
-
-    @property
-    def is_given(self) -> bool:
-        return self.everything or self.accept is not None or self.reject_copy is not None
-
-    def check(self, task_id: str | None, others: Iterable[object]) -> None:
-        """Raise UsageError where the options do not go together."""
-        if any(other is not None for other in others) or (self.accept is None) == (self.reject_copy is None):
-            raise UsageError(
-                "--accept and --reject-copy stand alone, with a RUN", hint="git blackbird runs -h"
-            )
-        if self.everything != (self.accept == "") or (self.everything and task_id is not None):
-            hint = "git blackbird runs TASK --accept RUN\ngit blackbird runs --accept --all"
-            raise UsageError("--accept needs a TASK and a RUN, or --all alone", hint=hint)
 
 
 def _check_usage(
@@ -114,8 +85,6 @@ def _list(call: CommandContext, workspace: Workspace, task_id: str | None, limit
     now, columns = call.environment.timestamp(), call.columns
     table = runs_table(listed.runs, now, columns, of_all_tasks=task_id is None)
     call.lines(table or [none])
-    foreign = runs_table(listed.foreign, now, call.columns_less(2), of_all_tasks=task_id is None)
-    call.lines(render_section(FROM_ELSEWHERE, foreign, are_styled=True))
     if listed.more:
         call.print(f"and {listed.more} older")
     work = [run for run in listed.runs if not run.is_review]
@@ -123,7 +92,7 @@ def _list(call: CommandContext, workspace: Workspace, task_id: str | None, limit
         opens = by_hand_lines(work[0], attach_command(workspace, work[0]))
         call.lines(render_section("its session, by hand", opens))
     call.data("runs:RunsOutput", listed)
-    call.warn_records(listed.faults, listed.stale, listed.strays)
+    call.warn_records(listed.faults)
 
 
 def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: str) -> None:
@@ -179,30 +148,6 @@ def _show_part(
 
     show = show_log if mode == "log" else follow_run
     show(call, workspace, run_queries.find_run(workspace, history, task_id, run_id), raw=raw)
-    return ExitCode.OK
-
-
-def _settle_foreign(
-    call: CommandContext, workspace: Workspace, task_id: str | None, chosen: "_Foreign"
-) -> ExitCode:
-    # Readers write nothing.
-    from git_blackbird.controller.change.decide import foreign
-
-    if chosen.everything:
-        taken = foreign.accept_all_foreign(workspace)
-    elif task_id is None:
-        raise UsageError("a run is accepted of a TASK", hint="git blackbird runs TASK --accept RUN")
-    elif chosen.reject_copy:
-        taken = [foreign.reject_copy(workspace, task_id, chosen.reject_copy)]
-    else:
-        taken = [foreign.accept_foreign(workspace, task_id, chosen.accept or "")]
-    verb = "dropped the decision on" if chosen.reject_copy else "took over"
-    for run, status in taken:
-        state = "" if status is None else f"; {run.task_id} is {status}"
-        call.print(f"{verb} run {run.id} of {run.task_id}{state}")
-    call.data("runs:TakenOverOutput", taken)
-    if not taken:
-        call.print("no task stands still for what was done elsewhere")
     return ExitCode.OK
 
 

@@ -20,6 +20,7 @@ from git_blackbird.controller.queries.reviews import REVIEW_WORDS
 from git_blackbird.controller.queries.status import TaskView, view_task, why_failed
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import (
+    adoptable_text,
     agent_words,
     check_lines,
     dependency_title,
@@ -38,7 +39,6 @@ from git_blackbird.model.change.stages import label_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none
-from git_blackbird.model.run.provenance import FROM_ELSEWHERE
 
 
 def show(call: CommandContext, *, task_id: str | None, wants_prompt: bool, name: str | None) -> ExitCode:
@@ -66,7 +66,7 @@ def _show_task(call: CommandContext, workspace: Workspace, task_id: str) -> None
     lines = _lines(view, call, commit_lines(commits))
     call.lines((*lines, *worktree_lines(elsewhere)))
     call.data("runs:ShowOutput", view, commits=commits, other_worktrees=elsewhere)
-    call.warn_records(view.unreadable, view.history.beside.stale)
+    call.warn_records(view.unreadable)
 
 
 def _show_prompt(call: CommandContext, workspace: Workspace, task_id: str) -> None:
@@ -113,18 +113,10 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     run = view.history.latest
     opens = () if run is None else by_hand_lines(run, attach_command(call.workspace, run))
     yield from render_section("its session, by hand", opens)
-    foreign = view.history.beside.foreign[::-1][:_MAX_RUNS]
-    table = runs_table(foreign, call.environment.timestamp(), call.columns_less(2))
-    yield from render_section(FROM_ELSEWHERE, [*table, *_foreign_feedback(view)], are_styled=True)
+    yield from filter(None, [adoptable_text(view.adoptable)])
     yield from render_section("check", _check(view))
     yield from render_section("reviews", _reviews(view))
     yield from render_section("commits", commits)
-
-
-def _foreign_feedback(view: TaskView) -> Iterator[str]:
-    if view.foreign_feedback is not None:
-        command = task_command("resume", view.task.id, remark="takes it over, with its run")
-        yield f"feedback of the review of {clean_line(view.foreign_feedback.parent_task_id)}: {command}"
 
 
 def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:

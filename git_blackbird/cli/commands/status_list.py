@@ -21,7 +21,6 @@ from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.plan.label import state_label
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.provenance import elsewhere_lines
 
 
 def status(call: CommandContext, *, conflicts: bool = False) -> ExitCode:
@@ -40,7 +39,7 @@ def status(call: CommandContext, *, conflicts: bool = False) -> ExitCode:
         found = list(find_conflicts(workspace, state))
         call.lines(conflict_lines(found))
     call.data("status:StatusOutput", overview, other_worktrees=elsewhere, conflicts=found)
-    call.warn_records(overview.unreadable, overview.stale)
+    call.warn_records(overview.unreadable)
     call.warn_problems(workspace)
     call.warn_uncounted(workspace)
     return ExitCode.OK
@@ -113,7 +112,6 @@ def list_command(
     if plan.tasks and which is None and status_name is None:
         empty = "no task is open: all are done or skipped; --all lists them"
     call.lines(render_table(fields, call.columns) or [empty])
-    call.lines(elsewhere_lines(workspace.store.records.count_foreign(plan)))
     call.data("plan:ListOutput", listed)
     call.warn_problems(workspace)
     call.warn_uncounted(workspace)

@@ -23,7 +23,13 @@ from git_blackbird.controller.queries.attention import (
 from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import APPROVING, LiveRun, StatusReport
 from git_blackbird.messages.display.budgets import budget_rows
-from git_blackbird.messages.display.format import question_line, review_word, run_seconds, unblocks_text
+from git_blackbird.messages.display.format import (
+    adoptable_text,
+    question_line,
+    review_word,
+    run_seconds,
+    unblocks_text,
+)
 from git_blackbird.messages.display.limits import countdown
 from git_blackbird.messages.display.quantities import format_moment, format_seconds
 from git_blackbird.model.base.next_steps import DECIDE_EACH, EXECUTE, task_command
@@ -31,7 +37,6 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.stages import PendingKind, is_half_written
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import PendingItem
-from git_blackbird.model.run.provenance import RecordError, elsewhere_lines
 
 if TYPE_CHECKING:
     from git_blackbird.controller.queries.conflicts import Conflict
@@ -79,7 +84,7 @@ def status_lines(
     yield from render_section("the plan and the records differ", _drift(overview))
     yield from render_section("tasks that are not in this plan", _orphaned(overview))
     yield from worktree_lines(elsewhere)
-    yield from elsewhere_lines(overview.foreign)
+    yield from filter(None, [adoptable_text(overview.adoptable)])
 
 
 def conflict_lines(conflicts: "Sequence[Conflict]") -> Iterator[str]:
@@ -184,9 +189,6 @@ def _due_lines(item: DueItem, columns: int | None) -> Iterator[str]:
             yield from _pending_lines(item.source, room)
         case BlockedParentView():
             yield from review_wait_lines(item.source, room)
-        case RecordError(ways_out=(_, *_)):
-            yield strip_controls(f"{item.source.path}: {item.source.what}")
-            yield from map(strip_controls, item.source.ways_out)
         case None:
             if item.why:
                 yield truncate(clean_line(item.why), room)

@@ -13,14 +13,16 @@ from git_blackbird.messages.display.format import run_seconds
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import ShellLine, runnable_steps
 from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.limits import Hold
 from git_blackbird.model.rules.reviews import merged_or_none, result_of
 from git_blackbird.model.rules.spending import BudgetScope, BudgetUnit
 from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
 from git_blackbird.model.run.outside import Outside
-from git_blackbird.model.run.parent_verdict import ChildStatus, Dismissal
+from git_blackbird.model.run.parent_verdict import ChildStatus, Dismissal, Feedback
 from git_blackbird.model.run.parts import Ruling
+from git_blackbird.model.run.provenance import Adoptable, AdoptableKind
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     DecisionState,
@@ -191,11 +193,35 @@ class UnreadableRecord(View):
     what: str = field("What is wrong with it.")
 
 
-class StaleCopyView(View):
-    """A copy of a record below `.blackbird/` that is not as it was written."""
+def _run_of(item: Adoptable) -> str:
+    return item.found.review_run_id if isinstance(item.found, Feedback) else item.found.id
 
-    path: str = field("The path of the copy, from the top of the worktree.")
-    what: str = field("`changed` or `removed`.")
+
+def _decision(item: Adoptable) -> DecisionState | None:
+    return None if isinstance(item.found, Feedback) else item.found.decision_state
+
+
+def _session(item: Adoptable) -> str | None:
+    return None if isinstance(item.found, Feedback) else item.found.provider_session_ref
+
+
+def _text(item: Adoptable) -> str | None:
+    found = item.found
+    if isinstance(found, Feedback):
+        return found.feedback
+    return found.decision_feedback or found.parent_review_feedback
+
+
+class AdoptableView(View):
+    """What another program or clone left below `.blackbird/`, and would count if it were adopted."""
+
+    task: TaskId = field("The task.", "task_id")
+    kind: AdoptableKind = field("What it is; a decision is one on a run of this repository.")
+    run: RunId = field("The run, or the review that the feedback is of.", using=_run_of)
+    decision: DecisionState | None = field("The decision of a run.", using=_decision)
+    session: str | None = field("The session of a run.", using=_session)
+    text: str | None = field("What its agent would be told.", using=_text)
+    becomes: Status | None = field("The status that the task would have; null where it stays.")
 
 
 def _state_elsewhere(elsewhere: RunElsewhere) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from git_blackbird.cli.schema.base import (
+    AdoptableView,
     Commands,
     CommitView,
     DataOutput,
@@ -11,7 +12,6 @@ from git_blackbird.cli.schema.base import (
     PathText,
     RunInWorktree,
     RunView,
-    StaleCopyView,
     StepView,
     UnreadableRecord,
     View,
@@ -48,22 +48,6 @@ class RunsOutput(DataOutput, schema_name="runs"):
     runs: tuple[RunView, ...] = field("The runs.")
     older: int = field("How many older ones are not listed.", "more")
     unreadable: tuple[UnreadableRecord, ...] = field("Records that cannot be read.", "faults")
-    foreign: tuple[RunView, ...] = field("Runs from elsewhere, newest first: history only.")
-    strays: tuple[str, ...] = field("Paths of files among the records that are none.")
-
-
-class TakenOverRun(View):
-    """A run that was taken over, or of which a decision was taken or dropped."""
-
-    task: TaskId = field("Its task.", "run.task_id")
-    run: RunId = field("The run.", "run.id")
-    status: Status | None = field("The status of the task now; null where it is not in the plan.")
-
-
-class TakenOverOutput(DataOutput, schema_name="runs-accept"):
-    """What `runs --accept` took over, or `runs --reject-copy` dropped."""
-
-    runs: tuple[TakenOverRun, ...] = field("The runs.", using=tuple)
 
 
 class OneRunOutput(DataOutput, schema_name="runs-one"):
@@ -136,15 +120,7 @@ class ShowOutput(DataOutput, schema_name="show"):
     pending_answers: tuple[Answer, ...] = field("Answers that its agent must still be told.", "words.answers")
     runs: tuple[RunView, ...] = field("Its runs, newest first.", "history.runs", using=_newest_first)
     unreadable: tuple[UnreadableRecord, ...] = field("Records of it that cannot be read.")
-    foreign: tuple[RunView, ...] = field(
-        "Its runs from elsewhere, newest first: history only.", "history.beside.foreign", using=_newest_first
-    )
-    foreign_feedback: FeedbackView | None = field(
-        "Feedback of a parent review from elsewhere: `resume` takes it over."
-    )
-    stale_copies: tuple[StaleCopyView, ...] = field(
-        "Copies of its records that are not as they were written.", "history.beside.stale"
-    )
+    adoptable: tuple[AdoptableView, ...] = field("What another program or clone did of it.")
     commits: tuple[CommitView, ...] = field("The commits that its runs list.")
     other_worktrees: tuple[RunInWorktree, ...] = field("Its runs in other worktrees.")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from git_blackbird.cli.schema.base import DataOutput, PathText, StepView, View, field, is_none
+from git_blackbird.cli.schema.base import AdoptableView, DataOutput, PathText, StepView, View, field, is_none
 from git_blackbird.controller.setup.install import HookAction, HookState
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.config.keys import Value, ValueType
@@ -171,7 +171,6 @@ class DiskUseView(View):
     """How much room the runs take."""
 
     records: int = field("How many records there are.")
-    foreign: int = field("How many runs from elsewhere lie beside them.")
     references: int = field("How many references below `refs/blackbird/`.")
     disk_bytes: int = field("The room of records, copies and logs.")
 
@@ -193,6 +192,14 @@ class DoctorOutput(DataOutput, schema_name="doctor"):
     mended: tuple[FindingView, ...] = field("What was wrong, and was mended.")
     agents: tuple[ProbedAgent, ...] = field("Every agent.")
     disk_use: DiskUseView | None = field("How much room runs take; null if that is unknown.")
+
+
+class AdoptOutput(DataOutput, schema_name="adopt"):
+    """What another program or clone left below `.blackbird/`, and what became of it."""
+
+    items: tuple[AdoptableView, ...] = field("What could count here.", using=tuple)
+    taken: bool = field("Whether it counts now.")
+    left: bool = field("Whether it was left: it is not asked about again.")
 
 
 class PruneOutput(DataOutput, schema_name="prune"):

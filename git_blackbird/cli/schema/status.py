@@ -5,12 +5,12 @@ from itertools import chain
 from typing import Literal, assert_never
 
 from git_blackbird.cli.schema.base import (
+    AdoptableView,
     BudgetView,
     Commands,
     DataOutput,
     LimitView,
     RunInWorktree,
-    StaleCopyView,
     StepView,
     UnreadableRecord,
     View,
@@ -315,9 +315,8 @@ class StatusOutput(DataOutput, schema_name="status"):
         "Commits of yours that name a task and are still to be recorded.", "deferred"
     )
     unreadable: tuple[UnreadableRecord, ...] = field("Records that cannot be read.")
-    foreign: int = field("How many runs of tasks that are not done are from elsewhere: history only.")
-    stale_copies: tuple[StaleCopyView, ...] = field(
-        "Copies of records that are not as they were written.", "stale"
+    adoptable: tuple[AdoptableView, ...] = field(
+        "What another program or clone did, and nobody has adopted or left."
     )
     orphaned: tuple[TaskRun, ...] = field(
         "Runs with a decision due, or whose change is half written, whose task is not in the plan."

@@ -227,15 +227,6 @@ runs = CommandSpec(
         ["--diff", "mode"], flag_value="diff", help="Show the full diff: of RUN, or of the task's change."
     ),
     flag("With --diff: what changed since you last requested changes.", "--since-request"),
-    Option(
-        ["--accept"],
-        is_flag=False,
-        flag_value="",
-        metavar="RUN",
-        help="Take over the run from elsewhere that is so called, or a decision that only its copy has.",
-    ),
-    flag("With --accept: all for which tasks stand still.", "--all", "everything"),
-    Option(["--reject-copy"], metavar="RUN", help="Drop a decision that only the copy of that run has."),
     flag("With --log and --follow: both streams as they were printed.", "--raw"),
 )
 report = CommandSpec(

@@ -102,6 +102,7 @@ TASK = _TaskName()
 # Where the syntax of each command is, and its line in the list of commands.
 COMMANDS = {
     "add": ("plan:add", "Add tasks to the plan: one, or those of a page."),
+    "adopt": ("run:adopt", "Let count what another program or clone did."),
     "agent": ("setup:agent", "Show which agents there are, and which is chosen."),
     "branch": ("run:branch", "Commit the change of a task on a new branch."),
     "completion": ("setup:completion", "Print the completion script of a shell."),
@@ -149,7 +150,7 @@ _GROUPS = {
     "Every day": "add edit execute status decide resume show runs undo",
     "Plan": "init plan validate deps move rename delete set-status",
     "Run": "tell restart retry worktrees",
-    "Decide": "review redo",
+    "Decide": "review redo adopt",
     "Look": "list pick report graph estimate tui",
     "Set up": "agent config hooks doctor prune demo completion schema deinit",
     "Elsewhere": "branch restore worker",

@@ -126,6 +126,19 @@ retry = CommandSpec(
     """,
     _TASK,
 )
+adopt = CommandSpec(
+    "adopt",
+    "adopt:adopt",
+    """Let count what another program or clone did.
+
+    Its runs, decisions and feedback lie below .blackbird/ and count for nothing until you say so: of all
+    tasks, or of TASKs. Without an option it shows them and asks. What is left is not asked about again,
+    and can still be adopted.
+    """,
+    Argument(["task_ids"], type=TASK, nargs=-1, metavar="[TASK]...", shell_complete=complete.tasks),
+    flag("Adopt it: it counts from now on.", "--take"),
+    flag("Leave it: it does not count.", "--leave"),
+)
 decide = CommandSpec(
     "decide",
     "decide:decide",

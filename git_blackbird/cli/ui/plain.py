@@ -23,7 +23,6 @@ from git_blackbird.messages.display.dialogue import (
     Unsent,
     WriteRequest,
     answers_to,
-    confirm_rights,
     offers_of,
 )
 from git_blackbird.messages.display.events import (
@@ -37,7 +36,7 @@ from git_blackbird.messages.incoming.questions import parse_answer, take_answer
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.decision import Choice, Reply, parse_choice
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.agent_io import ProgressKind, RightsQuestion
+from git_blackbird.model.run.agent_io import ProgressKind
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Trees
@@ -192,18 +191,17 @@ class PlainUI(AskingUI):
         except EndOfInput:
             return None
 
-    async def agree(self, question: RightsQuestion) -> bool | None:
+    async def agree(self, step: Confirm) -> bool | Unanswered | None:
         """Ask at a terminal; what comes from a pipe is no agreement."""
         if not self._asks or not self._input.is_terminal:
             return None
         self._input.begin()
         self._asked = ""
-        step = confirm_rights(question)
         self._print("", *step.remarks)
         try:
             return await self._confirms(step)
         except EndOfInput:
-            return False
+            return Unanswered()
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         """Show the checkpoint and ask; None at the end of input."""

@@ -35,7 +35,6 @@ from git_blackbird.messages.display.dialogue import (
     Confirm,
     WriteRequest,
     answers_to,
-    confirm_rights,
     offers_of,
     own_words,
 )
@@ -54,7 +53,6 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Choice, Reply
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.limits import Hold
-from git_blackbird.model.run.agent_io import RightsQuestion
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.spent import Spent, total_of
 from git_blackbird.model.run.states import REVIEWER_TYPES
@@ -249,15 +247,13 @@ class TerminalUI(AskingUI):
         finally:
             draft.save()
 
-    async def agree(self, question: RightsQuestion) -> bool | None:
-        """Ask, with the answer that starts nothing under the cursor."""
-        step = confirm_rights(question)
+    async def agree(self, step: Confirm) -> bool | Unanswered | None:
         self._print("", *step.remarks)
         await self._take_terminal(is_first=True)
         try:
             return await self._confirms(step)
         except LeftOpenError:
-            return False
+            return Unanswered()
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         draft = self._drafts.message(checkpoint.run.task_id)

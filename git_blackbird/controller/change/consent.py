@@ -8,6 +8,7 @@ from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.change.stops import NotAgreedError
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.messages.display.dialogue import confirm_rights
 from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.run.agent_io import RightsQuestion, agent_in_text
 from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement
@@ -48,8 +49,8 @@ class Consent:
         # Also who agreed to it without a stop after each task.
         if agreed & {_digest(question), _digest(question._replace(stops_after_each=False))}:
             return
-        answer = await self._ui.agree(question)
-        if answer:
+        answer = await self._ui.agree(confirm_rights(question))
+        if answer is True:
             save_agreement(paths, AgreementKind.AGREED, _digest(question))
         elif answer is not None:
             text = f"{agent_in_text(question.agent)} was not started"

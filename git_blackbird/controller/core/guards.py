@@ -33,12 +33,12 @@ def processes_at_work(paths: Paths, run: Run) -> list[int]:
     """Return the processes that still work for a run in this worktree, its agent or orphans of it."""
     from git_blackbird.agents.process import signals
 
-    if is_foreign_copy(paths, run):
+    if is_of_other_worktree(paths, run):
         return []
     return sorted({*([run.pid] if run.pid and is_alive(run) else []), *signals.marked(run.id)})
 
 
-def is_foreign_copy(paths: Paths, run: Run) -> bool:
+def is_of_other_worktree(paths: Paths, run: Run) -> bool:
     """Whether a record came with a copy of its worktree: its processes work in the original."""
     if run.repo_root is None:
         return False
@@ -60,8 +60,6 @@ class UnreadableRecordError(UnusableError):
 def stopped_text(task_id: TaskId, faults: Sequence[RecordError]) -> str:
     """Name the files that block a task, and why they cannot be used."""
     listed = "; ".join(f"{fault.path}: {fault.what}" for fault in faults)
-    if any(fault.ways_out for fault in faults):
-        return f"{task_id} stands still: {listed}"
     what = "a record that cannot" if len(faults) == 1 else "records that cannot"
     return f"{task_id} is stopped by {what} be used: {listed}"
 

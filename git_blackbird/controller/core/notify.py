@@ -8,6 +8,7 @@ from git_blackbird.agents.notify import NotifyProcess, start_notification
 from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE
 from git_blackbird.controller.core.ui import Unanswered, UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.display.plan_dialogue import PlanPanel, PlanReply
 from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.model.base.sanitize import clean_line
@@ -15,7 +16,6 @@ from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.attention import pending_items
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.agent_io import RightsQuestion
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
@@ -102,10 +102,10 @@ class NotifyingUI:
         async with self._asking:
             return await self._ui.answer(task, questions)
 
-    async def agree(self, question: RightsQuestion) -> bool | None:
+    async def agree(self, step: Confirm) -> bool | Unanswered | None:
         """Ask without notifying: the person has just started the call."""
         async with self._asking:
-            return await self._ui.agree(question)
+            return await self._ui.agree(step)
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
         """Notify, then ask."""

@@ -14,5 +14,5 @@ def spent_before(workspace: Workspace, task_id: TaskId | None, without: Collecti
     """
     records, now = workspace.store.records, workspace.environment.timestamp()
     tasks = (*records.tasks(), PLANNING) if task_id is None else (task_id,)
-    found = (run for one in tasks for run in (*records.recorded(one).runs, *records.reviews(one).runs))
+    found = (run for one in tasks for run in (*records.history(one).runs, *records.reviews(one).runs))
     return total_of(spent_in(run, now) for run in found if run.id not in without)

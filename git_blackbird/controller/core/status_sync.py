@@ -141,7 +141,7 @@ def supersede_runs(
 
     A decision still pending becomes ``rejected`` and says what overtook it.
     """
-    now, own = workspace.environment.timestamp(), workspace.store.records.recorded(task_id).work_runs
+    now, own = workspace.environment.timestamp(), workspace.store.records.history(task_id).work_runs
     counting = tuple(run for run in own if not run.is_superseded and run.id != by)
     for run in counting:
         transaction.save_run(_superseded_run(run, by, now))
@@ -157,7 +157,7 @@ def _superseded_run(run: Run, by: str, now: str) -> Run:
 
 def new_run(workspace: Workspace, task_id: TaskId, status: RunStatus) -> Run:
     """Make the record of a new run, which starts after the task's last even when the clock was set back."""
-    history = workspace.store.records.recorded(task_id)
+    history = workspace.store.records.history(task_id)
     newest = max((run.sort_key[0] for run in history.runs), default=0)
     started = max(workspace.environment.now(), newest + _MILLISECOND)
     return Run(

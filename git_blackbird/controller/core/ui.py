@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.display.plan_dialogue import PlanPanel, PlanReply
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.agent_io import RightsQuestion
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, Level, Notice
@@ -45,8 +45,8 @@ class UserInterface(Protocol):
         """Ask an agent's questions; return the answers by question id."""
         return None
 
-    async def agree(self, question: RightsQuestion) -> bool | None:
-        """Ask whether an agent may start that may do more than edit the worktree."""
+    async def agree(self, step: Confirm) -> bool | Unanswered | None:
+        """Ask before anything starts, with the cursor on no."""
         return None
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:

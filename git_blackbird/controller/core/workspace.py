@@ -26,7 +26,6 @@ from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.spending import BudgetScope, BudgetUnit
 from git_blackbird.model.rules.state import PlanRules, PlanState
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, controller_holder, controller_lock
@@ -152,12 +151,6 @@ class Workspace:
     def takes_color(self, *, is_tty: bool) -> bool:
         """Whether output is to be coloured: not with ``NO_COLOR``; ``color.blackbird``, else ``color.ui``."""
         return not self.environment.environ.get("NO_COLOR") and color_wanted(self.repo, is_tty=is_tty)
-
-    def foreign_feedback(self, history: History) -> Feedback | None:
-        """Return foreign review feedback for a task that only has foreign runs."""
-        if history.recent or history.foreign_latest is None:
-            return None
-        return self.store.feedback.foreign(history.foreign_latest.task_id)
 
     def runs_to_decide(self, history: History) -> tuple[Run, ...]:
         """Return the runs whose change a decision is about."""

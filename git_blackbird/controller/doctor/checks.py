@@ -27,9 +27,10 @@ from git_blackbird.git.worktree.linked import (
 )
 from git_blackbird.git.worktree.saved_trees import ObjectFaults, broken_refs, list_our_refs
 from git_blackbird.git.worktree.surroundings import misleading_settings
+from git_blackbird.messages.display.format import adoptable_counts
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import PLANNING, TaskId
-from git_blackbird.model.base.next_steps import SETTING_BACK, ShellLine, task_command
+from git_blackbird.model.base.next_steps import ADOPT, SETTING_BACK, ShellLine, task_command
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.plan.status import IN_HAND
 from git_blackbird.model.rules.attention import stuck_tasks
@@ -132,37 +133,37 @@ def _check_plan(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _check_records(workspace: Workspace) -> Iterator[Finding]:
-    store, open_ones = workspace.store, workspace.store.records.histories().open
-    faults, stale = list(store.feedback.load_all().faults), list(store.copies.stale_feedback())
-    for task_id in sorted({*store.records.tasks(), *store.copies.tasks(), PLANNING}):
+    store = workspace.store
+    faults = list(store.feedback.load_all().faults)
+    for task_id in (*store.records.tasks(), PLANNING):
         history = store.records.history(task_id)
         faults += [_named(task_id, one) for one in (*history.faults, *store.records.reviews(task_id).faults)]
-        stale += history.beside.restorable if task_id in open_ones else ()
-        for stray in history.beside.strays:
-            path = workspace.paths.state_root / stray
-            way = _set_aside(path, workspace.paths.state, "keeps it where the Go program does not stop at it")
-            yield Finding("this is not a record", stray, ways_out=(way,))
     for fault in dict.fromkeys(faults):
-        path, ways = Path(fault.path), fault.ways_out or (fault.hint,)
+        path = Path(fault.path)
         first = (opening_command(path),) if is_refused(path) else ()
-        yield Finding(fault.what, fault.path, ways_out=(*first, *ways))
-    unusable = {fault.path for fault in faults}
-    for copy in stale:
-        if str(workspace.paths.record_of(copy.path)) not in unusable:
-            yield Finding(f"this copy was {copy.what}", copy.path, Mend.RECOVERY)
+        yield Finding(fault.what, fault.path, ways_out=(*first, fault.hint))
+    if missing := list(store.copies.missing()):
+        what = f"{counted(len(missing), 'record')} without a copy for other programs"
+        yield Finding(what, str(workspace.paths.copy_of(missing[0])), Mend.COPIES)
     yield from _missing_records(workspace)
 
 
 def _missing_records(workspace: Workspace) -> Iterator[Finding]:
+    tasks: set[str] = set()
     for record in lost_records(workspace):
+        tasks.add(record.parent.name)
         folder, copy = shell_word(str(record.parent)), shell_word(str(workspace.paths.copy_of(record)))
         way = ShellLine(f"mkdir -p {folder} && cp -i {copy} {folder}", "trusts the copy as it is")
         yield Finding("this record is gone, and its copy is left", str(record), ways_out=(way,))
     if not os.path.lexists(workspace.paths.plan):
         return
     state = workspace.plan_state()
+    if adoptable := [item for item in workspace.store.unanswered(state) if item.task_id not in tasks]:
+        what = f"what another program or clone did does not count here: {adoptable_counts(adoptable)}"
+        yield Finding(what, str(workspace.paths.state), ways_out=(ADOPT,))
+        tasks.update(item.task_id for item in adoptable)
     for stuck in stuck_tasks(state):
-        if stuck.task.status in IN_HAND and state.history(stuck.task.id).foreign_latest is None:
+        if stuck.task.status in IN_HAND and stuck.task.id not in tasks:
             what = f"{stuck.task.id} is {stuck.words}"
             yield Finding(what, str(workspace.paths.task_runs(stuck.task.id)), ways_out=(stuck.command,))
 
@@ -170,7 +171,7 @@ def _missing_records(workspace: Workspace) -> Iterator[Finding]:
 def _named(task_id: str, fault: RecordError) -> RecordError:
     """Add the task, and the run whose record cannot be used, to what is wrong."""
     path = Path(fault.path)
-    is_record = path.suffix == ENDING and not fault.ways_out
+    is_record = path.suffix == ENDING
     subject = f"the record of run {path.stem} of {task_id} cannot be used" if is_record else task_id
     return fault._replace(what=f"{subject}: {fault.what}")
 
@@ -286,11 +287,10 @@ def _check_agents(workspace: Workspace) -> Iterator[Seen]:
 
 
 def _measure(workspace: Workspace) -> Iterator[Seen]:
-    paths, copies = workspace.paths, workspace.store.copies
+    paths = workspace.paths
     room = sum(map(disk_bytes, (paths.runs, paths.run_copies, paths.streams, paths.own_logs)))
     records = sum(name.endswith(ENDING) for _, _, names in os.walk(paths.runs) for name in names)
-    foreign = sum(map(copies.count_foreign, copies.tasks()))
-    yield DiskUse(records, foreign, len(list_our_refs(workspace.repo)), room)
+    yield DiskUse(records, len(list_our_refs(workspace.repo)), room)
 
 
 CHECKS: Mapping[str, Callable[[Workspace], Iterable[Seen]]] = {

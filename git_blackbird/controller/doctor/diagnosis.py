@@ -127,9 +127,16 @@ def _hold_again(workspace: Workspace, ui: UserInterface) -> None:
                 warn(ui, f"{counted(len(lost), 'tree')} of run {run.id} are gone", run.task_id)
 
 
+def _write_copies(workspace: Workspace) -> None:
+    with workspace.transaction():
+        for record in list(workspace.store.copies.missing()):
+            workspace.store.copies.write(record)
+
+
 _MENDS: Mapping[Mend, Callable[[Workspace, UserInterface], object]] = {
     Mend.INDEX_LOCK: lambda workspace, _: clear_leftover_lock(workspace.repo),
     Mend.RECOVERY: _recover,
+    Mend.COPIES: lambda workspace, _: _write_copies(workspace),
     Mend.REFERENCES: _hold_again,
     Mend.WORKTREES: _mend_worktrees,
     Mend.HOOKS: lambda workspace, _: install_hook(workspace.environment),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from git_blackbird.agents.program import ProgramAgent
 from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.decide.adopt import UnansweredError
 from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
 from git_blackbird.controller.change.decide.record import record_decision, require_requestable
 from git_blackbird.controller.change.decide.step import decide
@@ -140,6 +141,8 @@ def resume_all_loop(workspace: Workspace, ui: UserInterface, parent_id: str) -> 
     parent = find_task(state.plan, parent_id)
     leaves = feedback_below(state, parent)
     if not leaves:
+        if items := workspace.store.unanswered(state):
+            raise UnansweredError(items)
         raise RequestError(
             f"no review feedback is pending below {parent.id}",
             hint=task_command("review show", parent.id) if parent.children else None,

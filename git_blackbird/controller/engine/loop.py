@@ -10,6 +10,7 @@ from typing import Protocol, assert_never
 from git_blackbird import trace
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.step import check_change
+from git_blackbird.controller.change.decide.adopt import settle_adoption
 from git_blackbird.controller.change.decide.step import decide
 from git_blackbird.controller.change.land.step import land_change
 from git_blackbird.controller.change.land.turns import next_to_land
@@ -58,6 +59,7 @@ from git_blackbird.controller.place.listing import remove_landed
 from git_blackbird.controller.reviews.step import review_parent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.writing.journal import Journal
+from git_blackbird.messages.display.format import adopted_text
 from git_blackbird.model.change.stages import is_half_written
 from git_blackbird.model.rules.attention import PendingDecision
 from git_blackbird.model.rules.next_action import (
@@ -227,6 +229,10 @@ class Loop:
             if scanned is None:
                 return stop or interrupted_stop()
             state = scanned
+        settled = await call.interruptible(self._settle_adoption(state))
+        if settled is None:
+            return interrupted_stop()
+        state = settled
         if call.scope.starts_agents:
             await agree_to_stand_ins(call)
         if not state.begun:
@@ -244,6 +250,13 @@ class Loop:
                 return await perform(call, first, state)
             case PlanState() | None:
                 return first or state
+
+    async def _settle_adoption(self, state: PlanState) -> PlanState:
+        """Ask whether what other programs did counts, and return the state that follows."""
+        adopted = await settle_adoption(self._workspace, state, self._call.ui.agree)
+        for one in adopted:
+            inform(self._call.ui, adopted_text(one.item, one.status), one.item.task_id)
+        return self._workspace.plan_state() if adopted else state
 
     def _half_written(self, state: PlanState) -> tuple[NextAction, PlanState] | None:
         """Return the action that completes an interrupted landing or undo, if there is one.

@@ -19,7 +19,6 @@ from git_blackbird.controller.change.work.finish import (
 )
 from git_blackbird.controller.change.work.guard import (
     remove_stored_config,
-    stale_texts,
     stop_tracking,
 )
 from git_blackbird.controller.change.work.instructions import recorded_assignment
@@ -27,7 +26,7 @@ from git_blackbird.controller.change.work.manual_commits import record_deferred
 from git_blackbird.controller.change.work.outside import edited_outside
 from git_blackbird.controller.change.work.plan_check import drop_stale_plan_backup
 from git_blackbird.controller.core.agents import find_agent_for_run
-from git_blackbird.controller.core.guards import HalfWrittenError, is_foreign_copy, processes_at_work
+from git_blackbird.controller.core.guards import HalfWrittenError, is_of_other_worktree, processes_at_work
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
@@ -90,13 +89,10 @@ def scan(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState
     for text in record_deferred(workspace):
         inform(ui, text)
     with workspace.transaction() as transaction:
-        restored = transaction.restore_copies()
         state = transaction.state()
         is_lost = any(lost_runs(workspace, state.open_histories, scope))
         settled = None if is_lost else save_feedback_and_statuses(transaction, state)
         sweep_temporaries(workspace.paths)
-    for text in stale_texts(restored):
-        warn(ui, text)
     if settled is None:
         return recover(workspace, ui, scope)
     for task_id, (was, became) in sorted(settled.moved.items()):
@@ -120,7 +116,7 @@ def lost_runs(workspace: Workspace, histories: Mapping[TaskId, History], scope: 
     suspects = {task_id: history for task_id, history in histories.items() if task_id not in scope.busy}
     yield from (run for run in running_records(suspects) if not run.is_remote)
     yield from _running_reviews(workspace, suspects)
-    yield from workspace.store.records.recorded(PLANNING).at_work
+    yield from workspace.store.records.history(PLANNING).at_work
 
 
 def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
@@ -196,7 +192,7 @@ def _stop_orphans(workspace: Workspace, ui: UserInterface, run: Run) -> None:
     pids = processes_at_work(workspace.paths, run)
     if pids:
         _stop_processes(workspace, ui, run, pids)
-    if is_foreign_copy(workspace.paths, run):
+    if is_of_other_worktree(workspace.paths, run):
         return
     # A container that a daemon runs is at work also where no process of ours is left.
     fault = signals.run_stop_command(stop_command(workspace, run))

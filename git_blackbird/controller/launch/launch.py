@@ -298,7 +298,7 @@ async def follow_agent(
 
 def _is_told(workspace: Workspace, run: Run) -> bool:
     """Whether a person said something to a run while it works."""
-    stored = workspace.store.records.recorded(run.task_id).find(run.id)
+    stored = workspace.store.records.history(run.task_id).find(run.id)
     return stored is not None and bool(stored.messages_while_working)
 
 

@@ -204,9 +204,9 @@ def _last_run(history: History, place: TaskWorktree) -> Run | None:
 def _state_of(history: History, run: Run | None, task: Task | None) -> PlaceState:
     """Return the state of a worktree by the last run there; which one that was may be on a broken record.
 
-    Where all records are gone, the task's status or a copy tells that there was one.
+    Where all records are gone, the task's status tells that there was one.
     """
-    was_in_hand = bool(history.beside.foreign) or (task is not None and task.status in IN_HAND)
+    was_in_hand = task is not None and task.status in IN_HAND
     if history.faults or (not history.recent and was_in_hand):
         return PlaceState.UNREADABLE
     if run is None:

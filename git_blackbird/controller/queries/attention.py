@@ -19,7 +19,7 @@ from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.attention import PendingItem
 from git_blackbird.model.rules.reviews import merged_or_none
-from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.provenance import UNREADABLE, RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import TerminalReason
 
@@ -120,7 +120,7 @@ def _groups(overview: StatusReport) -> Mapping[str, list[DueItem]]:
             for stuck in overview.stuck
         ],
         "unreadable": [
-            DueItem(OtherKind.UNREADABLE, task, fault.stops, fault.command, why=fault.what, source=fault)
+            DueItem(OtherKind.UNREADABLE, task, UNREADABLE, fault.hint, why=fault.what, source=fault)
             for task, faults in overview.stopped.items()
             for fault in faults
         ],

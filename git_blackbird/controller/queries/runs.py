@@ -13,7 +13,7 @@ from git_blackbird.model.base.ids import PLANNING, TaskId, owner_fault
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.rules.reviews import reviews_about
 from git_blackbird.model.run.history import NO_HISTORY, History
-from git_blackbird.model.run.provenance import RecordError, StaleCopy
+from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.storage.locks import controller_holder
@@ -26,24 +26,20 @@ Piece = TypeVar("Piece")
 
 
 class RunList(NamedTuple):
-    """Runs, newest first, each before the reviews of its change, and those from elsewhere.
+    """Runs, newest first, each before the reviews of its change.
 
     ``more`` counts the older runs of a task that are not listed.
     """
 
     runs: tuple[Run, ...]
     faults: tuple[RecordError, ...]
-    foreign: tuple[Run, ...] = ()
-    stale: tuple[StaleCopy, ...] = ()
-    strays: tuple[str, ...] = ()
     more: int = 0
 
 
 def newest_runs(workspace: Workspace, limit: int) -> RunList:
     """Return the newest runs over all tasks; the other records are not read."""
-    records = workspace.store.records
-    recent, foreign = records.recent(limit, workspace.environment.now()), records.foreign(limit)
-    return RunList(recent.recent[::-1], recent.faults, foreign)
+    recent = workspace.store.records.recent(limit, workspace.environment.now())
+    return RunList(recent.recent[::-1], recent.faults)
 
 
 def runs_of_task(workspace: Workspace, task_id: str, limit: int | None) -> RunList:
@@ -57,9 +53,7 @@ def runs_of_task(workspace: Workspace, task_id: str, limit: int | None) -> RunLi
     reviews = workspace.store.records.reviews(TaskId(task_id))
     listed = tuple(one for run in shown for one in (run, *reviews_about(reviews.runs, run)))
     faults = tuple(dict.fromkeys((*history.faults, *reviews.faults)))
-    beside, more = history.beside, len(newest_first) - len(shown)
-    foreign = beside.foreign[::-1][:limit]
-    return RunList(listed, faults, foreign, beside.stale, beside.strays, more)
+    return RunList(listed, faults, len(newest_first) - len(shown))
 
 
 def task_history(workspace: Workspace, task_id: str) -> History:

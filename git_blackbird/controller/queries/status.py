@@ -50,8 +50,7 @@ from git_blackbird.model.rules.state import (
     ready_tasks,
 )
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.provenance import RecordError, StaleCopy
+from git_blackbird.model.run.provenance import Adoptable, RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, RunType
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
@@ -138,8 +137,7 @@ class StatusReport(NamedTuple):
     hints: tuple[str, ...]
     drift: Mapping[TaskId, tuple[Status, Status]]
     unreadable: tuple[RecordError, ...]
-    stale: tuple[StaleCopy, ...]
-    foreign: int
+    adoptable: tuple[Adoptable, ...]
     orphaned: tuple[Run, ...]
     problems: tuple[ConfigProblem, ...]
     interrupted_approval: InterruptedApproval | None
@@ -187,8 +185,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
             *(fault for _, history in odd for fault in history.faults),
             *state.lost_feedback,
         ),
-        stale=tuple(copy for _, history in odd for copy in history.beside.stale),
-        foreign=sum(history.beside.total for _, history in odd),
+        adoptable=workspace.store.unanswered(state),
         orphaned=_orphaned(state),
         problems=workspace.settings.problems,
         interrupted_approval=find_interrupted_approval(workspace),
@@ -329,8 +326,7 @@ class TaskView(NamedTuple):
     to land,
     ``unreadable`` what cannot be read of all that is recorded of it,
     ``skipped`` the children that nobody does, ``undo`` how a rejected change is taken back;
-    ``foreign_feedback`` is from elsewhere, for the session of a run from elsewhere; ``stuck`` is why nothing
-    would get it on.
+    ``adoptable`` is what another program or clone did of it; ``stuck`` is why nothing would get it on.
     """
 
     task: Task
@@ -346,7 +342,7 @@ class TaskView(NamedTuple):
     unreadable: tuple[RecordError, ...] = ()
     skipped: tuple[TaskId, ...] = ()
     undo: tuple[TaskCommand, ...] = ()
-    foreign_feedback: Feedback | None = None
+    adoptable: tuple[Adoptable, ...] = ()
     stuck: StuckTask | None = None
     labels: Mapping[TaskId, str] = MappingProxyType({})
     """Of the tasks that it depends on, and that depend on it."""
@@ -372,7 +368,7 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
     return view._replace(
         unreadable=(*view.unreadable, *(one for one in state.lost_feedback if one.path == path)),
         undo=() if view.history.newest is None else undo_commands(view.history.newest),
-        foreign_feedback=workspace.foreign_feedback(view.history),
+        adoptable=workspace.store.unanswered(state, task.id),
         stuck=next((one for one in stuck_tasks(state) if one.task.id == task.id), None),
     )
 

@@ -50,7 +50,9 @@ class ViewState(NamedTuple):
 
     def view(self, task: Task) -> TaskView:
         """Show one task of it."""
-        return view_in(self.state, task, self.overview.pending, self.overview.unreviewed)
+        view = view_in(self.state, task, self.overview.pending, self.overview.unreviewed)
+        adoptable = tuple(item for item in self.overview.adoptable if item.task_id == task.id)
+        return view._replace(adoptable=adoptable)
 
 
 class WorktreeWatcher:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from git_blackbird.messages.display.events import render_rights
-from git_blackbird.messages.display.format import MAX_LISTED, unsaid_text
+from git_blackbird.messages.display.format import MAX_LISTED, adoptable_lines, unsaid_text
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import PLANNING, TaskId
@@ -26,6 +26,7 @@ from git_blackbird.model.change.decision import (
 from git_blackbird.model.run.agent_io import RightsQuestion, agent_in_text
 from git_blackbird.model.run.findings import MergedReview
 from git_blackbird.model.run.parts import Question, Ruling
+from git_blackbird.model.run.provenance import Adoptable
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.run.summary import Trees
@@ -197,6 +198,14 @@ def confirm_rights(question: RightsQuestion) -> Confirm:
     name = agent_in_text(question.agent).removeprefix("the agent ")
     yes = "Yes, start it, and remember this answer in this repository"
     return Confirm(render_rights(question), f"Start the agent {name}?", yes, "No, start nothing")
+
+
+def confirm_adoption(items: Sequence[Adoptable]) -> Confirm:
+    """Ask whether what another program or clone did counts here."""
+    about = "Below .blackbird/ is what another program or clone did. Here it does not count yet:"
+    yes = "Adopt it: it counts from now on"
+    no = "Leave it: it does not count, and is not asked about again"
+    return Confirm((about, *adoptable_lines(items)), "Let it count?", yes, no)
 
 
 def confirm_quit(at_work: Sequence[str]) -> Confirm:

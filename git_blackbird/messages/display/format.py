@@ -6,17 +6,21 @@ from itertools import accumulate, takewhile
 from typing import assert_never
 
 from git_blackbird.messages.display.quantities import counted, format_moment, render_duration
+from git_blackbird.model.base.next_steps import ADOPT
 from git_blackbird.model.base.sanitize import clean_line, quoted, strip_controls
 from git_blackbird.model.base.timestamps import seconds_between
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.rules.status import StatusChange
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.comment import ReviewComment, Side
 from git_blackbird.model.run.findings import ReviewerVerdict
+from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.parts import Landed, LandingBlocked, Question, Ruling
+from git_blackbird.model.run.provenance import Adoptable, AdoptableKind
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     APPROVALS,
@@ -322,3 +326,59 @@ def some_paths(paths: Sequence[str]) -> str:
     """List the first of these paths, or other names, and count the rest."""
     more = f" and {len(paths) - MAX_LISTED} more" if len(paths) > MAX_LISTED else ""
     return ", ".join(map(render_path, paths[:MAX_LISTED])) + more
+
+
+_ADOPTABLE_NOUNS = {
+    AdoptableKind.RUN: "run",
+    AdoptableKind.REVIEW: "review of a parent",
+    AdoptableKind.DECISION: "decision",
+    AdoptableKind.FEEDBACK: "feedback",
+}
+_MOST_OF_TEXT = 2000
+
+
+def adoptable_text(items: Sequence[Adoptable]) -> str:
+    """Say in a line what lies below ``.blackbird/`` and could be adopted; "" for nothing."""
+    return f"of another program or clone, not counted: {adoptable_counts(items)}; {ADOPT}" if items else ""
+
+
+def adoptable_counts(items: Sequence[Adoptable]) -> str:
+    """Count by kind what could be adopted."""
+    kinds = [item.kind for item in items]
+    return ", ".join(
+        counted(kinds.count(kind), noun) for kind, noun in _ADOPTABLE_NOUNS.items() if kind in kinds
+    )
+
+
+def adoptable_lines(items: Sequence[Adoptable]) -> Iterator[str]:
+    """Say in a line for each what would count if it were adopted, with all that would be acted on."""
+    for item in items:
+        becomes = f"; {item.task_id} would be {item.becomes}" if item.becomes is not None else ""
+        yield f"{item.task_id}  {_adoptable_words(item)}{becomes}"
+
+
+def adopted_text(item: Adoptable, status: Status) -> str:
+    """Say what was adopted, and what its task is now."""
+    return f"adopted for {item.task_id}: {_adoptable_words(item)}; {item.task_id} is {status}"
+
+
+def _adoptable_words(item: Adoptable) -> str:
+    found = item.found
+    if isinstance(found, Feedback):
+        return f"feedback of the review of {clean_line(found.parent_task_id)}: {_quote(found.feedback)}"
+    if item.kind is AdoptableKind.REVIEW:
+        verdict = {True: "passed", False: "failed", None: "no verdict"}[found.parent_review_passed]
+        flagged = f" {', '.join(map(clean_line, found.parent_review_resume_task_ids))}"
+        said = f": {_quote(found.parent_review_feedback)}" if found.parent_review_feedback else ""
+        return f"review {found.id} of {format_moment(found.started_at)}, {verdict}{flagged.rstrip()}{said}"
+    state = "" if found.decision_state is None else f", {found.decision_state}"
+    asked = f": {_quote(found.decision_feedback)}" if found.decision_feedback else ""
+    if item.kind is AdoptableKind.DECISION:
+        return f"decision on run {found.id}{state}{asked}"
+    session = found.provider_session_ref
+    ours = f", session {clean_line(session)} of {clean_line(found.provider)}" if session else ""
+    return f"run {found.id} of {format_moment(found.started_at)}, {found.status}{state}{asked}{ours}"
+
+
+def _quote(text: str) -> str:
+    return f'"{clean_line(text, _MOST_OF_TEXT)}"'

@@ -184,6 +184,7 @@ def _written(verb: str, task_id: str | None, rest: str, agent: str | None = None
 
 EXECUTE = TaskCommand("execute")
 DECIDE_EACH = TaskCommand("decide", remark="asks for each")
+ADOPT = TaskCommand("adopt", remark="shows what is there, and asks")
 
 
 def task_command(

@@ -150,13 +150,7 @@ def stuck_tasks(state: PlanState) -> tuple[StuckTask, ...]:
         if history.live is None and run is None:
             is_queued = task.status == Status.QUEUED
             verb, rest = ("set-status", " todo") if is_queued else ("retry", "")
-            command, why = task_command(verb, task.id, rest), "it has no run"
-            if (foreign := history.foreign_waiting) is not None:
-                command = (
-                    decide_run_command(foreign) if foreign.is_pending else task_command("resume", task.id)
-                )
-                why = "its run is from elsewhere"
-            stuck.append(StuckTask(task, command, why))
+            stuck.append(StuckTask(task, task_command(verb, task.id, rest), "it has no run"))
     return tuple(stuck)
 
 

@@ -34,7 +34,7 @@ from git_blackbird.model.rules.status import derive
 from git_blackbird.model.rules.unblocking import count_unblocked
 from git_blackbird.model.run.history import NO_FEEDBACK, NO_HISTORY, History, SavedFeedback
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.provenance import UNREADABLE, RecordError
 from git_blackbird.model.run.run import Run
 
 
@@ -237,18 +237,13 @@ def full_readiness(state: PlanState, task: Task) -> Readiness:
     """Return why a task may not start, including unusable records."""
     unmet = readiness(state.plan, task)
     own = state.unreadable.get(task.id, ())
-    reasons = [f"{fault.stops}: {fault.path}: {fault.what}" for fault in own]
+    reasons = [f"{UNREADABLE}: {fault.path}: {fault.what}" for fault in own]
     hints = [fault.hint for fault in own]
     for dep in task.deps:
         for stopped in unreadable_below(state, state.plan.tasks[dep]) if state.unreadable else ():
             below = "" if stopped.id == dep else f" (of {stopped.id} below it)"
             faults = state.unreadable[stopped.id]
-            stands_still = any(fault.ways_out for fault in faults)
-            reasons.append(
-                f"its dependency {dep}{below} stands still"
-                if stands_still
-                else f"a record of its dependency {dep}{below} cannot be used"
-            )
+            reasons.append(f"a record of its dependency {dep}{below} cannot be used")
             hints += [fault.hint for fault in faults]
     return Readiness((*unmet.reasons, *reasons), (*unmet.hints, *hints))
 

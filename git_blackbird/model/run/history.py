@@ -10,10 +10,9 @@ from typing import NamedTuple
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.timestamps import Moment, moment_of
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.provenance import NOTHING_BESIDE, Beside, RecordError
+from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
-    OPEN_DECISIONS,
     SUPERSEDED_BY_LOST_SESSION,
     SUPERSEDED_BY_UNAVAILABLE,
     ReviewState,
@@ -22,7 +21,6 @@ from git_blackbird.model.run.states import (
 )
 
 _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
-_WAITING = frozenset({RunStatus.WAITING_USER, RunStatus.PAUSED})
 UNDELIVERED = frozenset({SUPERSEDED_BY_LOST_SESSION, SUPERSEDED_BY_UNAVAILABLE})
 
 
@@ -53,15 +51,14 @@ NO_OLDER: Callable[[], tuple[Run, ...]] = tuple
 
 @dataclass(frozen=True)
 class History:
-    """The runs of one task, oldest first, and what lies ``beside`` their records.
+    """The runs of one task, oldest first.
 
     ``recent`` are all of them, or the latest that counts and what came after it; ``older`` reads the others
-    for what looks further back. For ``faults`` the task stands still.
+    for what looks further back. For ``faults`` the task is stopped.
     """
 
     recent: tuple[Run, ...] = ()
     faults: tuple[RecordError, ...] = ()
-    beside: Beside = NOTHING_BESIDE
     older: Callable[[], tuple[Run, ...]] = field(default=NO_OLDER, compare=False, repr=False)
 
     @property
@@ -117,20 +114,6 @@ class History:
     def is_under_review(self) -> bool:
         """Whether the change of the latest run is being reviewed, or will be."""
         return self.latest is not None and self.latest.review_state in _UNDER_REVIEW
-
-    @property
-    def foreign_latest(self) -> Run | None:
-        """The latest run from elsewhere that is no review."""
-        return next((run for run in reversed(self.beside.foreign) if not run.is_review), None)
-
-    @property
-    def foreign_waiting(self) -> Run | None:
-        """That run, if it waits for a person, of a task without runs of ours."""
-        run = self.foreign_latest
-        if run is None or self.recent:
-            return None
-        is_waiting = run.status in _WAITING or run.decision_state in OPEN_DECISIONS
-        return run if is_waiting else None
 
     @property
     def live(self) -> Run | None:

@@ -13,6 +13,7 @@ class Mend(StrEnum):
 
     INDEX_LOCK = "index_lock"
     RECOVERY = "recovery"
+    COPIES = "copies"
     REFERENCES = "references"
     WORKTREES = "worktrees"
     HOOKS = "hooks"
@@ -38,12 +39,8 @@ class Finding(NamedTuple):
 
 
 class DiskUse(NamedTuple):
-    """How much there is of runs, and how much room records and logs take.
-
-    ``foreign`` are runs from elsewhere.
-    """
+    """How much there is of runs, and how much room records and logs take."""
 
     records: int
-    foreign: int
     references: int
     disk_bytes: int

@@ -15,6 +15,7 @@ from textual.widgets import Input, Static, TextArea
 from git_blackbird.controller.queries.attention import AttentionItem
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.messages.display.budgets import budget_name
+from git_blackbird.messages.display.format import adoptable_counts
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
@@ -51,8 +52,8 @@ def _warnings(overview: StatusReport) -> Iterator[str]:
     yield from (f"the budget of {budget_name(line)} is spent" for line in overview.budgets if line.is_spent)
     if overview.unreadable:
         yield counted(len(overview.unreadable), "unreadable record")
-    if overview.stale:
-        yield f"{counted(len(overview.stale), 'record')} with a changed or removed copy"
+    if overview.adoptable:
+        yield f"{adoptable_counts(overview.adoptable)} of another program or clone"
     if overview.drift:
         differing = next(iter(overview.drift)) if len(overview.drift) == 1 else f"{len(overview.drift)} tasks"
         yield f"plan and records differ on {differing}"

@@ -7,6 +7,7 @@ from git_blackbird.controller.queries.attention import AttentionItem
 from git_blackbird.controller.queries.reviews import REVIEW_WORDS, ReviewBlock
 from git_blackbird.controller.queries.status import TaskView
 from git_blackbird.messages.display.format import (
+    adoptable_lines,
     dependency_title,
     format_decision,
     message_lines,
@@ -23,7 +24,6 @@ from git_blackbird.model.change.stages import label_of
 from git_blackbird.model.change.work import ways_on
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import merged_or_none
-from git_blackbird.model.run.provenance import elsewhere_lines
 from git_blackbird.model.run.run import Run
 from git_blackbird.tui.keys import KeyTable
 from git_blackbird.tui.widgets.line_view import WrappedView, bulleted, paragraph, section
@@ -72,7 +72,7 @@ def task_lines(shown: ShownTask, items: Sequence[AttentionItem], now: str) -> It
     yield from section("Sent before, repeated until the task is done", _messages(repeated))
     yield from section("Runs", _runs(shown, now))
     yield from section("Reviews", _reviews(shown))
-    yield from section("From elsewhere", bulleted(elsewhere_lines(view.history.beside.total)))
+    yield from section("Of another program or clone, not counted", bulleted(adoptable_lines(view.adoptable)))
     yield from section(
         "Unreadable", bulleted((f"{error.path}: {error.what}" for error in view.unreadable), Style.WARNING)
     )

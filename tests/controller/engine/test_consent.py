@@ -7,7 +7,6 @@ import pytest
 
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.engine.commands import restart_loop
-from git_blackbird.messages.display.events import render_rights
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.views.stop import StopReason
@@ -41,7 +40,7 @@ def test_it_is_asked_once_and_remembered(planned: Path) -> None:
     person = Person()
     assert execute(planned, person, limit=1).reason is StopReason.COMPLETED
     (question,) = person.agreements
-    assert render_rights(question) == (
+    assert question.remarks == (
         f"the agent 'command' may do anything you can do yourself: it runs '{SCRIPT}'.",
         NO_STOP,
     )

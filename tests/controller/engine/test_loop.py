@@ -709,18 +709,6 @@ def test_a_command_by_its_path_that_is_not_there_is_not_charged(demo: Path) -> N
         assert [status(demo, task) for task in "ab"] == [Status.TODO, Status.TODO]
 
 
-def test_copies_that_an_agent_removed_are_named_and_written_again(demo: Path) -> None:
-    put_plan(demo, leaf("a"), leaf("b"))
-    command(demo, "cat >/dev/null; test $BLACKBIRD_TASK_ID = a || rm -rf .blackbird")
-    person = Person()
-    execute(demo, person)
-    (run,) = runs_of(demo, "b")
-    copy = f".blackbird/runs/b/{run.id}.json"
-    assert f"the copy {copy} was removed during the run; it is written again" in person.notices()
-    assert (demo / copy).is_file()
-    assert [run.status for run in runs_of(demo, "b")] == [RunStatus.SUCCESS]
-
-
 def test_a_parent_follows_its_done_children_whatever_is_set(demo: Path) -> None:
     put_plan(demo, parent_of("p", ["a"]), leaf("a", "write x 1", parent="p"))
     execute(demo)

@@ -1,1 +1,1 @@
-"""Decisions on a change: the checkpoint, what is recorded, what is taken over."""
+"""Decisions on a change: the checkpoint, what is recorded, what is adopted."""

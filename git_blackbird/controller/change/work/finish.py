@@ -280,8 +280,8 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
         closed = run
         if (check.needs_decision or _is_doubtful(run)) and not run.is_review:
             closed = _due_in_any_case(run)
-        stored = workspace.store.records.recorded(run.task_id).find(run.id) or run
-        earlier = carried_edits(workspace.store.records.recorded(run.task_id), run)
+        stored = workspace.store.records.history(run.task_id).find(run.id) or run
+        earlier = carried_edits(workspace.store.records.history(run.task_id), run)
         closed = check.add_notes_to(closed, earlier).updated(commits=commits)
         closed = closed.told_meanwhile(stored.messages_while_working)
         if stored.is_superseded:
@@ -293,7 +293,7 @@ def save_finished_run(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
         transaction.renew_plan_backup()
         save_status(transaction, run.task_id)
     publish_logs(workspace, closed)
-    texts = [*([] if check.plan_fault is None else [check.plan_fault]), *check.stale_texts]
+    texts = [] if check.plan_fault is None else [check.plan_fault]
     texts += [f"the plan was edited during the run: {change}" for change in check.plan_changes]
     if check.plan_changes:
         texts.append(f"{_THE_PLAN_IS_AS_IT_WAS} {run.task_id}")

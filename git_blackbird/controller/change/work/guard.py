@@ -1,9 +1,9 @@
-"""Detect what an agent changed in configuration, plan and copies of records, and its commits."""
+"""Detect what an agent changed in configuration and plan, and its commits."""
 
 import contextlib
 import json
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -20,14 +20,12 @@ from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.config.settings import merge_layers
 from git_blackbird.model.run.outside import Outside, Subject, Surroundings
-from git_blackbird.model.run.provenance import StaleCopy
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.config_files import format_value, global_config_path
 from git_blackbird.storage.files import write_private
 from git_blackbird.storage.store import Transaction
 
 MAX_CHANGES = 50
-_MAX_NAMED = 8
 _LONGEST_VALUE = 60
 # Values of one process only are left out: another one may have to compare.
 _OF_A_PROCESS = frozenset({Layer.FLAG, Layer.ENVIRONMENT})
@@ -44,10 +42,9 @@ class _Observed(NamedTuple):
 
 @dataclass(frozen=True)
 class WorkCheck:
-    """Changes of plan, configuration and copies of records while an agent worked.
+    """Changes of plan and configuration while an agent worked.
 
     ``plan_fault`` says what was set aside; ``is_loosened``: what protects the user is looser than it was.
-    ``stale`` are the copies that were changed or removed; they are written again.
     """
 
     plan_changes: tuple[str, ...]
@@ -55,12 +52,11 @@ class WorkCheck:
     config_changes: tuple[str, ...]
     is_loosened: bool
     outside: Outside
-    stale: tuple[StaleCopy, ...]
 
     def add_notes_to(self, run: Run, earlier: tuple[str, ...] = ()) -> Run:
         """Return the record with these notes for a person; ``earlier`` edits of the plan wait as well."""
         fault = () if self.plan_fault is None else (self.plan_fault,)
-        return run.noting(*fault, *self.stale_texts).updated(
+        return run.noting(*fault).updated(
             plan_edits=(*earlier, *self.plan_changes),
             config_edits=self.config_changes,
             outside=run.outside.adding(self.outside),
@@ -79,18 +75,6 @@ class WorkCheck:
         """Whether a person has to decide on the run, also with checkpoints off."""
         return self.is_loosened or bool(self.plan_changes)
 
-    @property
-    def stale_texts(self) -> tuple[str, ...]:
-        """Say which copies were changed or removed."""
-        return tuple(stale_texts(self.stale, " during the run"))
-
-
-def stale_texts(stale: Sequence[StaleCopy], when: str = "") -> Iterator[str]:
-    """Say which copies were changed or removed, and have been written again."""
-    yield from (f"{copy.text}{when}; it is written again" for copy in stale[:_MAX_NAMED])
-    if len(stale) > _MAX_NAMED:
-        yield f"and {len(stale) - _MAX_NAMED} more copies of records"
-
 
 @contextlib.contextmanager
 def closing_run(workspace: Workspace, run: Run) -> Iterator[tuple[Transaction, WorkCheck]]:
@@ -108,7 +92,7 @@ def closing_run(workspace: Workspace, run: Run) -> Iterator[tuple[Transaction, W
         outside = outside_of(workspace, run, {run.id, *workspace.store.at_work}, changes)
         workspace.store.at_work.discard(run.id)
         plan = check_plan(workspace, transaction, run)
-        yield transaction, WorkCheck(*plan, *config, outside, transaction.restore_copies())
+        yield transaction, WorkCheck(*plan, *config, outside)
         if workspace.store.at_work:
             # The next to end tells what changes from here on.
             writes = frozenset() if before is None else before.outside.writes

@@ -45,7 +45,7 @@ def _set_aside(workspace: Workspace, transaction: Transaction, run: Run, countin
 
 def _is_decided_on(workspace: Workspace, run: Run) -> bool:
     """Whether a decision on the change of a run may follow."""
-    stored = workspace.store.records.recorded(run.task_id).find(run.id) or run
+    stored = workspace.store.records.history(run.task_id).find(run.id) or run
     return not (run.is_review or run.is_superseded or stored.is_superseded)
 
 

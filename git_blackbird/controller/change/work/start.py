@@ -78,7 +78,7 @@ async def _go_on_after_limit(call: Call, instruction: Instruction, run: Run) -> 
     if not run.is_superseded or is_continued(resumed):
         return None
     stop = await await_agent(call, run)
-    latest = call.workspace.store.records.recorded(run.task_id).latest
+    latest = call.workspace.store.records.history(run.task_id).latest
     if stop is not None or latest is None or latest.id != resumed.id:
         return stop
     return await work_on(call, instruction)

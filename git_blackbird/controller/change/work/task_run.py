@@ -93,7 +93,7 @@ def _look(context: RunContext) -> tuple[Snapshot, Mapping[str, Uncommitted]]:
 
 def _name_other_agent(context: RunContext, instruction: Instruction) -> None:
     # The rights and the knowledge of its agent differ.
-    name, newest = context.agent.name, context.workspace.store.records.recorded(instruction.task.id).newest
+    name, newest = context.agent.name, context.workspace.store.records.history(instruction.task.id).newest
     if instruction.resumes is not None or newest is None or newest.provider in {"", name}:
         return
     before, now = agent_in_text(newest.provider), agent_in_text(name)
