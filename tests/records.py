@@ -40,12 +40,12 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
     "undone_at": ("undone", "at"),
     "undo_left": ("undone", "left"),
     "undo_commit": ("undone", "commit"),
-    "undoing": ("undoing", "verb"),
+    "moving": ("moving", "verb"),
+    "moving_trees": ("moving", "trees"),
     "landing": ("landing", "state"),
     "landing_reason": ("landing", "reason"),
     "landed_at": ("landing", "at"),
     "landing_trees": ("landing", "merge", "trees"),
-    "landing_begun": ("landing", "begun", "trees"),
     "landing_check": ("landing", "check"),
     "uncommitted": ("landing", "uncommitted"),
 }
@@ -53,7 +53,7 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
 _NEEDED: Mapping[str, Mapping[str, Any]] = {
     "process": {"kind": "local"},
     "undone": {"at": STAMP, "trees": NO_TREES},
-    "undoing": {"trees": NO_TREES},
+    "moving": {"trees": NO_TREES},
 }
 _ON_TOP = {
     name: info.alias or field
@@ -100,8 +100,7 @@ def _completed(ours: dict[str, Any]) -> dict[str, Any]:
     if "process" in ours and "worker" not in ours["process"]:
         ours["process"] = {"identity": "0", **ours["process"]}
     if ours.get("landing", {}).get("state") == LandingState.LANDED:
-        nothing = {"trees": NO_TREES}
-        ours["landing"] = {"at": STAMP, "merge": ours["landing"].pop("begun", nothing), **ours["landing"]}
+        ours["landing"] = {"at": STAMP, "merge": {"trees": NO_TREES}, **ours["landing"]}
     if "superseded_by" in ours or "superseded_at" in ours:
         ours = {"superseded_at": STAMP, "superseded_by": "retry", **ours}
     if "merged_review" in ours or "reviewed_run" in ours:

@@ -115,7 +115,7 @@ def states(text: str) -> dict[str, dict[str, object]]:
     own = typing.cast("dict[str, Any]", fields["blackbird"])
     judged = {"check": own.pop("check"), "merged_review": own.pop("merged_review"), "review_round": 1}
     own.pop("review_state", None)
-    hiding = ("superseded_at", "superseded_by", "undone", "worktree", "landing", "undoing", "process")
+    hiding = ("superseded_at", "superseded_by", "undone", "worktree", "landing", "moving", "process")
     over = {name: own.pop(name, None) for name in hiding}
     summary = typing.cast("dict[str, object]", fields["review_summary"])
     whole = {**fields, "review_summary": {name: summary[name] for name in summary if name != "minimal"}}
@@ -152,7 +152,7 @@ def states(text: str) -> dict[str, dict[str, object]]:
         "over": {
             **fields,
             "status": "success",
-            **ours(**{**over, "landing": None, "undoing": None, "process": None}),
+            **ours(**{**over, "landing": None, "moving": None, "process": None}),
         },
     }
 

@@ -19,7 +19,7 @@ OF_A_WORKTREE: dict[str, Any] = {"worktree": "/nowhere", "home_branch": "main"}
 NOTHING = {"base": "0" * 40, "head": "0" * 40}
 LANDED: dict[str, Any] = {**OF_A_WORKTREE, "landing": "landed", "landed_at": STAMP}
 STAGES: dict[str, dict[str, Any]] = {
-    "half-undone": {"status": "success", "undoing": "undo"},
+    "half-undone": {"status": "success", "moving": "undo"},
     "asked": {
         "status": "waiting_user",
         "questions": [{"id": "q", "prompt": "Which?", "options": ["x", "y"]}],
@@ -59,7 +59,7 @@ STAGES: dict[str, dict[str, Any]] = {
         **OF_A_WORKTREE,
         "landing": "due",
     },
-    "landing-begun": {"status": "success", **OF_A_WORKTREE, "landing": "due", "landing_begun": NOTHING},
+    "landing-begun": {"status": "success", **OF_A_WORKTREE, "landing": "due", "moving": "land"},
     "done": {"status": "success"},
     "done-once-landed": {**APPROVED, **LANDED},
     "failed": {"status": "failed", "error": "exit status 1"},

@@ -17,8 +17,7 @@ from git_blackbird.controller.change.decide.checkpoint import find_pending
 from git_blackbird.controller.change.decide.edited_request import edit_request
 from git_blackbird.controller.change.decide.overrule import overruling_request
 from git_blackbird.controller.change.decide.record import DecisionResult, record_decision
-from git_blackbird.controller.change.undo.selection import has_anything_to_undo
-from git_blackbird.controller.change.undo.undo import undo_task
+from git_blackbird.controller.change.undo.undo import has_anything_to_undo, undo_task
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
 from git_blackbird.controller.engine.commands import decide_beside, decide_loop, require_messageable

@@ -14,7 +14,7 @@ from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parts import LocalProcess
 from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import ReviewState, RunStatus
+from git_blackbird.model.run.states import VERB_WORDS, ReviewState, RunStatus, Verb
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
 from git_blackbird.storage.paths import Paths
 
@@ -85,19 +85,17 @@ class HalfWrittenError(RequestError):
 
 def require_whole(history: History) -> None:
     """Refuse to abandon a partly landed change. Raises HalfWrittenError."""
-    run = history.latest
-    if run is not None and run.landing_begun:
-        raise HalfWrittenError(
-            f"the landing of {run.task_id} was interrupted, and would stay half done",
-            hint=f"`{EXECUTE}` completes it, and `{task_command('undo', run.task_id)}` takes it out; "
-            f"`{task_command('decide', run.task_id, ' --reject --undo')}` does where a decision is due",
-        )
-    for begun in history.recent:
-        if begun.undoing is not None:
-            opposite = task_command("undo" if begun.is_redoing else "redo", begun.task_id)
+    for run in history.recent:
+        if run.moving is not None:
+            words = VERB_WORDS[run.moving.verb]
+            ways_out = f"`{EXECUTE}` completes it, and `{task_command(words.back, run.task_id)}` "
+            reject = task_command("decide", run.task_id, " --reject --undo")
+            is_landing = run.moving.verb is Verb.LAND
             raise HalfWrittenError(
-                f"the {begun.undoing.verb} of {begun.task_id} was interrupted, and would stay half done",
-                hint=f"`{EXECUTE}` completes it, and `{opposite}` turns it round",
+                f"the {words.noun} of {run.task_id} was interrupted, and would stay half done",
+                hint=f"{ways_out}takes it out; `{reject}` does where a decision is due"
+                if is_landing
+                else f"{ways_out}turns it round",
             )
 
 

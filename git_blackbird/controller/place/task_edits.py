@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.place.merged_places import merge_in_worktree
 from git_blackbird.controller.place.snapshots import snapshot
-from git_blackbird.controller.place.worktrees import workspace_of
+from git_blackbird.controller.place.worktrees import merge_in_worktree, workspace_of
 from git_blackbird.git.change.changes import changed_paths
 from git_blackbird.git.worktree.base_commits import unmerged_paths
 from git_blackbird.model.run.run import Run

@@ -11,7 +11,7 @@ from git_blackbird.git.change.merging import TreeMerge, merge_trees
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.base_commits import base_tree, unmerged_paths
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.run.parts import Brought
+from git_blackbird.model.run.parts import ConflictMerge
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Trees
 
@@ -19,7 +19,7 @@ from git_blackbird.model.run.summary import Trees
 class _Conflicts(NamedTuple):
     """The merge that a task's worktree was brought to, and git's merge of its sides."""
 
-    brought: Brought
+    brought: ConflictMerge
     merge: TreeMerge
 
 

@@ -11,14 +11,13 @@ from pathlib import Path
 
 from git_blackbird import trace
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.place.merged_places import base_commit, bring_merge, merge_in_worktree
 from git_blackbird.controller.place.slots import stop_interrupted_setup
 from git_blackbird.controller.place.snapshots import limits_of, snapshot, snapshot_of_new_worktree
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.git.change.changes import submodule_sides
 from git_blackbird.git.change.merging import require_merge_tree
 from git_blackbird.git.core.process import GitError, GitStoppedError
-from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.submodules.checkout import check_out_submodules
 from git_blackbird.git.submodules.edits import (
@@ -28,7 +27,7 @@ from git_blackbird.git.submodules.edits import (
     require_committed,
     require_no_repository,
 )
-from git_blackbird.git.worktree.base_commits import base_tree, stray_commits
+from git_blackbird.git.worktree.base_commits import base_tree, stray_commits, write_commit
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
     begin_checkout,
@@ -52,8 +51,8 @@ from git_blackbird.git.writing.write_back import take_signatures, write_all_path
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.next_steps import EXECUTE, restart_command
 from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.base.timestamps import SECOND
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import Requester
 from git_blackbird.model.run.summary import SkippedPath, Trees
 from git_blackbird.model.views.events import Phase
 
@@ -80,6 +79,20 @@ def workspace_of(workspace: Workspace, run: Run) -> Workspace | None:
         return workspace
     found = find_task_worktree(workspace.repo, run.task_id)
     return None if found is None else workspace.in_worktree(found.repo)
+
+
+def merge_in_worktree(run: Run, linked: Repository) -> Trees | None:
+    """Return the merge that the worktree of a run was brought to, with its base; None without one."""
+    brought = run.brought
+    return brought.merge if brought is not None and base_tree(linked) == brought.merge.base else None
+
+
+def base_commit(workspace: Workspace, task_id: TaskId, tree: str) -> str:
+    """Write the commit that the worktree of a task stands on. Raises UnusableError."""
+    at = head(workspace.repo).commit
+    parents = () if at is None else (at,)
+    message = f"The files that {task_id} begins with\n"
+    return write_commit(workspace.repo, tree, parents, message, workspace.environment.now() // SECOND)
 
 
 def folder_for(workspace: Workspace, task_id: TaskId) -> Path:
@@ -127,8 +140,6 @@ def reopen_place(workspace: Workspace, run: Run) -> Workspace:
 def _reopen(workspace: Workspace, run: Run) -> Opened:
     if not run.has_landed:
         linked, notices = _worktree_in_place(workspace, run)
-        if run.requested_by is Requester.LANDING and run.brought is not None:
-            run = bring_merge(workspace, run, linked, run.brought.merge.base)
         merged = merge_in_worktree(run, linked)
         base = run.worktree_base if merged is None else merged.base
         return Opened(workspace.in_worktree(linked), base, notices=notices)

@@ -64,7 +64,8 @@ Sides = Mapping[bytes, tuple[TreeEntry | None, TreeEntry | None]]
 Resolver = Callable[[Repository, TreeMerge], Mapping[bytes, TreeEntry]]
 
 
-def _nothing_resolved(_repo: Repository, _merge: TreeMerge) -> Mapping[bytes, TreeEntry]:
+def nothing_resolved(_repo: Repository, _merge: TreeMerge) -> Mapping[bytes, TreeEntry]:
+    """Resolve no conflict."""
     return {}
 
 
@@ -99,7 +100,7 @@ def merge_sides(
     changes: Iterable[Sides],
     unknown: Mapping[bytes, str] = _NOTHING,
     written: Collection[bytes] = frozenset(),
-    resolve: Resolver = _nothing_resolved,
+    resolve: Resolver = nothing_resolved,
 ) -> Merged:
     """Apply changes of single paths, as ``merge_changes`` does; ``resolve`` may resolve their conflicts."""
     merge = _Merge(repo, TreeStore(repo), tree, resolve)
@@ -113,7 +114,7 @@ def apply_sides(
     trees: TreeStore,
     now: Callable[[bytes], TreeEntry | None],
     change: Sides,
-    resolve: Resolver = _nothing_resolved,
+    resolve: Resolver = nothing_resolved,
 ) -> tuple[dict[bytes, TreeEntry | None], dict[bytes, str]]:
     """Return what a change makes of each path, and the paths to which it does not apply, with the reason."""
     edits: dict[bytes, TreeEntry | None] = {}

@@ -140,6 +140,11 @@ def write_all_paths(
     change, journal = Trees(before, after), Journal(repo, f"{before} {after}")
     refused = write_paths(repo, change, expected, journal, timeout_seconds=timeout_seconds)
     journal.clear()
+    require_written(repo, refused)
+
+
+def require_written(repo: Repository, refused: Mapping[bytes, str]) -> None:
+    """Raise WriteBackError where a path stays as it is."""
     if refused:
         raise WriteBackError(
             f"{repo.top} cannot be brought up to date: {describe_unwritten(refused)}",

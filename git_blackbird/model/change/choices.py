@@ -27,12 +27,12 @@ def choices_for(
     has_reviews = run.merged_review is not None and run.status is not RunStatus.FAILED
     is_offered = {
         **dict.fromkeys((*APPROVES, Choice.VIEW_DIFF), not run.is_change_gone),
-        Choice.REQUEST_CHANGES: not run.landing_begun,
-        Choice.REJECT: not run.landing_begun,
+        Choice.REQUEST_CHANGES: run.moving is None,
+        Choice.REJECT: run.moving is None,
         Choice.RETRY: stage_of(run) is not Stage.BLOCKED or run.is_change_gone,
         Choice.REVIEW_AGAIN: has_reviews and not run.is_change_gone,
         Choice.VIEW_SINCE_REQUEST: was_requested,
-        Choice.REJECT_AND_UNDO: is_in_worktree or bool(run.landing_begun),
+        Choice.REJECT_AND_UNDO: is_in_worktree or run.moving is not None,
     }
     offered = (
         _offered(run, one, max_rounds) for one in TABLE[stage_of(run)].choices if is_offered.get(one, True)

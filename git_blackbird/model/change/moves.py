@@ -161,7 +161,8 @@ def _moves_of(run: Run, work: WorkId) -> Iterator[_Dated]:
     trees, made = run.change_in_place or run.landing_pair, run.made
     if trees is not None and made is not None:
         ended = run.completed_at if run.is_in_place else run.landed_at
-        at = _UNFINISHED if run.landing_begun else _time(ended or run.started_at)
+        is_half_landed = not run.is_in_place and not run.has_landed
+        at = _UNFINISHED if is_half_landed else _time(ended or run.started_at)
         yield _Dated(
             at, run, work, Move(trees, made, frozenset({work}), is_commit=run.run_type is RunType.MANUAL)
         )

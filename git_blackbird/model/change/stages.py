@@ -13,7 +13,14 @@ from git_blackbird.model.change.decision import Choice
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.parts import Landed, LandingBlocked, LandingDue
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus, TerminalReason
+from git_blackbird.model.run.states import (
+    VERB_WORDS,
+    DecisionState,
+    ReviewState,
+    RunStatus,
+    TerminalReason,
+    Verb,
+)
 
 
 class Stage(StrEnum):
@@ -142,8 +149,11 @@ TABLE: Mapping[Stage, Consequences] = {
 
 def stage_of(run: Run) -> Stage:
     """Return the stage of the change whose newest run this is."""
-    if run.undoing is not None:
-        return Stage.HALF_UNDONE
+    if run.moving is not None:
+        may_land = run.awaits_landing or run.decision_state is DecisionState.PENDING
+        # Half of a landing that a person gave up is taken out.
+        if run.moving.verb is not Verb.LAND or not may_land:
+            return Stage.HALF_UNDONE
     match run.status:
         case RunStatus.RUNNING:
             return Stage.WORKING
@@ -221,7 +231,8 @@ def label_of(run: Run) -> str:
     label = (_IN_PLACE if run.is_in_place else {}).get(stage, TABLE[stage].label)
     match stage:
         case Stage.HALF_UNDONE:
-            way = "half brought back" if run.is_redoing else label
+            verb = Verb.UNDO if run.moving is None or run.moving.verb is Verb.LAND else run.moving.verb
+            way = f"half {VERB_WORDS[verb].done}"
             # A killed one has nothing recorded yet of what it left.
             return f"{way}: {left} left as it is" if left else way
         case Stage.UNDONE:
@@ -230,7 +241,7 @@ def label_of(run: Run) -> str:
             return (
                 f"{label}, but for {left}" if left else f"{label}, not committed" if not_committed else label
             )
-        case Stage.LANDING if run.landing_begun:
+        case Stage.LANDING if run.moving is not None:
             return "half landed"
         case Stage.PAUSED if run.terminal_reason is TerminalReason.WORKER_LOST:
             return f"{label}: worker {clean_line(run.worker or '')} was lost"
@@ -257,8 +268,7 @@ def is_settled(run: Run) -> bool:
 
 def is_half_written(run: Run) -> bool:
     """Whether the next execute goes on with writing the change into the user's worktree, or out of it."""
-    stage = stage_of(run)
-    return stage is Stage.HALF_UNDONE or (stage is Stage.LANDING and bool(run.landing_begun))
+    return run.moving is not None and not run.is_pending
 
 
 def following(run: Run, stored: Run | None, now: Callable[[], str]) -> Run:

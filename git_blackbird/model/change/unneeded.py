@@ -11,7 +11,7 @@ def is_in_use(history: History) -> bool:
     """Whether an agent is at work on a task, something is due, or a record of it cannot be used."""
     latest = history.latest
     is_waiting = latest is not None and not is_settled(latest)
-    is_half_written = any(run.undoing is not None for run in history.runs)
+    is_half_written = any(run.moving is not None for run in history.runs)
     return bool(history.faults) or bool(history.at_work) or is_waiting or is_half_written
 
 

@@ -322,7 +322,7 @@ def _half_written(state: PlanState, call: CallScope) -> Iterator[FinishUndo | La
     for run in state.half_written:
         task = state.plan.tasks.get(run.task_id)
         if task is not None and task.id not in call.busy:
-            yield LandChange(task, run) if run.undoing is None else FinishUndo(task, run)
+            yield LandChange(task, run) if due_of(run) is Due.LAND else FinishUndo(task, run)
 
 
 def _landings(state: PlanState, call: CallScope) -> Sequence[LandChange]:

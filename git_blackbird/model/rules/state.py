@@ -151,10 +151,7 @@ class PlanState:
     def half_written(self) -> tuple[Run, ...]:
         """The runs whose change is half in the worktree, and is yet to be written, whatever plan has them."""
         found = (
-            run
-            for history in self.open_histories.values()
-            for run in history.recent
-            if run.undoing is not None or (run == history.latest and is_half_written(run))
+            run for history in self.open_histories.values() for run in history.recent if is_half_written(run)
         )
         return tuple(sorted(found, key=lambda run: run.sort_key))
 
@@ -162,7 +159,7 @@ class PlanState:
     def begun(self) -> tuple[Run, ...]:
         """The same, and those where a person is to decide on what is there in part."""
         latest = map(self.latest, self.open_histories)
-        waiting = (run for run in latest if run is not None and run.landing_begun and run.is_pending)
+        waiting = (run for run in latest if run is not None and run.moving and run.is_pending)
         return (*self.half_written, *waiting)
 
     @cached_property

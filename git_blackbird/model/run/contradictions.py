@@ -3,12 +3,13 @@
 from git_blackbird.model.run.file_form import OURS
 from git_blackbird.model.run.parts import LandingBlocked, LandingDue
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState, RunStatus
+from git_blackbird.model.run.states import DecisionState, RunStatus, Verb
 
 _NOT_ENDED, _FAILED, _PENDING = "it has not ended", "it failed", "a decision on it is pending"
 _LANDS, _JUDGED = "its change lands", "its change is checked or reviewed"
 _BLOCKED, _NO_DECISION = "its change cannot land", "no decision on it was asked for"
 _TAKEN_BACK, _UNDONE, _NOT_LANDED = "its change is taken back", "its change was taken back", "it is to land"
+_HALF_LANDED, _IS_NOT_TO_LAND = "its change is half landed", "its change is not to land"
 _DUE, _IN_PLACE = "its check or reviews are due", "it had no worktree of its own"
 _EXCLUDED = (
     (_NOT_ENDED, _JUDGED),
@@ -19,6 +20,7 @@ _EXCLUDED = (
     (_PENDING, _DUE),
     (_BLOCKED, _NO_DECISION),
     (_UNDONE, _NOT_LANDED),
+    (_HALF_LANDED, _IS_NOT_TO_LAND),
 )
 # Fields, and what a record with them has too.
 _NEEDED = {
@@ -32,6 +34,8 @@ _NEEDED = {
 
 def refuse_contradictions(run: Run) -> None:
     """Raise ValueError where two statements of a record exclude each other."""
+    is_to_land = isinstance(run.landing, LandingDue | LandingBlocked)
+    is_half_landed = run.moving is not None and run.moving.verb is Verb.LAND
     says = {
         _NOT_ENDED: run.status in {RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING_USER},
         _FAILED: run.status is RunStatus.FAILED,
@@ -41,9 +45,11 @@ def refuse_contradictions(run: Run) -> None:
         _NO_DECISION: run.decision_state is None,
         _LANDS: run.landing is not None,
         _BLOCKED: isinstance(run.landing, LandingBlocked),
-        _NOT_LANDED: isinstance(run.landing, LandingDue | LandingBlocked),
+        _NOT_LANDED: is_to_land,
+        _HALF_LANDED: is_half_landed,
+        _IS_NOT_TO_LAND: not is_to_land or run.decision_state is DecisionState.CHANGES_REQUESTED,
         _IN_PLACE: run.worktree is None,
-        _TAKEN_BACK: bool(run.undone or run.undoing),
+        _TAKEN_BACK: run.undone is not None or (run.moving is not None and not is_half_landed),
         _UNDONE: run.undone is not None,
     }
     for one, other in _EXCLUDED:

@@ -11,8 +11,10 @@ from typing import Any, TypeVar
 
 from pydantic import AliasChoices, AliasPath
 from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import from_json, to_json
 
 from git_blackbird.model.base.record import Record, is_empty
+from git_blackbird.model.run.states import Verb
 
 R = TypeVar("R", bound=Record)
 
@@ -77,6 +79,30 @@ _GROUPS: Mapping[str, Mapping[str, str]] = {
     },
 }
 _RENAMED = {"result": "final_text", "review": "review_state", "turn": "landing_slot"}
+
+
+def with_moving(data: bytes) -> bytes:
+    """Return the file of a record in which a move that had begun was two parts, with one instead."""
+    if b'"undoing"' not in data and b'"begun"' not in data:
+        return data
+    record = from_json(data)
+    if not isinstance(record, dict) or not isinstance(ours := record.get(OURS), dict):
+        return data
+    landing, undoing = ours.get("landing"), ours.pop("undoing", None)
+    begun = landing.pop("begun", None) if isinstance(landing, dict) else None
+    if isinstance(begun, dict):
+        ours["moving"] = {"verb": Verb.LAND, **begun}
+    match undoing:
+        case {"verb": Verb.REDO, "trees": {"base": base, "head": head}}:
+            ours["moving"] = {"verb": Verb.REDO, "trees": {"base": head, "head": base}}
+        case dict():
+            ours["moving"] = undoing
+        case _:
+            return to_json(record)
+    if isinstance(landing, dict) and isinstance(begun, dict):
+        at = record.get("decision_resolved_at") or record.get("completedAt")
+        ours["landing"] = {"state": "landed", "at": at, "merge": begun, "check": landing.get("check")}
+    return to_json(record)
 
 
 def flat_in_file(kind: type[R]) -> type[R]:

@@ -9,7 +9,7 @@ from git_blackbird.model.base.ids import ObjectId
 from git_blackbird.model.base.record import Part, Record
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.check import CheckResult
-from git_blackbird.model.run.states import LandingState
+from git_blackbird.model.run.states import LandingState, Verb
 from git_blackbird.model.run.summary import Trees
 
 _TREES_SCHEMA = {"type": "object", "additionalProperties": {"type": "string"}, "required": ["base", "head"]}
@@ -134,7 +134,22 @@ class Merge(Part):
     additions: tuple[str, ...] = ()
 
 
-class Brought(Part):
+class Moving(Part):
+    """A move of the user's worktree that has begun: some of its files are written, or all, or none.
+
+    ``trees`` are the worktree before it and after it. ``additions`` are as of a ``Merge``.
+    """
+
+    verb: Verb
+    trees: RecordedTrees
+    additions: tuple[str, ...] = ()
+
+    def turned(self, verb: Verb) -> "Moving":
+        """Return the move back, which that verb is."""
+        return Moving(verb=verb, trees=Trees(self.trees.head, self.trees.base))
+
+
+class ConflictMerge(Part):
     """The merge with which a change was sent back, and that its worktree is brought to.
 
     ``change`` is what was merged, ``merge`` the user's worktree without it and with it, conflicts included.
@@ -147,12 +162,10 @@ class Brought(Part):
 class _Unlanded(Part):
     """A change that has not landed.
 
-    ``begun`` is the merge of which some files may be written, ``offered`` the one that a person is asked
-    about. ``check`` is what the check says of the merged files.
+    ``offered`` is the merge that a person is asked about, ``check`` what the check says of the merged files.
     """
 
-    brought: Brought | None = None
-    begun: Merge | None = None
+    brought: ConflictMerge | None = None
     offered: Merge | None = None
     check: CheckResult | None = None
 
@@ -214,11 +227,4 @@ class PastUndo(Part):
     """An undo or a redo that is over: the worktree before it and after it."""
 
     at: str
-    trees: RecordedTrees
-
-
-class Undoing(Part):
-    """An undo or redo has begun, and is not complete; ``trees`` have the change, and have it not."""
-
-    verb: Literal["undo", "redo"]
     trees: RecordedTrees

@@ -33,18 +33,20 @@ from git_blackbird.model.run.file_form import (
     our_fields,
     schema_as_in_file,
     unknown_in,
+    with_moving,
 )
 from git_blackbird.model.run.outside import Outside
 from git_blackbird.model.run.parent_verdict import ChildResult, Dismissal, ParentVerdict
 from git_blackbird.model.run.parts import (
     Answer,
-    Brought,
+    ConflictMerge,
     Landed,
     Landing,
     LandingBlocked,
     LandingDue,
     LocalProcess,
     Merge,
+    Moving,
     PastUndo,
     Process,
     Question,
@@ -52,7 +54,6 @@ from git_blackbird.model.run.parts import (
     RemoteProcess,
     Ruling,
     TruncatedBytes,
-    Undoing,
     Undone,
     Usage,
     UsageLimit,
@@ -69,6 +70,7 @@ from git_blackbird.model.run.states import (
     RunStatus,
     RunType,
     TerminalReason,
+    Verb,
     superseded_text,
 )
 from git_blackbird.model.run.summary import Summary, Trees
@@ -217,7 +219,7 @@ class Run(Record):
 
     landing: Landing | None = None
     undone: Undone | None = None
-    undoing: Undoing | None = None
+    moving: Moving | None = None
     undos: tuple[PastUndo, ...] = ()  # every undo and redo that noted its end here, oldest first
     landing_slot: str | None = (
         None  # when a landing first sent its task back: those sent back later land after
@@ -225,6 +227,11 @@ class Run(Record):
     task_since: str | None = None  # when the task had last changed before this resume: again so if in vain
     status_since: str | None = None  # when the status began that its task has by this, if no other time tells
     dismissed: Dismissal | None = None
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Self:
+        """Parse the file of a record, of any form that was ever written. Raises ValidationError."""
+        return super().from_json(with_moving(data))
 
     @model_serializer(mode="wrap")
     def _as_in_file(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -380,26 +387,20 @@ class Run(Record):
             parent_review_results={str(child): result for child, result in verdict.results.items()},
         )
 
-    def bringing(self, brought: Brought) -> Self:
+    def bringing(self, brought: ConflictMerge) -> Self:
         """Return a copy whose worktree is brought to this merge."""
         landing = self.landing
         if not isinstance(landing, LandingDue | LandingBlocked) or landing.brought == brought:
             return self
         return self.updated(landing=landing.updated(brought=brought))
 
-    def landing_as(self, *, begun: Merge | None) -> Self:
-        """Return a copy of whose landing this merge may be written in part."""
-        landing = self.landing
-        if not isinstance(landing, LandingDue | LandingBlocked):
-            return self
-        return self.updated(landing=landing.updated(begun=begun))
-
-    def landed_at_last(self, at: str) -> Self:
-        """Return a copy whose landing, which had begun, is complete."""
-        landing = self.landing
-        if not isinstance(landing, LandingDue | LandingBlocked) or landing.begun is None:
-            return self
-        return self.updated(landing=Landed(at=at, merge=landing.begun, check=landing.check))
+    def beginning(self, moving: Moving, at: str) -> Self:
+        """Return a copy of which this move has begun; a landing that it turns round counts as landed."""
+        half, landing = self.moving, self.landing
+        if half is not None and half.verb is Verb.LAND is not moving.verb and landing is not None:
+            merge = Merge(trees=half.trees, additions=half.additions)
+            landing = Landed(at=at, merge=merge, check=landing.check)
+        return self.updated(moving=moving, landing=landing)
 
     def committed(self) -> Self:
         """Return a copy whose commit was made after all, if it was refused when the change landed."""
@@ -541,11 +542,11 @@ class Run(Record):
     @property
     def named_trees(self) -> frozenset[str]:
         """Every tree that the record names: the reference of its run holds them."""
-        landing, undos = self.landing, (self.undone, self.undoing, *self.undos)
-        pairs = [self.tree_pair, self.shown, *(undo.trees for undo in undos if undo is not None)]
+        landing, moves = self.landing, (self.undone, self.moving, *self.undos)
+        pairs = [self.tree_pair, self.shown, *(move.trees for move in moves if move is not None)]
         checks = [self.check, None if landing is None else landing.check]
         if isinstance(landing, LandingDue | LandingBlocked):
-            pairs += [merge.trees for merge in (landing.begun, landing.offered) if merge is not None]
+            pairs += [] if landing.offered is None else [landing.offered.trees]
             pairs += [] if landing.brought is None else [landing.brought.change, landing.brought.merge]
         elif landing is not None:
             pairs.append(landing.merge.trees)
@@ -580,8 +581,10 @@ class Run(Record):
     @property
     def undo_trees(self) -> Trees | None:
         """The worktree before the change was taken back and after it, also where that has only begun."""
-        undo = self.undoing or self.undone
-        return None if undo is None else undo.trees
+        moving, undone = self.moving, self.undone
+        if moving is not None:
+            return moving.turned(Verb.UNDO).trees if moving.verb is Verb.REDO else moving.trees
+        return None if undone is None else undone.trees
 
     @property
     def undo_commit(self) -> str | None:
@@ -589,26 +592,15 @@ class Run(Record):
         return None if self.undone is None else self.undone.commit
 
     @property
-    def is_redoing(self) -> bool:
-        """Whether a redo has begun, and is not complete."""
-        return self.undoing is not None and self.undoing.verb == "redo"
-
-    @property
     def landed_at(self) -> str | None:
         """When the change landed."""
         return self.landing.at if isinstance(self.landing, Landed) else None
 
     @property
-    def brought(self) -> Brought | None:
+    def brought(self) -> ConflictMerge | None:
         """The merge with which the session was sent back by its landing."""
         landing = self.landing
         return landing.brought if isinstance(landing, LandingDue | LandingBlocked) else None
-
-    @property
-    def landing_begun(self) -> Merge | None:
-        """The merge of which files may be in the user's worktree, and not all are known to be."""
-        landing = self.landing
-        return landing.begun if isinstance(landing, LandingDue | LandingBlocked) else None
 
     @property
     def landing_reason(self) -> str | None:
@@ -637,20 +629,20 @@ class Run(Record):
         landing = self.landing
         if landing is None:
             return ()
-        merge = landing.merge if isinstance(landing, Landed) else landing.begun or landing.offered
+        merge = landing.merge if isinstance(landing, Landed) else self.moving or landing.offered
         return () if merge is None else merge.additions
 
     @property
     def landing_words(self) -> str:
         """How far a change has come that could not land."""
-        return "has landed in part" if self.landing_begun else "has not landed"
+        return "has landed in part" if self.moving else "has not landed"
 
     @property
     def landing_pair(self) -> Trees | None:
         """The user's worktree without the change and with it, of one that has begun to land or has landed."""
-        landing = self.landing
-        merge = landing.merge if isinstance(landing, Landed) else self.landing_begun
-        return None if merge is None else merge.trees
+        if isinstance(self.landing, Landed):
+            return self.landing.merge.trees
+        return self.moving.trees if self.moving is not None and self.moving.verb is Verb.LAND else None
 
     @property
     def change_in_place(self) -> Trees | None:

@@ -1,6 +1,8 @@
 """The words of a run's record: purposes, statuses, decisions, and what superseded it."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 PROGRAM = "git-blackbird"
 
@@ -69,6 +71,34 @@ class Requester(StrEnum):
     REVIEWERS = "reviewers"
     CHECK = "check"
     LANDING = "landing"
+
+
+class Verb(StrEnum):
+    """What a move of a worktree does with the change of a task.
+
+    ``bring`` brings the worktree of the task to its merge with the user's.
+    """
+
+    LAND = "land"
+    UNDO = "undo"
+    REDO = "redo"
+    BRING = "bring"
+
+
+class VerbWords(NamedTuple):
+    """A move in words for people, and the command that turns it round."""
+
+    noun: str
+    done: str
+    back: str
+
+
+VERB_WORDS: Mapping[Verb, VerbWords] = {
+    Verb.LAND: VerbWords("landing", "landed", "undo"),
+    Verb.UNDO: VerbWords("undo", "taken back", "redo"),
+    Verb.REDO: VerbWords("redo", "brought back", "undo"),
+}
+"""The verbs that a record notes as begun."""
 
 
 class TerminalReason(StrEnum):

@@ -169,12 +169,12 @@ def is_alive(pid: int) -> bool:
 
 
 def interrupt_a_landing(trial: Trial) -> None:
-    change_record(trial, "b", "undoing", "undo")
+    change_record(trial, "b", "moving", "undo")
     change_record(trial, "b", "decision_state", "rejected")
     pair = f"refs/blackbird/runs/{record(trial, 'b').stem}"
     trees = {end: git(trial.repo, "rev-parse", f"{pair}:{end}") for end in ("base", "head")}
     whole = json.loads(record(trial, "b").read_bytes())
-    whole["blackbird"]["undoing"] = {"verb": "undo", "trees": trees}
+    whole["blackbird"]["moving"] = {"verb": "undo", "trees": trees}
     record(trial, "b").write_text(json.dumps(whole))
 
 

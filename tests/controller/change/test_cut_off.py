@@ -160,7 +160,7 @@ def test_an_undo(approved: Path, edit: Callable[[Path], None], complete: object)
     execute(approved)
     for at in kills(approved, lambda: undo_task(open_at(approved), "a")):
         run = runs_of(approved, "a")[-1]
-        if run.undoing is not None:
+        if run.moving is not None:
             edit(approved / "x.txt")
             execute(approved) if complete is None else undo_task(open_at(approved), "a")
         elif run.undone_at is None:
@@ -176,7 +176,7 @@ def test_an_undo_straight_after_a_killed_landing(repo: Path) -> None:
     approve(repo, f"sed -i 's/line 2$/theirs/' {NAMES[0]}; echo new >new; rm {NAMES[2]}")
     for at in kills(repo, lambda: execute(repo)):
         run = runs_of(repo, "a")[-1]
-        if run.landing_begun or run.landed_at:
+        if run.moving or run.landed_at:
             assert undo_task(open_at(repo), "a").kept == (), at
             assert texts(repo) == dict.fromkeys(NAMES, BEFORE), at
             assert changed(repo) == set(), at
@@ -189,7 +189,7 @@ def test_a_redo(approved: Path, edit: Callable[[Path], None]) -> None:
     undo_task(open_at(approved), "a")
     for at in kills(approved, lambda: redo_task(open_at(approved), "a")):
         run = runs_of(approved, "a")[-1]
-        if run.undoing is not None:
+        if run.moving is not None:
             edit(approved / "x.txt")
         if run.undone_at is not None:
             redo_task(open_at(approved), "a")
@@ -217,7 +217,7 @@ def test_an_undo_that_does_what_another_had_to_leave(approved: Path, complete: o
     execute(approved, None, "b")
     assert [kept.path for kept in undo_task(open_at(approved), "a").kept] == [*NAMES[:2]]
     for at in kills(approved, lambda: undo_task(open_at(approved), "b")):
-        if runs_of(approved, "b")[-1].undoing is not None and complete is None:
+        if runs_of(approved, "b")[-1].moving is not None and complete is None:
             execute(approved)
         elif runs_of(approved, "b")[-1].undone_at is None:
             undo_task(open_at(approved), "b")
@@ -232,7 +232,7 @@ def test_what_depends_on_a_task_that_is_half_taken_back_does_not_start(approved:
     plan = open_at(approved).plan_state().plan
     put_plan(approved, plan.tasks[TaskId("a")], leaf("b", deps=("a",)))
     for _ in kills(approved, lambda: undo_task(open_at(approved), "a")):
-        if runs_of(approved, "a")[-1].undoing is not None:
+        if runs_of(approved, "a")[-1].moving is not None:
             with pytest.raises(RequestError, match="its dependency a is failed, not done"):
                 execute(approved, None, "b")
 
@@ -245,7 +245,7 @@ def test_what_is_half_done_is_turned_round(approved: Path, first: Callable[..., 
         undo_task(open_at(approved), "a")
     for at in kills(approved, lambda: first(open_at(approved), "a")):
         run = runs_of(approved, "a")[-1]
-        if run.undoing is None:
+        if run.moving is None:
             continue
         (redo_task if first is undo_task else undo_task)(open_at(approved), "a")
         wanted = AFTER if first is undo_task else BEFORE
@@ -319,3 +319,20 @@ def test_half_of_a_change_of_no_task_of_the_plan_is_told_and_nothing_begins(appr
     (approved / "blackbird.plan.json").write_text(plan)
     execute(approved)
     require_whole(approved)
+
+
+@pytest.mark.parametrize("verb", ["undo", "redo"])
+def test_what_an_earlier_run_did_is_moved_as_a_whole_too(approved: Path, verb: str) -> None:
+    """The run that counts changed nothing: what is moved is the work of one before it."""
+    execute(approved)
+    configure(approved, command__run="exit 1", execution__stopAfterEachTask="false")
+    assert cli_run(approved, "set-status", "a", "todo").returncode == 0
+    execute(approved)
+    assert [run.counts for run in runs_of(approved, "a")] == [False, True]
+    if verb == "redo":
+        undo_task(open_at(approved), "a")
+    assert run_killed_where(lambda: DOES[verb](approved), lambda: len(set(texts(approved).values())) > 1)
+    put_plan(approved, *open_at(approved).plan_state().plan.tasks.values(), leaf("b"))
+    configure(approved, command__run="cat *.txt >seen")
+    execute(approved, None, "b")
+    assert len(set(texts(approved).values())) == 1

@@ -25,7 +25,7 @@ from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.run.summary import Summary, Trees
 from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch, SinceRequest
 from tests.controller.support import leaf
-from tests.records import NO_TREES, STAMP, run_of
+from tests.records import STAMP, run_of
 
 TREES, SINCE = Trees(ObjectId("1" * 40), ObjectId("2" * 40)), Trees(ObjectId("3" * 40), ObjectId("2" * 40))
 FACTS = {
@@ -46,7 +46,7 @@ def with_run(**facts: object) -> Checkpoint:
 
 
 FAILED = with_run(status="failed")
-IN_PART = with_run(landing="blocked", landing_reason="A file.", landing_begun=NO_TREES, worktree="/w")
+IN_PART = with_run(landing="blocked", landing_reason="A file.", moving="land", worktree="/w")
 NOT_COMMITTED = with_run(landing="landed", worktree="/w")
 
 
@@ -90,7 +90,7 @@ OF_RUN: tuple[dict[str, object], ...] = (
     {"error": "it ended with status 1"},
     {"check": {"outcome": "failed"}},
     {"check": {"outcome": "failed_before"}},
-    {"landing": "blocked", "landing_reason": "A file.", "landing_begun": NO_TREES, "worktree": "/w"},
+    {"landing": "blocked", "landing_reason": "A file.", "moving": "land", "worktree": "/w"},
     {"landing": "landed", "worktree": "/w"},
 )
 OF_CHANGE: tuple[dict[str, object], ...] = (

@@ -42,8 +42,8 @@ def _runs(draw: st.DrawFn, number: int) -> Run:
     if facts["worktree"] is not None:
         facts["worktree_base"] = draw(st.sampled_from(_TREES))
         facts["shown"] = draw(st.sampled_from((None, {"base": _TREES[0], "head": _TREES[1]})))
-    if facts["landing"] == "landed" or facts["landing_begun"]:
-        place = "landing_trees" if facts["landing"] == "landed" else "landing_begun"
+    if facts["landing"] == "landed" or facts["moving"] == "land":
+        place = "landing_trees" if facts["landing"] == "landed" else "moving_trees"
         facts[place] = {"base": draw(st.sampled_from(_TREES)), "head": draw(st.sampled_from(_TREES))}
     if is_over and draw(st.booleans()):
         facts["base_tree"], facts["head_tree"] = (draw(st.sampled_from(_TREES)) for _ in range(2))

@@ -21,11 +21,10 @@ _AXES: dict[str, tuple[Any, ...]] = {
     "status": tuple(RunStatus),
     "decision": (None, *DecisionState),
     "landing": (None, *LandingState),
-    "begun": (None, True),
     "check": tuple(_CHECKS),
     "reviews": (None, *ReviewState),
     "undone": (None, True),
-    "undo": (None, "undo", "redo"),
+    "moving": (None, "land", "undo", "redo"),
     "worktree": (None, True),
 }
 
@@ -50,14 +49,14 @@ def _is_writable(  # noqa: PLR0911  # a list of what excludes what
     landing: LandingState | None = None,
     check: str | None = None,
     reviews: ReviewState | None = None,
-    undo: str | None = None,
+    moving: str | None = None,
     *,
-    begun: bool = False,
     undone: bool = False,
     worktree: bool = False,
 ) -> bool:
     is_due = check == "due" or reviews is ReviewState.DUE
-    is_taken_back = undone or undo is not None
+    begun = moving == "land"
+    is_taken_back = undone or (moving is not None and not begun)
     if status in _AT_WORK:
         return not (decision or landing or check or reviews or is_taken_back or begun)
     if landing and not worktree:
@@ -65,6 +64,8 @@ def _is_writable(  # noqa: PLR0911  # a list of what excludes what
     if begun and landing not in {LandingState.DUE, LandingState.BLOCKED}:
         return False
     if status is RunStatus.FAILED and (check or reviews):
+        return False
+    if begun and decision is DecisionState.CHANGES_REQUESTED:
         return False
     if is_due and (decision or is_taken_back or begun):
         return False
@@ -91,11 +92,11 @@ def _facts(status: RunStatus, **fields: Any) -> dict[str, Any]:
         "landing": fields.get("landing"),
         "landing_reason": "it was refused" if is_blocked else None,
         "uncommitted": "it was refused" if is_uncommitted else None,
-        "landing_begun": {"base": "1" * 40, "head": "2" * 40} if fields.get("begun") else None,
         "check": _CHECKS[fields.get("check")],
         "review_state": fields.get("reviews"),
         "undone_at": STAMP if fields.get("undone") else None,
-        "undoing": fields.get("undo"),
+        "moving": fields.get("moving"),
+        "moving_trees": {"base": "1" * 40, "head": "2" * 40} if fields.get("moving") == "land" else None,
         "worktree": "/w" if fields.get("worktree") else None,
     }
 

@@ -51,7 +51,7 @@ def runs(*facts: dict[str, Any]) -> tuple[Run, ...]:
         ((FAILED, {"status": "running"}), ""),
         ((FAILED, {"status": "waiting_user"}), ""),
         ((FAILED, {"status": "paused"}), ""),
-        ((FAILED, DONE | EDITED | {"undoing": "undo"}), ""),
+        ((FAILED, DONE | EDITED | {"moving": "undo"}), ""),
         ((FAILED | SUPERSEDED,), ""),
     ],
 )

@@ -17,7 +17,7 @@ from git_blackbird.model.rules.reviews import ReviewGate, Transition, is_complet
 from git_blackbird.model.rules.status import apply_statuses, derive
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Dismissal, completion_signature
-from git_blackbird.model.run.parts import Undoing, Undone
+from git_blackbird.model.run.parts import Moving, Undone
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     SUPERSEDED_BY_PLAN,
@@ -27,6 +27,7 @@ from git_blackbird.model.run.states import (
     ReviewState,
     RunStatus,
     RunType,
+    Verb,
 )
 from git_blackbird.model.run.summary import Trees
 from tests.model.building import tree
@@ -128,10 +129,10 @@ class World:
     def take_back(self, leaf: TaskId, *, is_redo: bool) -> None:
         latest = self._latest(leaf)
         if latest is not None and latest.status is RunStatus.SUCCESS and latest.review_state is None:
-            begun = latest.updated(undoing=Undoing(verb="redo" if is_redo else "undo", trees=TREES))
+            begun = latest.updated(moving=Moving(verb=Verb.REDO if is_redo else Verb.UNDO, trees=TREES))
             self._put(begun)
             undone = None if is_redo else Undone(at=self.now(), trees=TREES)
-            self._put(begun.updated(undoing=None, undone=undone))
+            self._put(begun.updated(moving=None, undone=undone))
 
     def start_review(self, parent: TaskId) -> None:
         now = self.derived(self.plan)

@@ -11,18 +11,18 @@ from git_blackbird.model.base.record import Record
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.file_form import GO_FIELDS
 from git_blackbird.model.run.parts import (
-    Brought,
+    ConflictMerge,
     Landed,
     LandingBlocked,
     LandingDue,
     Merge,
+    Moving,
     PastUndo,
-    Undoing,
     Undone,
     Worktree,
 )
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import PROGRAM
+from git_blackbird.model.run.states import PROGRAM, Verb
 from git_blackbird.model.run.summary import Trees
 from tests.records import run_of
 
@@ -83,12 +83,12 @@ EXAMPLES: Mapping[str, Mapping[str, object]] = {
     "Run.shown": {"shown": BOTH},
     "Worktree.base": {"worktree": Worktree(path="/w", base=ONE)},
     "CheckResult.tree": {"check": VERDICT},
-    "Brought.change": {"landing": LandingDue(brought=Brought(change=BOTH, merge=BOTH))},
-    "Brought.merge": {"landing": LandingBlocked(reason="", brought=Brought(change=BOTH, merge=BOTH))},
+    "ConflictMerge.change": {"landing": LandingDue(brought=ConflictMerge(change=BOTH, merge=BOTH))},
+    "ConflictMerge.merge": {"landing": LandingDue(brought=ConflictMerge(change=BOTH, merge=BOTH))},
     "Undone.trees": {"undone": Undone(at=STAMP, trees=BOTH)},
     "PastUndo.trees": {"undos": (PastUndo(at=STAMP, trees=BOTH),)},
-    "Undoing.trees": {"undoing": Undoing(verb="undo", trees=BOTH)},
-    "Merge.trees": {"landing": LandingDue(begun=Merge(trees=BOTH))},
+    "Moving.trees": {"moving": Moving(verb=Verb.UNDO, trees=BOTH)},
+    "Merge.trees": {"landing": LandingDue(offered=Merge(trees=BOTH))},
 }
 COMMITS = {"Run.start_commit", "Run.end_commit", "Run.commits", "Undone.commit", "OutsideCommit.commit"}
 
@@ -104,7 +104,7 @@ def test_every_tree_of_a_record_is_one_that_it_names() -> None:
 def test_only_a_landed_change_is_one_that_was_not_committed() -> None:
     run = run_of(id="9f86d081884c7d65", taskId="a", startedAt=STAMP, status="success")
     merge = Merge(trees=BOTH)
-    blocked = run.updated(landing=LandingBlocked(reason="in the way", begun=merge))
+    blocked = run.updated(landing=LandingBlocked(reason="in the way", offered=merge))
     landed = run.updated(landing=Landed(at=STAMP, merge=merge, uncommitted="the hook refused"))
     reasons = [(one.landing_reason, one.uncommitted_landing) for one in (blocked, landed)]
     assert reasons == [("in the way", None), ("the hook refused", "the hook refused")]
@@ -113,9 +113,9 @@ def test_only_a_landed_change_is_one_that_was_not_committed() -> None:
 @pytest.mark.parametrize(
     "landing",
     [
-        LandingBlocked(reason="", begun=Merge(trees=BOTH)),
+        LandingBlocked(reason="", offered=Merge(trees=BOTH)),
         LandingDue(offered=Merge(trees=BOTH)),
-        LandingDue(check=VERDICT, brought=Brought(change=BOTH, merge=BOTH)),
+        LandingDue(check=VERDICT, brought=ConflictMerge(change=BOTH, merge=BOTH)),
         Landed(at=STAMP, merge=Merge(trees=BOTH), check=VERDICT),
     ],
 )

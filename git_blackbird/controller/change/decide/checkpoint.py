@@ -125,7 +125,7 @@ def _both_added(workspace: Workspace, run: Run) -> Summary | None:
     blocked = run.landing
     if stage_of(run) is not Stage.BLOCKED or not isinstance(blocked, LandingBlocked):
         return None
-    merge = blocked.begun or blocked.offered
+    merge = run.moving or blocked.offered
     if merge is None or not merge.additions:
         return None
     repo, pair = workspace.repo, merge.trees

@@ -22,7 +22,7 @@ from git_blackbird.controller.change.decide.checkpoint import (
     why_not_resumable,
 )
 from git_blackbird.controller.change.decide.overrule import require_words
-from git_blackbird.controller.change.land.landing import merge_change
+from git_blackbird.controller.change.land.landing import prepare_landing
 from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.change.work.manual_commits import recording_deferred
 from git_blackbird.controller.core.drafts import Drafts, drop_recorded_drafts
@@ -254,7 +254,7 @@ def _require_resolved(workspace: Workspace, run: Run, pair: Trees, only: tuple[s
         return
     left = place_of(workspace, run).conflicts(pair, only)
     if not left and not only and is_conflict_shown(workspace, run, pair):
-        left = merge_change(workspace, run).merge.conflicts
+        left = prepare_landing(workspace, run).merge.conflicts
     text = unresolved_text(left)
     if text is not None:
         folder = task_command("worktrees open", run.task_id)

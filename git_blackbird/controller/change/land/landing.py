@@ -1,7 +1,6 @@
 """Bring the change of a task that worked in a worktree of its own into the user's worktree."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from git_blackbird.controller.change.commit.approval import ApprovalRequest, commit_change
@@ -12,49 +11,33 @@ from git_blackbird.controller.change.commit.refusal import (
     wrong_branch,
 )
 from git_blackbird.controller.change.land.sent_back import block_landing
+from git_blackbird.controller.change.move import AGAIN, Move, Prepared, prepare, write
 from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.change.work.finish import snapshot_and_summarize
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.place import place_of
-from git_blackbird.controller.place.snapshots import snapshot_with_ignored
 from git_blackbird.controller.place.worktrees import bring_submodules, release, workspace_of
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
-from git_blackbird.git.change.both_added import with_additions
-from git_blackbird.git.change.changes import Carrier
-from git_blackbird.git.change.merging import TreeMerge, merge_changes, merge_trees
 from git_blackbird.git.commit.plan import plan_commit
-from git_blackbird.git.core.repository import Repository, head
-from git_blackbird.git.core.trees import SUBMODULE, TreeStore
+from git_blackbird.git.core.repository import head
+from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import altered_worktrees, other_owner
-from git_blackbird.git.writing.journal import Journal
-from git_blackbird.git.writing.obstacles import find_obstacles
-from git_blackbird.git.writing.path_writer import Signature
-from git_blackbird.git.writing.write_back import (
-    describe_unwritten,
-    find_edited,
-    take_signatures,
-    write_paths,
-)
+from git_blackbird.git.writing.write_back import describe_unwritten, find_edited
 from git_blackbird.messages.outgoing.prompts import bound_output
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.parts import Landed, LandingBlocked, Merge
+from git_blackbird.model.run.parts import Landed, LandingBlocked, Merge, Moving
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import APPROVALS, DETACHED
+from git_blackbird.model.run.states import APPROVALS, DETACHED, Verb
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.views.events import LandingEnded
 
-_TRIES = 3
-_EDITED = "it was edited at the same moment"
-UNSTEADY = "your worktree changes all the time, so that nothing can land in it"
-AGAIN = "resolve that; `git blackbird execute` goes on with it"
-_MOVED_TOO = "you have moved its submodule as well: merge its commit by hand"
 _NO_CHANGE = "the snapshots of its change are not in this repository any more"
 
 
@@ -62,84 +45,28 @@ class ChangeGoneError(UnusableError):
     """The snapshots of a change are gone, so that it can never land."""
 
 
-@dataclass(frozen=True)
-class Landing:
-    """A change merged with the user's worktree, before anything of it is written.
-
-    ``now`` is the user's worktree, ``wanted`` the same with what is still to be written. ``pair`` is what
-    lands: the worktree without the change and with it, as it was when the first file was about to be written.
-    ``left`` are the paths that cannot be written, each with the reason.
-    """
-
-    now: str
-    pair: Trees
-    wanted: str
-    merge: TreeMerge
-    expected: Mapping[bytes, Signature]
-    left: Mapping[bytes, str]
-
-    def journal(self, repo: Repository) -> Journal:
-        """Return the journal of writing it."""
-        return _journal(repo, self.pair)
-
-
-def _journal(repo: Repository, pair: Trees) -> Journal:
-    return Journal(repo, f"landing {pair.base} {pair.head}")
-
-
-def merge_change(workspace: Workspace, run: Run) -> Landing:
+def prepare_landing(workspace: Workspace, run: Run) -> Prepared:
     """Merge the change of a run with the user's worktree as it is now; writes only objects.
 
-    Raises ChangeGoneError, UnusableError where the worktree keeps changing, SnapshotError, GitError.
+    One that has begun goes on as it was. Raises ChangeGoneError, UnusableError where the worktree keeps
+    changing, SnapshotError, GitError.
     """
-    change, repo = run.change_elsewhere, workspace.repo
-    trees = TreeStore(repo)
-    if change is None or change.head not in trees:
+    change = run.change_elsewhere
+    if change is None or change.head not in TreeStore(workspace.repo):
         raise ChangeGoneError(_NO_CHANGE)
-    begun = run.landing_pair
     bring_submodules(workspace, run)
-    paths = set(trees.changed_paths(*(change if begun is None else begun)))
-    for _ in range(_TRIES):
-        # Taken before the snapshot: a later edit changes them.
-        expected = take_signatures(repo, sorted(paths))
-        now, unknown = snapshot_with_ignored(
-            workspace, [change if begun is None else begun], expected, change.base
-        )
-        merge = _merge_into(repo, change, now) if begun is None else _continued_merge(repo, begun, now)
-        paths = set(trees.changed_paths(now, merge.tree))
-        if paths <= expected.keys():
-            expected = {path: expected[path] for path in paths}
-            left = {path: reason for path, reason in unknown.items() if path in paths}
-            left |= {path: _MOVED_TOO for path in merge.conflicts if _is_submodule(trees, now, path)}
-            left |= find_obstacles(repo, Trees(now, merge.tree), expected)
-            pair = Trees(now, merge.tree) if begun is None else begun
-            return Landing(now, pair, merge.tree, merge, expected, left)
-    raise UnusableError(UNSTEADY, hint=AGAIN)
+    return prepare(_move(workspace, run, change if run.moving is None else run.moving.trees))
 
 
-def _is_submodule(trees: TreeStore, tree: str, path: bytes) -> bool:
-    entry = trees.entry(tree, path)
-    return entry is not None and entry.mode == SUBMODULE
+def _move(workspace: Workspace, run: Run, change: Trees) -> Move:
+    return Move(Verb.LAND, workspace, run, (change,), goes_on=run.moving is not None)
 
 
-def _merge_into(repo: Repository, change: Trees, now: str) -> TreeMerge:
-    if now == change.base:
-        return TreeMerge(change.head)
-    (merge,) = merge_trees(repo, change.base, [(now, change.head)])
-    return with_additions(repo, merge)
-
-
-def _continued_merge(repo: Repository, begun: Trees, now: str) -> TreeMerge:
-    """Return the merge of the rest of an interrupted landing, each path judged by itself."""
-    merged = merge_changes(repo, now, [begun], written=_journal(repo, begun).written())
-    return TreeMerge(merged.tree, tuple(sorted(merged.left)))
-
-
-def additions_in(run: Run, landing: Landing) -> tuple[str, ...]:
+def additions_in(run: Run, landing: Prepared) -> tuple[str, ...]:
     """Return the paths of a landing at which both sides added lines."""
     merge = landing.merge.both_added
-    if run.landing_begun:
-        return run.landing_additions
+    if run.moving is not None:
+        return run.moving.additions
     return () if merge is None else tuple(path.decode(errors="replace") for path in merge.conflicts)
 
 
@@ -148,17 +75,17 @@ def both_added_text(paths: Iterable[str]) -> str:
     return f"both added here, your lines first: {', '.join(paths)}"
 
 
-def are_additions_shown(workspace: Workspace, run: Run, landing: Landing) -> bool:
+def are_additions_shown(workspace: Workspace, run: Run, landing: Prepared) -> bool:
     """Whether a person approved the change when these very additions were shown."""
     merge, blocked = landing.merge.both_added, run.landing
-    if run.landing_begun or merge is None:
+    if run.moving is not None or merge is None:
         return True
     if not isinstance(blocked, LandingBlocked) or run.decision_state not in APPROVALS:
         return False
     if blocked.offered is None:
         return False
     trees, shown = TreeStore(workspace.repo), blocked.offered.trees.head
-    return all(trees.entry(shown, path) == trees.entry(landing.wanted, path) for path in merge.conflicts)
+    return all(trees.entry(shown, path) == trees.entry(landing.merge.tree, path) for path in merge.conflicts)
 
 
 def take_missing_snapshot(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
@@ -183,7 +110,7 @@ def take_missing_snapshot(workspace: Workspace, ui: UserInterface, run: Run) -> 
 
 
 def land(
-    workspace: Workspace, state: PlanState, task: Task, run: Run, landing: Landing
+    workspace: Workspace, state: PlanState, task: Task, run: Run, landing: Prepared
 ) -> LandingEnded | None:
     """Write a merged change into the user's worktree, commit it where approvals do, and record it.
 
@@ -199,8 +126,9 @@ def land(
         plan = name_uncommitted(workspace, state, plan)
         why = "; ".join(("its change cannot be committed", *plan.obstacles))
         return block_landing(workspace, run, f"{why}: {plan.hint}" if plan.hint else why)
-    refused = _write(workspace, run, landing)
-    if find_edited(workspace.repo, {path: landing.expected[path] for path in refused}):
+    move = _move(workspace, run, landing.pair)
+    refused = write(move, landing, partial(_record_begun, workspace, run))
+    if refused is None or find_edited(workspace.repo, {path: landing.found[path] for path in refused}):
         return None
     if refused:
         raise UnusableError(
@@ -278,50 +206,11 @@ def block_on_other_branch(workspace: Workspace, run: Run) -> LandingEnded | None
     )
 
 
-def _write(workspace: Workspace, run: Run, landing: Landing) -> Mapping[bytes, str]:
-    """Write the files, and return those that stay as they are, each with the reason.
-
-    Nothing is written if one was edited since. What is to be written is reachable before that begins.
-    """
-    repo, expected = workspace.repo, landing.expected
-    if edited := find_edited(repo, expected):
-        return dict.fromkeys(edited, _EDITED)
-    _record_begun(workspace, run, landing)
-    seconds = float(workspace.config.snapshot.timeout_seconds)
-    change = Trees(landing.now, landing.wanted)
-    return write_paths(repo, change, expected, landing.journal(repo), timeout_seconds=seconds)
-
-
-def take_back(workspace: Workspace, run: Run, begun: Trees) -> bool:
-    """Undo the written part of a landing that cannot go on; the user's later edits stay.
-
-    Return whether all of it is out: else nothing was done. Raises UnusableError, WriteBackError.
-    """
-    repo, trees, back = workspace.repo, TreeStore(workspace.repo), Trees(begun.head, begun.base)
-    expected = take_signatures(repo, trees.changed_paths(*back))
-    now, unknown = snapshot_with_ignored(workspace, [back], expected, begun.base)
-    written = _journal(repo, begun).written()
-    open_paths = [
-        path for path in expected.keys() - written if trees.entry(now, path) != trees.entry(begun.head, path)
-    ]
-    merged = merge_changes(repo, now, [Carrier(repo).without(back, open_paths)], unknown)
-    change, journal = Trees(now, merged.tree), Journal(repo, f"back {run.id}")
-    expected = {path: expected[path] for path in trees.changed_paths(*change)}
-    if merged.left or find_obstacles(repo, change, expected):
-        return False
-    seconds = float(workspace.config.snapshot.timeout_seconds)
-    if write_paths(repo, change, expected, journal, timeout_seconds=seconds):
-        return False
-    update_run(workspace, run, lambda stored: stored.landing_as(begun=None))
-    journal.clear()
-    return True
-
-
 class StaleLandingError(UnusableError):
     """A person has decided otherwise meanwhile: the change must not land. Nothing was written."""
 
 
-def _record_begun(workspace: Workspace, run: Run, landing: Landing) -> None:
+def _record_begun(workspace: Workspace, run: Run, landing: Prepared) -> None:
     """Record that files are about to be written, if the change is still to land.
 
     Raises StaleLandingError.
@@ -331,9 +220,9 @@ def _record_begun(workspace: Workspace, run: Run, landing: Landing) -> None:
         is_due = stored is not None and stage_of(stored) is Stage.LANDING and not stored.is_superseded
         if stored is None or not is_due or run.task_id not in transaction.plan().tasks:
             raise StaleLandingError(f"the change of {run.task_id} does not land: it was given up meanwhile")
-        begun = Merge(trees=landing.pair, additions=additions_in(stored, landing))
-        if landing.expected and stored.landing_pair != landing.pair:
-            transaction.save_run(stored.landing_as(begun=begun))
+        if stored.moving is None and not landing.written.is_empty:
+            moving = Moving(verb=Verb.LAND, trees=landing.pair, additions=additions_in(stored, landing))
+            transaction.save_run(stored.beginning(moving, workspace.environment.timestamp()))
 
 
 def _record_landed(
@@ -355,7 +244,7 @@ def _record_landed(
         return with_hook_edits(workspace, known, refusal.hook_edits).awaiting_decision(now)
 
     saved = update_run(workspace, run, landed)
-    _journal(workspace.repo, merge.trees).clear()
+    _move(workspace, saved, merge.trees).journal.clear()
     both = (both_added_text(saved.landing_additions),) if saved.landing_additions else ()
     refused = () if refusal is None else (saved.landing_reason or "", *_hook_edits(saved, refusal))
     warnings = (*both, *commit.warnings, *refused)
@@ -369,7 +258,7 @@ def _hook_edits(run: Run, refusal: ApprovalRefusedError) -> Iterator[str]:
 
 def _landed(stored: Run, at: str, merge: Merge, uncommitted: str | None = None) -> Run:
     landed = Landed(at=at, merge=merge, uncommitted=uncommitted, check=stored.landing_check)
-    return stored.updated(landing=landed)
+    return stored.updated(landing=landed, moving=None)
 
 
 def _uncommitted_text(run: Run, refusal: ApprovalRefusedError) -> str:

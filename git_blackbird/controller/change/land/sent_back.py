@@ -5,9 +5,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
+from git_blackbird.controller.change.move import bring_merge
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.place.merged_places import bring_merge
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.controller.place.unresolved import unresolved_paths, unresolved_text
 from git_blackbird.controller.place.worktrees import workspace_of
@@ -24,7 +24,7 @@ from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.rules.turns import count_landing_rounds
 from git_blackbird.model.run.check import CheckResult
-from git_blackbird.model.run.parts import Brought, LandingBlocked, LandingDue, Merge
+from git_blackbird.model.run.parts import ConflictMerge, LandingBlocked, LandingDue, Merge
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS, Requester
 from git_blackbird.model.run.summary import Trees
@@ -64,7 +64,6 @@ def block_landing(
         blocked = LandingBlocked(
             reason=reason,
             brought=stored.brought,
-            begun=stored.landing_begun,
             offered=obstacle.offered,
             check=obstacle.check or stored.landing_check,
             gone=obstacle.gone,
@@ -95,7 +94,7 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | No
     history = workspace.store.records.history(run.task_id)
     sent = count_landing_rounds(Change.of(history))
     most, obstacle = workspace.config.landing.max_rounds, why_not_resumable(workspace, history, run)
-    if run.landing_begun:
+    if run.moving is not None:
         # The part in the user's worktree would belong to another change then.
         obstacle = "a change that is there in part is not sent back"
     is_overtaken = run.landing_slot is not None and merged is not None and reason.check is None
@@ -107,7 +106,7 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | No
         return block_landing(workspace, run, text, Obstacle(reason.check))
     now = workspace.environment.timestamp()
     change = run.change_elsewhere
-    brought = None if merged is None or change is None else Brought(change=change, merge=merged)
+    brought = None if merged is None or change is None else ConflictMerge(change=change, merge=merged)
     due = LandingDue(brought=brought, check=reason.check)
 
     def request(stored: Run) -> Run:

@@ -6,10 +6,7 @@ from functools import partial
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.step import run_check
 from git_blackbird.controller.change.land.landing import (
-    AGAIN,
-    UNSTEADY,
     ChangeGoneError,
-    Landing,
     StaleLandingError,
     additions_in,
     are_additions_shown,
@@ -17,9 +14,8 @@ from git_blackbird.controller.change.land.landing import (
     both_added_text,
     commit_in_place,
     land,
-    merge_change,
+    prepare_landing,
     remove_place,
-    take_back,
     take_missing_snapshot,
 )
 from git_blackbird.controller.change.land.sent_back import (
@@ -30,6 +26,7 @@ from git_blackbird.controller.change.land.sent_back import (
     send_back,
     unresolved_reason,
 )
+from git_blackbird.controller.change.move import AGAIN, UNSTEADY, Prepared, take_back
 from git_blackbird.controller.change.stops import interrupted_stop
 from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
@@ -99,7 +96,7 @@ async def _merge_and_write(call: Call, action: LandChange, state: PlanState) -> 
     for _ in range(_TRIES):
         # What of it is begun may be another than before.
         run = workspace.store.records.history(run.task_id).find(run.id) or run
-        landing = await call.interruptible(run_in_thread(partial(merge_change, workspace, run)))
+        landing = await call.interruptible(run_in_thread(partial(prepare_landing, workspace, run)))
         if landing is None:
             return interrupted_stop("", EXECUTE, task_id=run.task_id)
         check = await _check(call, run, landing)
@@ -121,7 +118,7 @@ def _remove_worktree(call: Call, run: Run) -> None:
         call.run_in_background(run.task_id, lambda: tuple(remove_place(call.workspace, run)))
 
 
-async def _check(call: Call, run: Run, landing: Landing) -> CheckResult | None:
+async def _check(call: Call, run: Run, landing: Prepared) -> CheckResult | None:
     """Return the verdict of the user's check on the merged files; None if there is none."""
     is_mergeable = not landing.merge.conflicts and not landing.left
     is_worth = bool(call.workspace.check_command) and not landing.pair.is_empty
@@ -134,7 +131,7 @@ async def _check(call: Call, run: Run, landing: Landing) -> CheckResult | None:
 
 
 def _finish(
-    call: Call, action: LandChange, state: PlanState, landing: Landing, check: CheckResult | None
+    call: Call, action: LandChange, state: PlanState, landing: Prepared, check: CheckResult | None
 ) -> LandingEnded | None:
     workspace, run = call.workspace, action.run
     if landing.left:
@@ -142,7 +139,7 @@ def _finish(
         hint = f"; get that out of the way and approve again, or approve the rest: `{way_out}`"
         return block_landing(workspace, run, f"{describe_unwritten(landing.left)}{hint}")
     if landing.merge.conflicts:
-        is_back = run.landing_begun and take_back(workspace, run, landing.pair)
+        is_back = run.moving is not None and take_back(workspace, run, landing.pair)
         reason = conflict_reason(workspace, landing.merge)
         return None if is_back else send_back(workspace, run, reason, landing.pair)
     if check is not None:
@@ -158,7 +155,7 @@ def _finish(
     return land(workspace, state, action.task, run, landing)
 
 
-def _send_back_failed(workspace: Workspace, run: Run, landing: Landing, check: CheckResult) -> LandingEnded:
+def _send_back_failed(workspace: Workspace, run: Run, landing: Prepared, check: CheckResult) -> LandingEnded:
     """Send back what fails the check; where both sides added lines, as the conflict that git made of them."""
     conflict = landing.merge.both_added
     if conflict is None:
@@ -168,7 +165,7 @@ def _send_back_failed(workspace: Workspace, run: Run, landing: Landing, check: C
     return send_back(workspace, run, reason, Trees(landing.now, conflict.tree))
 
 
-def _ask(workspace: Workspace, run: Run, landing: Landing, check: CheckResult | None = None) -> LandingEnded:
+def _ask(workspace: Workspace, run: Run, landing: Prepared, check: CheckResult | None = None) -> LandingEnded:
     """Leave a landing to a person, who is shown the lines that both sides added."""
     additions = additions_in(run, landing)
     both = both_added_text(additions) if additions else None

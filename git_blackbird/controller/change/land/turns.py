@@ -14,7 +14,7 @@ def next_to_land(workspace: Workspace, state: PlanState, run: Run) -> TaskId | N
 
     A landing that has begun does not wait. Raises UnusableError.
     """
-    before = () if run.landing_begun else tuple(runs_before(state, run))
+    before = () if run.moving is not None else tuple(runs_before(state, run))
     own = _paths(workspace, run) if before else frozenset()
     return next((one.task_id for one in before if not own.isdisjoint(_paths(workspace, one))), None)
 

@@ -68,7 +68,7 @@ class UndoCommitter:
             )
         plan = plan_commit(workspace.repo, wanted, written.head)
         mark = undo_mark(run_id, is_redo=self.is_redo)
-        if not plan.edits and not plan.obstacles and self.marked.undoing is not None:
+        if not plan.edits and not plan.obstacles and self.marked.moving is not None:
             # It was cut off after its commit.
             made = commit_of_run(workspace.repo, mark, self.marked.start_commit)
             return NO_COMMIT if made is None else _update_index(workspace, made)
@@ -92,7 +92,7 @@ class UndoCommitter:
         if not self.is_redo:
             return carrier.without(written, self._paths_of_persons()) if self._is_in_head() else nothing
         made = self.marked.undo_commit
-        if made is None and self.marked.undoing is not None:
+        if made is None and self.marked.moving is not None:
             mark = undo_mark(self.marked.id, is_redo=False)
             made = commit_of_run(self.workspace.repo, mark, self.marked.start_commit)
         if made is None or find_commit(self.workspace.repo, made) is None:

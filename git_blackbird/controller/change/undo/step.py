@@ -8,6 +8,7 @@ from git_blackbird.controller.core.waiting import finish_in_thread
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.rules.next_action import FinishUndo
+from git_blackbird.model.run.states import VERB_WORDS, Verb
 from git_blackbird.model.views.stop import Stop
 
 
@@ -18,18 +19,18 @@ async def finish_undo(call: Call, action: FinishUndo) -> Stop | None:
     """
     workspace, task_id = call.workspace, action.task.id
     result = await finish_in_thread(lambda: complete_undo(workspace, action.run), call.force_stop)
-    verb = "brought back" if result.is_redo else "taken back"
+    verb = Verb.REDO if result.is_redo else Verb.UNDO
+    words = VERB_WORDS[verb]
     was_interrupted = task_id not in call.taking_back
     if result.is_whole:
         ending = ", which had been interrupted" if was_interrupted else ""
-        inform(call.ui, f"the change of {task_id} is {verb}{ending}", task_id)
+        inform(call.ui, f"the change of {task_id} is {words.done}{ending}", task_id)
     for remark in result.remarks:
         warn(call.ui, remark, task_id)
     if not result.is_whole:
-        again, back = ("redo", "undo") if result.is_redo else ("undo", "redo")
         raise RequestError(
-            f"the {again} of {task_id} is half done",
-            hint=f"{task_command(again, task_id)}    # completes it, once nothing is in the way\n"
-            f"{task_command(back, task_id)}    # turns it round",
+            f"the {words.noun} of {task_id} is half done",
+            hint=f"{task_command(verb, task_id)}    # completes it, once nothing is in the way\n"
+            f"{task_command(words.back, task_id)}    # turns it round",
         )
     return None if was_interrupted or not call.scope.starts_agents else rejected_stop(task_id)

@@ -4,36 +4,31 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Literal, NamedTuple
 
-from git_blackbird.controller.change.commit.carried import (
-    at_commit,
-)
+from git_blackbird.controller.change.commit.carried import at_commit
+from git_blackbird.controller.change.move import Move, Prepared, make, prepare, record_begun
 from git_blackbird.controller.change.undo.commit import NO_COMMIT, UndoCommit, UndoCommitter
 from git_blackbird.controller.change.undo.expected import Expectation, Expected
-from git_blackbird.controller.change.undo.selection import runs_to_redo, runs_to_undo
 from git_blackbird.controller.core.guards import require_usable
-from git_blackbird.controller.core.status_sync import save_statuses, update_run
+from git_blackbird.controller.core.status_sync import save_statuses
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
-from git_blackbird.controller.place.snapshots import snapshot_with_ignored
 from git_blackbird.errors import RequestError
-from git_blackbird.git.change.both_added import resolve_additions
 from git_blackbird.git.change.changes import Carrier, changed_paths
-from git_blackbird.git.change.merging import OVERLAPS, Merged, merge_sides, sides_of, with_earlier_attempt
+from git_blackbird.git.change.merging import OVERLAPS, with_earlier_attempt
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.summary import summarize
-from git_blackbird.git.writing.journal import Journal
-from git_blackbird.git.writing.obstacles import find_obstacles
-from git_blackbird.git.writing.path_writer import Signature
-from git_blackbird.git.writing.write_back import take_signatures, write_paths
 from git_blackbird.messages.display.format import bulleted_lines
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.moves import moves_since
+from git_blackbird.model.change.work import Work
 from git_blackbird.model.plan.graph import dependents
 from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import IN_HAND
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.parts import PastUndo, Undoing, Undone
+from git_blackbird.model.run.parts import PastUndo, Undone
 from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import VERB_WORDS, Verb
 from git_blackbird.model.run.summary import KeptPath, Trees
 from git_blackbird.model.views.undo import UndoResult
 
@@ -49,7 +44,12 @@ def undo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> U
     where there is nothing to take back, or all of it has to be left, SnapshotError, WriteBackError,
     LockedError.
     """
-    return _undo_or_redo(workspace, task_id, is_redo=False, dry_run=dry_run)
+    return _undo_or_redo(workspace, task_id, Verb.UNDO, dry_run=dry_run)
+
+
+def redo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> UndoResult:
+    """Bring back what ``undo_task`` took out last, in the same way. Raises as that does."""
+    return _undo_or_redo(workspace, task_id, Verb.REDO, dry_run=dry_run)
 
 
 def begin_undo(workspace: Workspace, task_id: str) -> None:
@@ -57,144 +57,205 @@ def begin_undo(workspace: Workspace, task_id: str) -> None:
 
     The next turn of a loop, or ``undo_task``, does it. Raises RequestError where there is nothing to do.
     """
-    state = workspace.plan_state()
-    task = find_task(state.plan, task_id)
-    require_usable(task.id, state.history(task.id))
-    _Undo(workspace, state, task, runs_to_undo(state, task), is_redo=False).begin()
-
-
-def redo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> UndoResult:
-    """Bring back what ``undo_task`` took out last, in the same way. Raises as that does."""
-    return _undo_or_redo(workspace, task_id, is_redo=True, dry_run=dry_run)
+    undo = _undo_of(workspace, task_id, Verb.UNDO)
+    undo.begin(prepare(undo.move))
 
 
 def complete_undo(workspace: Workspace, run: Run) -> UndoResult:
-    """Complete an interrupted undo or redo; needs the controller lock.
+    """Complete an undo or redo that has begun, or take out half of a landing that a person gave up.
 
-    Raises as ``undo_task`` does.
+    Needs the controller lock. Raises as ``undo_task`` does.
     """
-    return _perform(workspace, run.task_id, is_redo=run.is_redoing, dry_run=False)
+    is_redo = run.moving is not None and run.moving.verb is Verb.REDO
+    return _undo_of(workspace, run.task_id, Verb.REDO if is_redo else Verb.UNDO).perform()
 
 
-def _undo_or_redo(workspace: Workspace, task_id: str, *, is_redo: bool, dry_run: bool) -> UndoResult:
-    command = "redo" if is_redo else "undo"
-    workspace.environment.forbid_agents(command)
-    with hold_controller(workspace, f"{command} {task_id}"):
-        return _perform(workspace, task_id, is_redo=is_redo, dry_run=dry_run)
+def _undo_or_redo(workspace: Workspace, task_id: str, verb: Verb, *, dry_run: bool) -> UndoResult:
+    workspace.environment.forbid_agents(verb)
+    with hold_controller(workspace, f"{verb} {task_id}"):
+        undo = _undo_of(workspace, task_id, verb)
+        return undo.preview() if dry_run else undo.perform()
 
 
-def _perform(workspace: Workspace, task_id: str, *, is_redo: bool, dry_run: bool) -> UndoResult:
+def _undo_of(workspace: Workspace, task_id: str, verb: Verb) -> "_Undo":
     state = workspace.plan_state()
     task = find_task(state.plan, task_id)
     require_usable(task.id, state.history(task.id))
-    runs = runs_to_redo(state, task) if is_redo else runs_to_undo(state, task)
-    return _Undo(workspace, state, task, runs, is_redo=is_redo).perform(dry_run=dry_run)
+    runs = runs_to_redo(state, task) if verb is Verb.REDO else runs_to_undo(state, task)
+    return _Undo(workspace, state, task, runs, verb)
 
 
-class _Prepared(NamedTuple):
-    """The worktree ``now``, that with the changes taken out, and the files found in ``now``."""
+def runs_to_undo(state: PlanState, task: Task) -> Sequence[Run]:
+    """Return the runs to take back, the last one first. Raises RequestError."""
+    history = state.history(task.id)
+    if history.latest is not None and history.latest.is_pending:
+        hint = task_command("decide", task.id, " --reject --undo", remark="rejects it and takes it back")
+        raise RequestError(f"a decision on {task.id} is pending", hint=hint)
+    is_half_done = history.latest is not None and history.latest.moving is not None
+    if task.status in IN_HAND and not is_half_done:
+        hint = task_command("retry", task.id, remark="gives up what it was doing; then undo it")
+        raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
+    work = Work.of(history)
+    undone = work.undone
+    runs = [run for run in work.runs if run.has_changed_worktree]
+    marked = undone[-1] if undone else None
+    if not runs and marked and (_is_incomplete(marked.undone) or marked.moving):
+        # The obstacle may be gone, or the change is half brought back.
+        runs = [run for run in undone if run.has_changed_worktree]
+    if not runs:
+        next_step = "`git blackbird runs` shows what tasks changed"
+        if undone:
+            next_step = task_command("redo", task.id, remark="brings back what was taken back")
+        raise RequestError(f"{task.id} has changed nothing that could be taken back", hint=next_step)
+    return runs[::-1]
 
-    now: str
-    merged: Merged
-    found: Mapping[bytes, Signature]
+
+def _is_incomplete(undone: Undone | None) -> bool:
+    """Whether an undo left something, which may succeed now."""
+    return undone is not None and bool(undone.left or undone.uncommitted)
+
+
+def runs_to_redo(state: PlanState, task: Task) -> Sequence[Run]:
+    """Return the runs to bring back, the first one first. Raises RequestError."""
+    work = Work.of(state.history(task.id))
+    undone, later = work.undone, work.runs
+    if any(run.moving is not None and run.moving.verb is Verb.UNDO for run in later):
+        # It is half taken back.
+        undone, later = later, ()
+    runs = [run for run in undone if run.has_changed_worktree]
+    if not runs:
+        hint = task_command("undo", task.id, remark="takes its change back, or completes that")
+        raise RequestError(f"nothing of {task.id} was taken back", hint=hint)
+    if any(run.tree_pair is None or run.has_changed_worktree for run in later):
+        hint = task_command("undo", task.id, remark="takes back what it did since")
+        raise RequestError(f"{task.id} has run again since it was taken back", hint=hint)
+    return runs
+
+
+def has_anything_to_undo(state: PlanState, run: Run) -> bool:
+    """Whether anything of a task may be in the user's worktree, by its records."""
+    runs = Work.of(state.history(run.task_id)).runs
+    return run.is_in_place or any(one.has_changed_worktree for one in runs)
 
 
 @dataclass(frozen=True)
 class _Undo:
+    """An undo or a redo; ``runs`` in the order in which it goes through them."""
+
     workspace: Workspace
     state: PlanState
     task: Task
     runs: Sequence[Run]
-    is_redo: bool
+    verb: Verb
+
+    @property
+    def is_redo(self) -> bool:
+        return self.verb is Verb.REDO
+
+    @property
+    def marked(self) -> Run:
+        """The last of the runs, whose record notes it."""
+        return self.runs[-1] if self.is_redo else self.runs[0]
 
     @cached_property
-    def _expectation(self) -> Expectation:
-        work, moves = moves_since(self.state.histories, self._marked)
-        undone = self._marked.undone
-        taken = self._marked.undo_trees if undone is None else undone.trees
+    def expectation(self) -> Expectation:
+        work, moves = moves_since(self.state.histories, self.marked)
+        undone = self.marked.undone
+        taken = self.marked.undo_trees if undone is None else undone.trees
         return Expectation(self.workspace.repo, moves, work, taken, self.is_redo)
 
     @cached_property
-    def _expected(self) -> Expected:
-        return self._expectation.find()
+    def expected(self) -> Expected:
+        return self.expectation.find()
 
-    def begin(self) -> None:
-        """Record what is to be taken back, without writing a file."""
-        now, merged, _ = self._prepare()
-        self._require_some(merged, now)
-        self._mark_begun(self._whole_pair(Trees(now, merged.tree), merged.left))
+    @property
+    def begun(self) -> Trees | None:
+        """The trees of what has begun, turned round unless it was the same; an undo turns a landing round."""
+        half = self.marked.moving
+        if half is None:
+            return None
+        return half.trees if half.verb is self.verb else half.turned(self.verb).trees
 
-    def perform(self, *, dry_run: bool) -> UndoResult:
-        repo, (now, merged, found) = self.workspace.repo, self._prepare()
-        if dry_run:
-            return self._result(Trees(now, merged.tree), merged.left)
-        self._require_some(merged, now)
-        pair = self._whole_pair(Trees(now, merged.tree), merged.left)
-        self._mark_begun(pair)
-        seconds = float(self.workspace.config.snapshot.timeout_seconds)
-        change = Trees(now, merged.tree)
-        refused = write_paths(repo, change, found, self._journal, timeout_seconds=seconds)
-        left, after = {**merged.left, **refused}, merged.tree
-        if refused:
-            after = Carrier(repo).without(Trees(merged.tree, now), refused).base
-        last = self._expectation.moves.last_runs.values()
+    @cached_property
+    def move(self) -> Move:
+        if self.begun is not None:
+            return Move(self.verb, self.workspace, self.marked, [self.begun], goes_on=True)
+        pairs, sides = self.expectation.pairs, self.expected.changes
+        return Move(self.verb, self.workspace, self.marked, pairs, sides)
+
+    def preview(self) -> UndoResult:
+        prepared = prepare(self.move)
+        return self._result(prepared.written, self._left(prepared))
+
+    def begin(self, prepared: Prepared) -> None:
+        """Record that it has begun, if anything of it can be done. Raises RequestError."""
+        self._require_some(prepared)
+        record_begun(self.move, self._whole_pair(prepared))
+
+    def perform(self) -> UndoResult:
+        prepared, refused = make(self.move, self.begin)
+        left, pair = {**self._left(prepared), **refused}, self._whole_pair(prepared)
+        last = self.expectation.moves.last_runs.values()
         others = {run.undo_commit for run in last if run.undo_commit is not None}
-        committer = UndoCommitter(self.workspace, self.task, self.runs, self._marked, self.is_redo, others)
+        committer = UndoCommitter(self.workspace, self.task, self.runs, self.marked, self.is_redo, others)
         commit = committer.commit(
             pair, partial(self._after, self._undo_trees(pair), left), is_whole=not refused
         )
         is_whole = not refused and not commit.is_locked
         self._record(pair, left, commit, is_whole=is_whole)
-        result = self._result(Trees(now, after), left, commit, is_dry_run=False)
-        return replace(result, is_whole=is_whole and not (self.is_redo and left))
+        now, after = prepared.written
+        if refused:
+            after = Carrier(self.workspace.repo).without(Trees(after, now), refused).base
+        result = self._result(Trees(now, after), left, commit)
+        return replace(result, is_dry_run=False, is_whole=is_whole and not (self.is_redo and left))
 
-    def _prepare(self) -> _Prepared:
-        repo, begun = self.workspace.repo, self._begun_trees
-        # What is there of them now comes first: a snapshot keeps of it what git ignores by now.
-        pairs = self._expectation.pairs if begun is None else [begun]
-        paths = frozenset[bytes]().union(*(changed_paths(repo, each) for each in pairs))
-        found = take_signatures(repo, paths)
-        now, unknown = snapshot_with_ignored(self.workspace, pairs, found, pairs[0].base)
-        return _Prepared(now, self._merge(now, unknown, found), found)
-
-    def _merge(self, now: str, unknown: Mapping[bytes, str], found: Mapping[bytes, Signature]) -> Merged:
-        repo, trees, written = self.workspace.repo, TreeStore(self.workspace.repo), self._journal.written()
-        begun, changes, left = self._begun_trees, self._expected.changes, dict(self._expected.left)
-        if begun is not None:
-            begun_sides = sides_of(trees, begun)
-            for path, (_, after) in chain.from_iterable(map(Mapping.items, changes)):
-                if path not in begun_sides and trees.entry(now, path) != after:
+    def _left(self, prepared: Prepared) -> Mapping[bytes, str]:
+        """Return the paths that stay as they are, each with the reason."""
+        trees, left = TreeStore(self.workspace.repo), dict(self.expected.left)
+        if self.begun is not None:
+            written = changed_paths(self.workspace.repo, self.begun)
+            for path, (_, after) in chain.from_iterable(map(Mapping.items, self.expected.changes)):
+                if path not in written and trees.entry(prepared.now, path) != after:
                     left[path] = OVERLAPS  # it was left when this began
-            changes = [begun_sides]
-        merged = merge_sides(repo, now, changes, unknown, written, resolve_additions)
-        while obstacles := find_obstacles(repo, Trees(now, merged.tree), found):
-            unknown = {**unknown, **obstacles}
-            merged = merge_sides(repo, now, changes, unknown, written, resolve_additions)
-        left = {**left, **merged.left}
-        if not self.is_redo:
-            # Of what a person removed since nothing is there; what a task removed comes back with its undo.
-            left = {
-                path: why
-                for path, why in left.items()
-                if path in unknown
-                or trees.entry(now, path) is not None
-                or self._expected.left.get(path, OVERLAPS) != OVERLAPS
-            }
-        return Merged(merged.tree, left)
+        left |= prepared.conflicts
+        if self.is_redo:
+            return left
+        # Of what a person removed since nothing is there; what a task removed comes back with its undo.
+        return {
+            path: why
+            for path, why in left.items()
+            if path in prepared.left
+            or trees.entry(prepared.now, path) is not None
+            or self.expected.left.get(path, OVERLAPS) != OVERLAPS
+        }
+
+    def _require_some(self, prepared: Prepared) -> None:
+        """Raise RequestError where every path has to be left as it is."""
+        left = self._left(prepared)
+        if self.begun is None and prepared.written.is_empty and left:
+            listed = sorted(f"{path.decode(errors='replace')}: {why}" for path, why in left.items())
+            others = "bring back what it builds on" if self.is_redo else "take back what others did since"
+            raise RequestError(
+                f"nothing of {self.task.id} can be {VERB_WORDS[self.verb].done}\n"
+                f"{bulleted_lines(listed, _MAX_NAMED)}",
+                hint=f"change these files by hand, or {others} first",
+            )
+
+    def _whole_pair(self, prepared: Prepared) -> Trees:
+        """Return the whole pair of this undo or redo, including what an earlier attempt did."""
+        repo, earlier = self.workspace.repo, self._earlier_trees
+        if self.begun is not None:
+            return Carrier(repo).without(self.begun, self._left(prepared))
+        return prepared.pair if earlier is None else with_earlier_attempt(repo, prepared.pair, earlier)
 
     @property
-    def _verb(self) -> Literal["undo", "redo"]:
-        return "redo" if self.is_redo else "undo"
-
-    @property
-    def _journal(self) -> Journal:
-        return Journal(self.workspace.repo, f"{self._verb} {self._marked.id}")
-
-    @property
-    def _begun_trees(self) -> Trees | None:
-        """The pair of an undo or redo that has begun; turned round, if that was the other."""
-        undoing = self._marked.undoing
-        return None if undoing is None else self._turned(undoing.trees)
+    def _earlier_trees(self) -> Trees | None:
+        """What an earlier attempt at the same did."""
+        repo, undone = self.workspace.repo, self.marked.undone
+        if undone is None or undone.redone is not self.is_redo:
+            return None
+        left = (path for path in changed_paths(repo, undone.trees) if undone.has(path) is not self.is_redo)
+        return Carrier(repo).without(self._turned(undone.trees), left)
 
     def _turned(self, undo: Trees) -> Trees:
         """Return the trees of an undo as this goes from one to the other."""
@@ -202,60 +263,20 @@ class _Undo:
 
     def _undo_trees(self, pair: Trees) -> Trees:
         """Return the trees of the undo that the record is to name, which a redo keeps."""
-        undone, undoing = self._marked.undone, self._marked.undoing
-        if not self.is_redo and (undoing is None or undoing.verb == self._verb):
+        undone, half = self.marked.undone, self.marked.moving
+        if not self.is_redo and (half is None or half.verb is not Verb.REDO):
             return pair
         return undone.trees if undone is not None else self._turned(pair)
 
-    def _mark_begun(self, pair: Trees) -> None:
-        """Record that the undo has begun, for the next execute to complete it."""
-        undoing = Undoing(verb=self._verb, trees=self._turned(pair))
-        update_run(self.workspace, self._marked, lambda stored: stored.updated(undoing=undoing))
-
-    def _require_some(self, merged: Merged, now: str) -> None:
-        """Raise RequestError where every path has to be left as it is."""
-        if self._begun_trees is not None:
-            return  # what is left may be what an earlier attempt left
-        if merged.tree == now and merged.left:
-            verb = "brought back" if self.is_redo else "taken back"
-            listed = sorted(f"{path.decode(errors='replace')}: {why}" for path, why in merged.left.items())
-            why = bulleted_lines(listed, _MAX_NAMED)
-            others = "bring back what it builds on" if self.is_redo else "take back what others did since"
-            hint = f"change these files by hand, or {others} first"
-            raise RequestError(f"nothing of {self.task.id} can be {verb}\n{why}", hint=hint)
-
-    @property
-    def _earlier_trees(self) -> Trees | None:
-        """What an earlier attempt at the same did."""
-        repo, undone, landing = self.workspace.repo, self._marked.undone, self._marked.landing_pair
-        if landing is not None and self._marked.landing_begun:
-            return Trees(landing.head, landing.base)
-        if undone is None or undone.redone is not self.is_redo:
-            return None
-        left = (path for path in changed_paths(repo, undone.trees) if undone.has(path) is not self.is_redo)
-        return Carrier(repo).without(self._turned(undone.trees), left)
-
-    def _whole_pair(self, pair: Trees, left: Collection[bytes]) -> Trees:
-        """Return the whole pair of this undo or redo, including what an earlier attempt did."""
-        repo, earlier = self.workspace.repo, self._earlier_trees
-        if self._begun_trees is not None:
-            return Carrier(repo).without(self._begun_trees, left)
-        return pair if earlier is None else with_earlier_attempt(repo, pair, earlier)
-
     def _done(self, whole: Trees, left: Collection[bytes]) -> Trees:
         """Return what of a whole pair is done and not recorded yet."""
-        work, moves = self._expectation.work, self._expectation.moves
+        work, moves = self.expectation.work, self.expectation.moves
         known = (
             path
             for path in changed_paths(self.workspace.repo, whole)
             if path in left or moves.is_there(work, path) is self.is_redo
         )
         return Carrier(self.workspace.repo).without(whole, known)
-
-    @property
-    def _marked(self) -> Run:
-        """The last of the runs, whose record notes the undo."""
-        return self.runs[-1] if self.is_redo else self.runs[0]
 
     def _record(self, pair: Trees, left: Mapping[bytes, str], commit: UndoCommit, *, is_whole: bool) -> None:
         """Record the result. A change that was not brought back in full still counts as taken back.
@@ -265,7 +286,7 @@ class _Undo:
         workspace = at_commit(self.workspace, commit.oid, self.task.id)
         now, trees, done = workspace.environment.timestamp(), self._undo_trees(pair), self._done(pair, left)
         with workspace.transaction() as transaction:
-            stored = workspace.store.records.history(self.task.id).find(self._marked.id) or self._marked
+            stored = workspace.store.records.history(self.task.id).find(self.marked.id) or self.marked
             after = self._after(trees, left, stored, now, commit, is_whole=is_whole)
             if not done.is_empty:
                 after = after.updated(undos=(*stored.undos, PastUndo(at=now, trees=done)))
@@ -275,14 +296,14 @@ class _Undo:
             transaction.save_run(after)
             save_statuses(transaction)
         if is_whole:
-            self._journal.clear()
+            self.move.journal.clear()
 
     def _settled_elsewhere(self, left: Collection[bytes]) -> Iterator[tuple[Run, Undone | None]]:
         """Yield the runs of other works of which this does what had to be left, and what is left of that."""
-        settled = {path.decode(errors="replace") for path in self._expected.settled.difference(left)}
-        for run in self._expectation.moves.last_runs.values():
+        settled = {path.decode(errors="replace") for path in self.expected.settled.difference(left)}
+        for run in self.expectation.moves.last_runs.values():
             undone = run.undone
-            if undone is not None and run.id != self._marked.id and not settled.isdisjoint(undone.left):
+            if undone is not None and run.id != self.marked.id and not settled.isdisjoint(undone.left):
                 yield run, undone.settled(settled)
 
     def _completes(self, left: Collection[bytes]) -> Iterator[str]:
@@ -301,44 +322,40 @@ class _Undo:
     ) -> Run:
         """Return the record of a run after its undo or redo."""
         is_back = self.is_redo and is_whole and not left and not commit.is_refused
-        before = self._marked.undone
+        before = self.marked.undone
         is_again = before is not None and (self.is_redo or not before.redone)
         undone = Undone(
-            at=(self._marked.undone_at if is_again else None) or at,
+            at=(self.marked.undone_at if is_again else None) or at,
             trees=trees,
             left=tuple(sorted(path.decode(errors="replace") for path in left)),
-            commit=(None if self.is_redo else commit.oid) or self._marked.undo_commit,
+            commit=(None if self.is_redo else commit.oid) or self.marked.undo_commit,
             uncommitted=commit.is_refused,
             redone=self.is_redo,
         )
-        return stored.landed_at_last(at).updated(
-            undone=None if is_back else undone, undoing=None if is_whole else stored.undoing
-        )
+        return stored.updated(undone=None if is_back else undone, moving=None if is_whole else stored.moving)
 
     def _result(
         self,
         written: Trees,
         left: Mapping[bytes, str],
         commit: UndoCommit = NO_COMMIT,
-        *,
-        is_dry_run: bool = True,
     ) -> UndoResult:
         kept = (
             KeptPath(path=path.decode(errors="replace"), reason=why)
-            for path, why in sorted({**self._expected.shared, **left}.items())
+            for path, why in sorted({**self.expected.shared, **left}.items())
         )
         return UndoResult(
             task=self.task,
-            run=self._marked,
+            run=self.marked,
             is_redo=self.is_redo,
             summary=summarize(self.workspace.repo, written),
             kept=tuple(kept),
-            dependents=tuple(_later_dependents(self.state, self.task, self._marked)),
+            dependents=tuple(_later_dependents(self.state, self.task, self.marked)),
             completes=tuple(self._completes(left)),
             commit=commit.oid,
             uncommitted=commit.why_not,
             behind=commit.behind,
-            is_dry_run=is_dry_run,
+            is_dry_run=True,
         )
 
 

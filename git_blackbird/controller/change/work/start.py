@@ -9,6 +9,7 @@ from git_blackbird import trace
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.commit.approval import warn_uncommitted
 from git_blackbird.controller.change.limits import await_agent, name_what_follows
+from git_blackbird.controller.change.move import bring_merge
 from git_blackbird.controller.change.stops import interrupted_stop, undelivered_stop
 from git_blackbird.controller.change.work.finish import count_as_failure
 from git_blackbird.controller.change.work.instructions import Instruction
@@ -33,7 +34,7 @@ from git_blackbird.model.base.next_steps import EXECUTE, restart_command
 from git_blackbird.model.rules.next_action import ApplyChangeRequest, ContinueRun, is_continued
 from git_blackbird.model.rules.other_tasks import based_at, brought_at, other_tasks
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import TerminalReason
+from git_blackbird.model.run.states import Requester, TerminalReason
 from git_blackbird.model.views.events import Phase
 from git_blackbird.model.views.stop import Stop
 
@@ -127,6 +128,9 @@ def _placed(call: Call, context: RunContext, instruction: Instruction) -> _Place
     since, brought = (None, None) if resumed is None else (based_at(resumed), brought_at(resumed))
     now = workspace.environment.timestamp()
     place = open_place(workspace, task_id, resumed)
+    if resumed is not None and resumed.brought is not None and resumed.requested_by is Requester.LANDING:
+        bring_merge(workspace, resumed, place.workspace.repo, resumed.brought.merge.base)
+        place = replace(place, base=resumed.brought.merge.base)
     for text in place.notices:
         inform(call.ui, text, task_id)
     warn_left_out(call.ui, call.left_out, place.left_out)

@@ -14,8 +14,9 @@ import pytest
 from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
 from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.change.export import create_task_branch
-from git_blackbird.controller.change.land.landing import Landing, land, merge_change
+from git_blackbird.controller.change.land.landing import land, prepare_landing
 from git_blackbird.controller.change.land.sent_back import block_landing
+from git_blackbird.controller.change.move import Move
 from git_blackbird.controller.change.status_changes import reset_task, set_status
 from git_blackbird.controller.change.undo.undo import redo_task, undo_task
 from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop, resume_loop
@@ -30,9 +31,9 @@ from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import Stage, label_of, stage_of
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.check import CheckOutcome
-from git_blackbird.model.run.parts import Merge
+from git_blackbird.model.run.parts import Moving
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState, LandingState, Requester
+from git_blackbird.model.run.states import DecisionState, LandingState, Requester, Verb
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import LandingEnded, Notice
@@ -845,13 +846,13 @@ def land_in_part(repo: Path) -> None:
     write(repo, {"x.txt": "one\n"})
 
 
-def begin(repo: Path) -> Landing:
+def begin(repo: Path) -> Run:
     """Note that the landing has begun, as before its first file is written."""
     run = last(repo, "a")
-    landing = merge_change(open_at(repo), run)
+    landing = prepare_landing(open_at(repo), run)
     with store_at(repo).transaction() as transaction:
-        transaction.save_run(run.landing_as(begun=Merge(trees=landing.pair)))
-    return landing
+        transaction.save_run(run.beginning(Moving(verb=Verb.LAND, trees=landing.pair), run.started_at))
+    return last(repo, "a")
 
 
 @pytest.mark.parametrize("is_rejected", [False, True])
@@ -879,12 +880,12 @@ def test_an_undo_that_was_killed_is_shown_and_completed_by_execute(demo: Path) -
     execute(demo)
     for act, label, left in ((undo_task, "half taken back", 0), (redo_task, "half brought back", 2)):
         killed = (at for at in itertools.count(1) if run_killed(partial(act, open_at(demo), "a"), at))
-        assert any(last(demo, "a").undoing is not None for _ in killed)
+        assert any(last(demo, "a").moving is not None for _ in killed)
         report = build_overview(open_at(demo))
         assert [label_of(run) for _, run in report.to_review] == [label]
         assert execute(demo).reason is StopReason.COMPLETED
         assert len(git(demo, "status", "--short").splitlines()) == left
-        assert last(demo, "a").undoing is None
+        assert last(demo, "a").moving is None
 
 
 @pytest.mark.parametrize(
@@ -971,7 +972,7 @@ def test_what_could_not_be_written_at_first_is_committed_with_the_rest(demo: Pat
     configure(demo, execution__commit="approved")
     pending(demo, "write d/y.txt one\nwrite x.txt two\nwrite z.txt three")
     in_the_way = demo / "d"
-    landing = merge_change(open_at(demo), last(demo, "a"))
+    landing = prepare_landing(open_at(demo), last(demo, "a"))
     record_decision(open_at(demo), "a", APPROVE)
     in_the_way.symlink_to("nowhere")
     state = open_at(demo).plan_state()
@@ -1034,14 +1035,14 @@ def cut_off(demo: Path, *, edited: Mapping[str, str]) -> Trees:
     by_command(demo, "sed -i 's/line 2$/theirs/' x.txt y.txt")
     pending(demo, "")
     record_decision(open_at(demo), "a", APPROVE)
-    workspace = open_at(demo)
-    landing = begin(demo)
-    journal = landing.journal(workspace.repo)
+    run = begin(demo)
+    assert run.moving is not None
+    journal = Move(Verb.LAND, open_at(demo), run, ()).journal
     journal.open()
     (demo / "x.txt").write_text(THEIRS)
     journal.note_written(b"x.txt")
     write(demo, edited)
-    return landing.pair
+    return run.moving.trees
 
 
 THEIRS = LINES.replace("line 2", "theirs")

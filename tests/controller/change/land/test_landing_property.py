@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.change.land.landing import Landing, land, merge_change
+from git_blackbird.controller.change.land.landing import land, prepare_landing
+from git_blackbird.controller.change.move import Prepared
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.git.core.trees import TreeEntry, TreeStore
@@ -183,7 +184,7 @@ class Story:
         run = self.record(name, base, head)
         while True:
             run = self.workspace.store.records.history(run.task_id).find(run.id) or run
-            landing = merge_change(self.workspace, run)
+            landing = prepare_landing(self.workspace, run)
             assert not landing.left
             if landing.merge.conflicts:
                 files = self.files(landing.pair.base)
@@ -196,7 +197,7 @@ class Story:
             if self._write(run, landing):
                 return
 
-    def _write(self, run: Run, landing: Landing) -> bool:
+    def _write(self, run: Run, landing: Prepared) -> bool:
         """Write it, and if that is killed do it again; false where a file was edited meanwhile."""
 
         def write() -> bool:
