@@ -21,20 +21,21 @@ from benchmarks.measuring import Row, Sample, forget_peak, in_turns, peak, run_c
 from git_blackbird.agents.claude.parser import ClaudeParser
 from git_blackbird.agents.command.agent import CommandParser
 from git_blackbird.agents.environment import child_environ
+from git_blackbird.agents.process.gate import Watcher
 from git_blackbird.agents.process.launch import spawn_gated
 from git_blackbird.agents.process.logs import CHUNK_BYTES, LogFiles
-from git_blackbird.agents.process.outcome import ChildRequest, ExitCause, Limits
-from git_blackbird.agents.protocol import LaunchSpec, RunRequest
+from git_blackbird.agents.protocol import Assignment, Launch, Limits
 from git_blackbird.cli.ui.agent_printer import AgentPrinter
 from git_blackbird.cli.ui.display import LiveDisplay
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.redaction import Redactor, secret_values
+from git_blackbird.model.run.ended import ExitCause
 from git_blackbird.model.views.events import RunOutput
 
 _BYTES = 100_000_000
 _MOST_MORE_MEGABYTES = 16
 _TASK_ID, _RUN_ID = TaskId("t1"), RunId("0199f3a0c0000001")
-_ASSIGNMENT = RunRequest(_TASK_ID, _RUN_ID, "session", "", {})
+_ASSIGNMENT = Assignment("command", _TASK_ID, _RUN_ID, "session", "", {})
 _LIMITS = Limits(wall_seconds=600, idle_seconds=600, grace_seconds=1)
 _READ_AT_ONCE = 65536
 
@@ -126,6 +127,19 @@ def _printing(source: Path) -> tuple[str, ...]:
     return "dd", f"if={source}", "bs=64K", "status=none"
 
 
+class _Shower(Watcher):
+    """Shows the output."""
+
+    wants_output = True
+
+    def __init__(self, printer: AgentPrinter) -> None:
+        super().__init__(asyncio.Event())
+        self._printer = printer
+
+    def see_output(self, data: bytes, stream: str, skipped: int) -> None:
+        self._printer.show(RunOutput(_TASK_ID, _RUN_ID, data, stream, skipped))
+
+
 def _follow(folder: Path, source: Path, display: LiveDisplay) -> None:
     """Run the program as an agent is run: the log whole, its output read, cleaned and shown."""
     logs = LogFiles(folder / "stdout", folder / "stderr", 2 * _BYTES, Redactor(secret_values(os.environ)))
@@ -133,18 +147,17 @@ def _follow(folder: Path, source: Path, display: LiveDisplay) -> None:
     printer = AgentPrinter(display, colored=True)
 
     async def follow() -> None:
-        child = spawn_gated(
-            LaunchSpec(_printing(source), b"", {}), cwd=folder, environ=environ, logs=logs, work_dir=folder
+        launch = Launch(
+            _printing(source),
+            environ=environ,
+            folder=str(folder),
+            scratch=str(folder),
+            limits=_LIMITS,
+            reader=CommandParser(_ASSIGNMENT, "dd"),
         )
+        child = spawn_gated(launch, logs)
         child.open_gate()
-        request = ChildRequest(
-            CommandParser(_ASSIGNMENT, "dd"),
-            _LIMITS,
-            on_progress=lambda _: None,
-            on_output=lambda *piece: printer.show(RunOutput(_TASK_ID, _RUN_ID, *piece)),
-            hurry=asyncio.Event(),
-        )
-        ended = await child.follow(request)
+        ended = await child.follow(_Shower(printer))
         assert (ended.cause, ended.exit_code) == (ExitCause.EXITED, 0)
         await display.drained()
 

@@ -6,10 +6,11 @@ from typing import TypeVar
 
 from git_blackbird.agents.event_parser import EventParser, bounded, relative_to_top, tool_step, top_folders
 from git_blackbird.agents.failures import FailureMatch, exit_text
-from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.agents.protocol import Assignment
 from git_blackbird.model.base.lenient import Lenient
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.run.agent_io import AgentResult, Progress, ProgressKind
+from git_blackbird.model.run.agent_io import Progress, ProgressKind
+from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parts import Usage
 
 E = TypeVar("E", bound=Lenient)
@@ -23,10 +24,10 @@ class AnswerParser(EventParser[E]):
 
     tools: Mapping[str, ProgressKind]
 
-    def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
-        super().__init__(request, args)
-        self._requested = request.session if request.resume else None
-        self._tops = top_folders(request.folder)
+    def __init__(self, assignment: Assignment, args: tuple[str, ...] = (), folder: str = "") -> None:
+        super().__init__(assignment, args, folder)
+        self._requested = assignment.session if assignment.resume else None
+        self._tops = top_folders(self._folder)
         self._session = self._text = self._failure = ""
         # Whether the last thing that happened was the end of an answer.
         self._completed = self._worked = False
@@ -71,9 +72,9 @@ class AnswerParser(EventParser[E]):
             return self._end_word or ""
         return self._failure or clean_line(self._words(), 1000)
 
-    def _read(self) -> AgentResult:
+    def _read(self) -> Ended:
         denied = ", ".join(sorted(set(self._denied)))
-        return AgentResult(
+        return Ended(
             session=self._session or None,
             final_text=self._text,
             usage=self._usage,

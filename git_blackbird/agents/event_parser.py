@@ -10,11 +10,12 @@ from pydantic import TypeAdapter
 
 from git_blackbird.agents.failures import FailureMatch, ProviderHelp, find_refused_start, match_failure
 from git_blackbird.agents.json_events import MAX_LINE_BYTES, E, JsonEvents
-from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.agents.protocol import Assignment
 from git_blackbird.messages.incoming.questions import StandingForms
 from git_blackbird.model.base.lenient import Lenient, finite_counters
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.run.agent_io import AgentResult, Progress, ProgressKind
+from git_blackbird.model.run.agent_io import Progress, ProgressKind
+from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parts import Question
 
 MAX_MESSAGE_CHARACTERS = 8192
@@ -22,16 +23,20 @@ _MAX_WORD_CHARACTERS = 200
 
 
 class EventParser(ABC, Generic[E]):
-    """Parse the events of one run; ``args`` are the arguments that the configuration adds."""
+    """Parse the events of one run.
+
+    ``args`` are the arguments that the configuration adds, ``folder`` is the top of the worktree.
+    """
 
     needs_all = True
     events: TypeAdapter[E | tuple[E, ...]]
     provider: ProviderHelp
 
-    def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
-        self._reviews = request.read_only
-        self._previous = finite_counters(request.previous_totals)
-        self._provider = replace(self.provider, args=args, task_id=request.task_id)
+    def __init__(self, assignment: Assignment, args: tuple[str, ...] = (), folder: str = "") -> None:
+        self._reviews = assignment.read_only
+        self._folder = folder
+        self._previous = finite_counters(assignment.previous_totals)
+        self._provider = replace(self.provider, args=args, task_id=assignment.task_id)
         self._lines = JsonEvents(self.events)
         self._forms = StandingForms()
         self._printed = False
@@ -43,7 +48,7 @@ class EventParser(ABC, Generic[E]):
         self._printed = self._printed or bool(data)
         return [step for event in self._lines.feed(data) for step in self._take(event)]
 
-    def finish(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
+    def finish(self, exit_code: int | None, stderr_tail: str) -> Ended:
         """Report success only if exit status, events and session agree on it."""
         self._exit_code, self._stderr = exit_code, stderr_tail
         for event in self._lines.flush():
@@ -63,7 +68,7 @@ class EventParser(ABC, Generic[E]):
             succeeded=error is None and not questions,
             error=error,
             refusal=failure.refusal if failure else None,
-            refusal_hint=failure.hint if failure else None,
+            way_out=failure.hint if failure else None,
             session=None if self._reviews else reading.session,
             questions=questions,
             rulings=self._forms.rulings,
@@ -91,7 +96,7 @@ class EventParser(ABC, Generic[E]):
         """Store the data of an event that the outcome needs, and yield progress."""
 
     @abstractmethod
-    def _read(self) -> AgentResult:
+    def _read(self) -> Ended:
         """Return the outcome according to the events, without ``error`` and what follows from it."""
 
     @abstractmethod

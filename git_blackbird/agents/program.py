@@ -11,10 +11,10 @@ from git_blackbird.agents.event_parser import EventParser
 from git_blackbird.agents.probe import Program, find_program, run_query
 from git_blackbird.agents.protocol import (
     TMP_FOLDER,
+    Assignment,
     Capabilities,
-    LaunchSpec,
+    Launch,
     ProbeResult,
-    RunRequest,
     is_uuid,
 )
 from git_blackbird.errors import AgentUnavailableError
@@ -143,15 +143,15 @@ class ProgramAgent(ABC, Generic[S]):
         return is_uuid(session)
 
     @abstractmethod
-    def launch(self, request: RunRequest) -> LaunchSpec:
+    def launch(self, assignment: Assignment, folder: str = "", scratch: str = "") -> Launch:
         """Return the launch with all options: a resume remembers only the session."""
 
     @abstractmethod
-    def launch_by_hand(self, session: str) -> LaunchSpec:
+    def launch_by_hand(self, session: str) -> Launch:
         """Return how a person opens a session at a terminal, with the rights as configured."""
 
-    def parser(self, request: RunRequest) -> EventParser[Any]:
-        return self.parser_type(request, () if request.read_only else self._settings.args)
+    def parser(self, assignment: Assignment, folder: str = "") -> EventParser[Any]:
+        return self.parser_type(assignment, () if assignment.read_only else self._settings.args, folder)
 
 
 # What lies in the folder where a program starts may configure it, and so start other programs.
@@ -169,14 +169,15 @@ class PermittedAgent(ProgramAgent[PermittedConfig]):
     confining = frozenset({"edit"})
     calmer = "edit"
 
-    def launch(self, request: RunRequest) -> LaunchSpec:
+    def launch(self, assignment: Assignment, folder: str = "", scratch: str = "") -> Launch:
         """Return the launch with all options: a resume remembers only the session."""
-        if not request.read_only:
-            launch = self._start(request)
+        if not assignment.read_only:
+            launch = self._start(assignment, folder, scratch)
             return replace(launch, argv=(*launch.argv, *self._settings.args))
-        launch = self._start(replace(request, prompt=located(request.prompt, request.folder)))
-        return replace(launch, argv=(*_BESIDE, f"{request.scratch}/{TMP_FOLDER}", *launch.argv))
+        assignment = replace(assignment, prompt=located(assignment.prompt, folder))
+        launch = self._start(assignment, folder, scratch)
+        return replace(launch, argv=(*_BESIDE, f"{scratch}/{TMP_FOLDER}", *launch.argv))
 
     @abstractmethod
-    def _start(self, request: RunRequest) -> LaunchSpec:
+    def _start(self, assignment: Assignment, folder: str, scratch: str) -> Launch:
         """Return the launch without the user's arguments; a reviewer does not start in the worktree."""

@@ -1,6 +1,7 @@
 """The interface between the controller and agents: capabilities, launch, environment, output."""
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +10,8 @@ from uuid import UUID
 
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.next_steps import ShellLine
-from git_blackbird.model.run.agent_io import AgentResult, Progress, Rights, agent_in_text
+from git_blackbird.model.run.agent_io import Progress, Rights, agent_in_text
+from git_blackbird.model.run.ended import Ended
 
 JsonObject = dict[str, Any]
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -34,29 +36,42 @@ class Capabilities:
     schema_command: ShellLine | None = None
 
 
+RESULT_GRACE_SECONDS = 60.0
+"""How long a program may go on after its final result, with nothing at work that it could wait for."""
+
+
 @dataclass(frozen=True)
-class RunRequest:
-    """One start of an agent on one task.
+class Limits:
+    """Time limits, in seconds: of a run, its silence, the effect of a signal, its life after its result."""
+
+    wall_seconds: float = math.inf
+    idle_seconds: float = math.inf
+    grace_seconds: float = 0.0
+    result_seconds: float = RESULT_GRACE_SECONDS
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What an agent is to do in one run, on whichever machine: it has no paths.
 
     ``session`` is the conversation to begin, if the agent accepts a name, or, with ``resume``, the one to
     continue. ``prompt`` is the text for agents that read text, ``context`` the context pack for those that
-    read JSON. ``previous_totals`` are the ``raw_totals`` of the resumed run. ``folder`` is the top of the
-    worktree, to shorten displayed paths. ``schema`` is the JSON schema of the answer, for agents that support
-    it. With ``read_only`` the agent reviews: it writes nothing, and its session is not saved. ``scratch`` is
-    the run's private work folder. ``usd_left`` is what the run may cost, for agents that can stop there.
+    read JSON. ``previous_totals`` are the ``raw_totals`` of the resumed run. ``schema`` is the JSON schema of
+    the answer, for agents that support it. With ``read_only`` the agent reviews: it writes nothing, and its
+    session is not saved. ``usd_left`` is what the run may cost, for agents that can stop there.
     """
 
+    agent: str
     task_id: str
     run_id: str
     session: str | None
     prompt: str
     context: JsonObject
+    limits: Limits = Limits()
     resume: bool = False
     previous_totals: Mapping[str, float] = field(default_factory=dict)
-    folder: str = ""
     schema: JsonObject | None = None
     read_only: bool = False
-    scratch: str = ""
     usd_left: float | None = None
 
 
@@ -81,21 +96,6 @@ class ProbeResult:
     holds_reviews: bool = True
 
 
-@dataclass(frozen=True)
-class LaunchSpec:
-    """A process to start: arguments, standard input, and additional environment variables.
-
-    ``files`` are created before it starts, by plain names in the run's private work folder. ``stop`` is a
-    command that ends what it started and is not its descendant, such as a container; empty if there is none.
-    """
-
-    argv: tuple[str, ...]
-    stdin: bytes
-    environ: Mapping[str, str] = field(default_factory=dict)
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    stop: tuple[str, ...] = ()
-
-
 class OutputParser(Protocol):
     """Parse one run's output; never raises, whatever was printed, and keeps little of it.
 
@@ -114,9 +114,44 @@ class OutputParser(Protocol):
         """Parse the next piece of standard output, of any size and cut anywhere."""
         ...
 
-    def finish(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
+    def finish(self, exit_code: int | None, stderr_tail: str) -> Ended:
         """Return the outcome; ``exit_code`` is negative for a signal, None if unknown."""
         ...
+
+
+class ExitCodeReader:
+    """The parser of a program whose exit code says everything."""
+
+    needs_all = False
+    remaining_work = None
+
+    def feed(self, data: bytes) -> Sequence[Progress]:  # noqa: ARG002  # the Protocol's
+        """Ignore the output."""
+        return ()
+
+    def finish(self, exit_code: int | None, stderr_tail: str) -> Ended:  # noqa: ARG002  # the Protocol's
+        """Return whether it succeeded."""
+        return Ended(succeeded=exit_code == 0)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A process to start and to follow, made where it runs: an agent says how, and its launcher the rest.
+
+    ``files`` are created before it starts, by plain names in ``scratch``, the run's private work folder.
+    ``folder`` is where it works. ``stop`` is a command that ends what it started and is not its descendant,
+    such as a container; empty if there is none. ``reader`` parses its output.
+    """
+
+    argv: tuple[str, ...]
+    stdin: bytes = b""
+    environ: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    stop: tuple[str, ...] = ()
+    folder: str = ""
+    scratch: str = ""
+    limits: Limits = Limits()
+    reader: OutputParser = field(default_factory=ExitCodeReader)
 
 
 class Agent(Protocol):
@@ -154,27 +189,30 @@ class Agent(Protocol):
         """Whether this can be one of its sessions; other names are never passed to the program."""
         ...
 
-    def launch(self, request: RunRequest) -> LaunchSpec:
-        """Return how to start it."""
+    def launch(self, assignment: Assignment, folder: str = "", scratch: str = "") -> Launch:
+        """Return how to start it in a folder; its environment is what it adds, ``scratch`` is private."""
         ...
 
-    def parser(self, request: RunRequest) -> OutputParser:
-        """Return a new parser for the output of that start, live or from the saved log."""
+    def parser(self, assignment: Assignment, folder: str = "") -> OutputParser:
+        """Return a new parser for the output of that start, live or from the saved log.
+
+        ``folder`` is the top of the worktree, to shorten displayed paths.
+        """
         ...
 
 
-def render_schema(agent: Agent, request: RunRequest) -> str | None:
-    """Return the schema of a request on one line; None if it has none.
+def render_schema(agent: Agent, assignment: Assignment) -> str | None:
+    """Return the schema of an assignment on one line; None if it has none.
 
     Raises AgentUnavailableError for an agent that does not support schemas.
     """
-    if request.schema is None:
+    if assignment.schema is None:
         return None
     if not agent.abilities.schema:
         raise AgentUnavailableError(
             f"{agent_in_text(agent.name)} cannot enforce a JSON schema", hint=agent.abilities.schema_command
         )
-    return json.dumps(request.schema, separators=(",", ":"))
+    return json.dumps(assignment.schema, separators=(",", ":"))
 
 
 def new_session(agent: Agent, random_hex: str) -> str | None:

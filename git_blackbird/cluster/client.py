@@ -3,18 +3,20 @@
 import asyncio
 import contextlib
 import urllib.request
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from git_blackbird.agents.protocol import Agent
+from git_blackbird.agents.protocol import Agent, Assignment
 from git_blackbird.cluster.addresses import require_host, scheduler_command
 from git_blackbird.cluster.connection import Connection
 from git_blackbird.cluster.extra import LOCAL, require_extra, require_tls_files
 from git_blackbird.cluster.follow import RemoteRun
 from git_blackbird.cluster.local import local_workers
+from git_blackbird.controller.core.ui import UserInterface, inform
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.launch import AgentStart, RunContext
+from git_blackbird.controller.place.worktrees import Opened
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.git.worktree.remote_refs import remote_url
 from git_blackbird.model.base.next_steps import EXECUTE, restart_command, task_command
@@ -42,10 +44,10 @@ class Cluster:
     is_here = False
 
     def __init__(
-        self, workspace: Workspace, say: Callable[[str], None], *, patience: float = _CONNECT_SECONDS
+        self, workspace: Workspace, ui: UserInterface, *, patience: float = _CONNECT_SECONDS
     ) -> None:
         self._workspace = workspace
-        self._say = say
+        self.ui = ui
         self._patience = patience
         self._stack = contextlib.AsyncExitStack()
         self._connection: Connection | None = None
@@ -109,7 +111,7 @@ class Cluster:
         try:
             await asyncio.wait({task}, timeout=_QUIET_SECONDS)
             if not task.done():
-                self._say(text)
+                inform(self.ui, text)
             return await task
         finally:
             task.cancel()
@@ -135,22 +137,30 @@ class Cluster:
         """Whether a worker has a run that was cut off here; of one whose end came home its report may lag."""
         return run.status is RunStatus.PAUSED and run.id in self.connection.runs
 
-    def start(self, context: RunContext, start: AgentStart) -> "RemoteRun":
+    def start(
+        self,
+        agent: Agent,
+        place: Opened,
+        run: Run,
+        assignment: Assignment,
+        scratch: Path,  # noqa: ARG002
+    ) -> "RemoteRun":
         """Return a run for a worker. Raises AgentUnavailableError if the worker of its session is gone."""
         pinned = None
-        if start.request.resume:
-            history = self._workspace.store.records.history(start.run.task_id)
-            resumed = history.find(start.run.resumes or start.run.id)
+        if assignment.resume:
+            history = self._workspace.store.records.history(run.task_id)
+            resumed = history.find(run.resumes or run.id)
             pinned = None if resumed is None else resumed.worker
             if resumed is not None and self._is_at_work(resumed):
                 raise AgentUnavailableError(
-                    f"run {resumed.id} of {start.run.task_id} is still at work on worker {pinned}",
+                    f"run {resumed.id} of {run.task_id} is still at work on worker {pinned}",
                     hint=EXECUTE,
                 )
             names = {worker.name for worker in self.connection.workers}
             if resumed is not None and resumed.worker is not None and resumed.worker not in names:
-                raise self._missing_worker_error(start.run.task_id, resumed)
-        return RemoteRun(self.connection, context, start, pinned)
+                raise self._missing_worker_error(run.task_id, resumed)
+        reader, limits = agent.parser(assignment, str(place.folder)), assignment.limits
+        return RemoteRun(self.connection, self.ui, place.workspace, run, reader, limits, assignment, pinned)
 
     def _missing_worker_error(self, task_id: str, resumed: Run) -> AgentUnavailableError:
         """Return the error for a session on a missing worker, with both ways to go on."""

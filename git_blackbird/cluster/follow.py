@@ -9,8 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from git_blackbird.agents.process.cancellation import finish
+from git_blackbird.agents.process.gate import Watcher
 from git_blackbird.agents.process.logs import open_log
-from git_blackbird.agents.process.outcome import ChildRequest, ExitCause, ProcessResult
+from git_blackbird.agents.protocol import Assignment, Limits, OutputParser
 from git_blackbird.cluster.connection import Connection
 from git_blackbird.cluster.fence import HOME, FencedError, claim, owner
 from git_blackbird.cluster.ordering import NotSentError, send_base, submit
@@ -18,14 +19,15 @@ from git_blackbird.cluster.orders import RunEnd, RunOrder, read_step
 from git_blackbird.cluster.results import UnreadableEndError, fetch_end
 from git_blackbird.cluster.worker import stop_events, topic_of
 from git_blackbird.controller.core.status_sync import note_process
-from git_blackbird.controller.core.ui import inform, warn
+from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
-from git_blackbird.controller.launch.launch import AgentStart, RunContext
+from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.logs import log_paths
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.model.base.next_steps import restart_command
-from git_blackbird.model.run.agent_io import AgentFailure, AgentResult
+from git_blackbird.model.run.agent_io import AgentFailure
+from git_blackbird.model.run.ended import Ended, ExitCause
 from git_blackbird.model.run.parts import RemoteProcess
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.views.events import RunPlaced
@@ -40,20 +42,21 @@ _PATIENCE_SECONDS = 15.0
 
 @dataclass
 class RemoteRun:
-    """A run on a worker, used in place of an agent's process on this machine."""
+    """A run on a worker, used in place of an agent's process on this machine.
+
+    Without an ``assignment`` it was ordered by an earlier call. ``pinned`` is the worker with its session.
+    """
 
     connection: Connection
-    context: RunContext
-    begin: AgentStart
-    pinned: str | None
-    is_ordered: bool = False
-    has_ended: bool = False
+    ui: UserInterface
+    workspace: Workspace
+    run: Run
+    reader: OutputParser
+    limits: Limits
+    assignment: Assignment | None = None
+    pinned: str | None = None
     worker: str | None = None
-
-    @property
-    def run(self) -> Run:
-        """Its record as it was when it was ordered."""
-        return self.begin.run
+    has_ended: bool = False
 
     @property
     def process(self) -> RemoteProcess:
@@ -61,10 +64,9 @@ class RemoteRun:
         return RemoteProcess(worker=self.worker)
 
     @property
-    def _repo(self) -> Any:
-        return self.context.workspace.repo
-
-    pid: int | None = None
+    def pid(self) -> None:
+        """None: its process is not on this machine."""
+        return
 
     def open_gate(self) -> None:
         """Do nothing: ``follow`` orders the run."""
@@ -72,19 +74,16 @@ class RemoteRun:
     def abandon(self) -> None:
         """Do nothing: no run has been ordered yet."""
 
-    async def follow(self, request: ChildRequest) -> ProcessResult:
+    async def follow(self, watcher: Watcher) -> Ended:
         """Order the run and follow it to its end, as ``GatedProcess.follow`` does with an agent here."""
-        follower = _Follower(self, request)
+        follower = _Follower(self, watcher)
         return await finish(follower.run(), follower)
 
 
 class _Follower:
-    def __init__(self, remote: RemoteRun, request: ChildRequest) -> None:
-        self._remote = remote
-        self._connection = remote.connection
-        self._reader, self._limits, self._hurry = request.reader, request.limits, request.hurry
-        self._on_progress, self._on_output = request.on_progress, request.on_output
-        self._why_stop = request.why_stop
+    def __init__(self, remote: RemoteRun, watcher: Watcher) -> None:
+        self._remote, self._watcher = remote, watcher
+        self._connection, self._reader = remote.connection, remote.reader
         self._stopped_for: ExitCause | None = None
         self._wake = asyncio.Event()
         self._is_interrupted = False
@@ -105,27 +104,28 @@ class _Follower:
         """Stop the agent: with the usual grace periods, or by SIGKILL."""
         self._is_interrupted = True
         if at_once:
-            self._hurry.set()
+            self._watcher.hurry.set()
         self._wake.set()
 
     @property
     def _seconds(self) -> float:
         return asyncio.get_running_loop().time() - self._began
 
-    async def run(self) -> ProcessResult:
+    async def run(self) -> Ended:
         """Order the run, and return how it ended."""
         remote, client = self._remote, self._connection.client
         run = remote.run
         topic = topic_of(run.id)
-        paths = log_paths(self._remote.context.workspace.paths, run)
+        paths = log_paths(self._remote.workspace.paths, run)
         for name, path in zip(("stdout", "stderr"), paths, strict=True):
             self._logs[name] = open_log(path)
         client.subscribe_topic(topic, self._take_message)
         try:
             if remote.worker is not None:
                 self._show_worker(remote.worker)
-            if not remote.is_ordered:
-                send = partial(send_base, remote.context, remote.begin, self._connection.remote, self._limits)
+            if remote.assignment is not None:
+                address = self._connection.remote
+                send = partial(send_base, remote.workspace, run, remote.assignment, address)
                 self._order = await run_in_thread(send)
                 self._submit(self._order)
             end = await self._end()
@@ -146,18 +146,18 @@ class _Follower:
         _, message = event
         kind, data = message["kind"], message["data"]
         if kind == "step":
-            self._on_progress(read_step(data))
+            self._watcher.see_step(read_step(data))
         elif kind in self._logs:
             os.write(self._logs[kind], data)
             if kind == "stdout":
                 self._reader.feed(data)
-            if self._on_output is not None:
-                self._on_output(data, kind, 0)
+            if self._watcher.wants_output:
+                self._watcher.see_output(data, kind, 0)
         elif kind == "started":
             self._remote.worker = data.decode()
             self._show_worker(self._remote.worker)
             process = self._remote.process
-            workspace, run = self._remote.context.workspace, self._remote.run
+            workspace, run = self._remote.workspace, self._remote.run
             await asyncio.to_thread(lambda: note_process(workspace, run, process))
         elif kind == "note":
             self._inform(data.decode(errors="replace"))
@@ -166,10 +166,10 @@ class _Follower:
 
     def _show_worker(self, worker: str) -> None:
         run = self._remote.run
-        self._remote.context.ui.notify(RunPlaced(run.task_id, run.id, worker))
+        self._remote.ui.notify(RunPlaced(run.task_id, run.id, worker))
 
     def _inform(self, text: str) -> None:
-        inform(self._remote.context.ui, text, self._remote.run.task_id)
+        inform(self._remote.ui, text, self._remote.run.task_id)
 
     async def _end(self) -> RunEnd | None:
         """Wait until the run has ended; None if it was stopped before it began, or its worker is lost."""
@@ -181,8 +181,8 @@ class _Follower:
             wake.cancel()
             self._wake.clear()
             if (text := self._connection.status_change()) is not None:
-                inform(self._remote.context.ui, text)
-            if not self._is_interrupted and (cause := self._why_stop()) is not None:
+                inform(self._remote.ui, text)
+            if not self._is_interrupted and (cause := self._watcher.why_stop()) is not None:
                 self._stopped_for, self._is_interrupted = cause, True
             if self._is_interrupted and await self._is_stopped():
                 return None
@@ -231,7 +231,7 @@ class _Follower:
         """
         remote = self._remote
         if remote.worker is None:
-            workspace, address = remote.context.workspace, self._connection.remote
+            workspace, address = remote.workspace, self._connection.remote
             has_it = await run_in_thread(lambda: owner(workspace, address, remote.run.id))
             self._is_given_up = has_it == HOME
             remote.worker = None if has_it == HOME else has_it
@@ -245,7 +245,7 @@ class _Follower:
             if await self._withdraw():
                 return True
         await self._ask_to_stop()
-        return now - self._stopping_since > 2 * self._limits.grace_seconds + _PATIENCE_SECONDS
+        return now - self._stopping_since > 2 * self._remote.limits.grace_seconds + _PATIENCE_SECONDS
 
     async def _withdraw(self) -> bool:
         """Claim the run, so that no worker starts its agent.
@@ -254,7 +254,7 @@ class _Follower:
         """
         if self._is_given_up or self._remote.worker is not None:
             return self._is_given_up
-        workspace, run_id = self._remote.context.workspace, self._remote.run.id
+        workspace, run_id = self._remote.workspace, self._remote.run.id
         with contextlib.suppress(FencedError, GitError):
             await run_in_thread(lambda: claim(workspace, self._connection.remote, run_id, HOME))
             self._is_given_up = True
@@ -266,11 +266,11 @@ class _Follower:
         from distributed import Event  # loaded by now
 
         stop, kill = stop_events(self._remote.run.id)
-        for name in (stop, kill) if self._hurry.is_set() else (stop,):
+        for name in (stop, kill) if self._watcher.hurry.is_set() else (stop,):
             await Event(name, client=self._connection.client).set()
 
     async def _fetch_end(self) -> RunEnd | None:
-        workspace, run = self._remote.context.workspace, self._remote.run
+        workspace, run = self._remote.workspace, self._remote.run
         try:
             end = await run_in_thread(lambda: fetch_end(workspace, run, self._connection.remote))
         except UnreadableEndError as error:
@@ -313,7 +313,7 @@ class _Follower:
             self._missing_since = now
         return now - self._missing_since > _PATIENCE_SECONDS
 
-    async def _result(self, end: RunEnd | None) -> ProcessResult:
+    async def _result(self, end: RunEnd | None) -> Ended:
         remote, run = self._remote, self._remote.run
         if end is not None:
             remote.has_ended, remote.worker = True, end.worker
@@ -321,45 +321,42 @@ class _Follower:
             return await self._result_of(end)
         if self._unreadable is not None:
             text = f"{run.task_id}: the end of run {run.id} cannot be read: {self._unreadable}; it is paused"
-            warn(remote.context.ui, text, run.task_id, restart_command(run.task_id))
-            return _result_without_exit(ExitCause.WORKER_LOST, self._reader.finish(None, ""), self._seconds)
+            warn(remote.ui, text, run.task_id, restart_command(run.task_id))
+            return self._cut_off(ExitCause.WORKER_LOST, self._reader.finish(None, ""))
         is_open = not self._is_interrupted and await self._owner() is None
         if self._is_given_up or (is_open and await self._withdraw()):
             why = "no worker has it" if self._fault is None else f"no worker has it: {self._fault}"
             if self._is_interrupted:
-                return _result_without_exit(ExitCause.NOT_STARTED, AgentResult(error=why), self._seconds)
+                return self._cut_off(ExitCause.NOT_STARTED, Ended(error=why))
             hint = None if remote.pinned is None else restart_command(run.task_id)
             return _refused(why, hint, self._seconds)
         if self._is_interrupted:
-            return _result_without_exit(ExitCause.INTERRUPTED, AgentResult(), self._seconds)
+            return self._cut_off(ExitCause.INTERRUPTED, Ended())
         gone = "no worker has it" if remote.worker is None else f"worker {remote.worker} is gone"
-        warn(remote.context.ui, f"{run.task_id}: {gone}; run {run.id} is paused", run.task_id)
-        return _result_without_exit(ExitCause.WORKER_LOST, self._reader.finish(None, ""), self._seconds)
+        warn(remote.ui, f"{run.task_id}: {gone}; run {run.id} is paused", run.task_id)
+        return self._cut_off(ExitCause.WORKER_LOST, self._reader.finish(None, ""))
 
-    async def _result_of(self, end: RunEnd) -> ProcessResult:
+    def _cut_off(self, cause: ExitCause, read: Ended) -> Ended:
+        return replace(read, cause=cause, duration_seconds=self._seconds)
+
+    async def _result_of(self, end: RunEnd) -> Ended:
         """Return the result of an end, whose worker may have been stopped by another call."""
         remote, run = self._remote, self._remote.run
-        ui = remote.context.ui
+        ui = remote.ui
         for note in end.notes:
             warn(ui, note, run.task_id)
-        if end.result is None and not end.is_set_up:
-            log = remote.context.workspace.paths.setup_log(run.task_id)
-            reading = AgentResult(error=end.fault, refusal_hint=f"its output: {log}")
-            return _result_without_exit(ExitCause.NOT_STARTED, reading, self._seconds)
-        if end.result is None:
+        if end.ended is None and not end.is_set_up:
+            log = remote.workspace.paths.setup_log(run.task_id)
+            return self._cut_off(ExitCause.NOT_STARTED, Ended(error=end.fault, way_out=f"its output: {log}"))
+        if end.ended is None:
             return _refused(end.fault or "", end.hint, self._seconds)
-        if end.result.cause is ExitCause.INTERRUPTED and not self._is_interrupted:
+        if end.ended.cause is ExitCause.INTERRUPTED and not self._is_interrupted:
             warn(ui, f"{run.task_id}: worker {end.worker} was stopped; run {run.id} is paused", run.task_id)
             await self._connection.wait_for_disconnect(end.worker)
-            return replace(end.result, cause=ExitCause.WORKER_LOST)
-        return end.result
+            return replace(end.ended, cause=ExitCause.WORKER_LOST)
+        return end.ended
 
 
-def _result_without_exit(cause: ExitCause, reading: AgentResult, seconds: float) -> ProcessResult:
-    return ProcessResult(None, cause, reading, duration_seconds=seconds)
-
-
-def _refused(why: str, hint: str | None, seconds: float) -> ProcessResult:
+def _refused(why: str, hint: str | None, seconds: float) -> Ended:
     """Return the end of a run in which no agent started."""
-    reading = AgentResult(error=why, refusal=AgentFailure.REFUSED, refusal_hint=hint)
-    return _result_without_exit(ExitCause.EXITED, reading, seconds)
+    return Ended(error=why, refusal=AgentFailure.REFUSED, way_out=hint, duration_seconds=seconds)

@@ -1,16 +1,12 @@
 """Order a run: send its files to the remote, and let Dask choose the worker."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from git_blackbird.agents.process.outcome import Limits
-from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.agents.protocol import Assignment
 from git_blackbird.cluster.orders import RunOrder, RunRefs, write_order
 from git_blackbird.cluster.worker import AGENT, make_here, resource_of
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.launch import AgentStart, RunContext
-from git_blackbird.controller.launch.logs import LOG_BYTES
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import head
@@ -19,6 +15,7 @@ from git_blackbird.git.worktree.remote_refs import push, without_login
 from git_blackbird.model.base.timestamps import SECOND
 from git_blackbird.model.config.keys import Value
 from git_blackbird.model.config.layers import Layer
+from git_blackbird.model.run.run import Run
 from git_blackbird.storage.run_keys import RunKey, save_key
 
 if TYPE_CHECKING:
@@ -31,9 +28,8 @@ class NotSentError(RequestError):
     """The remote does not take the files of a run."""
 
 
-def send_base(context: RunContext, begin: AgentStart, remote: str, limits: Limits) -> RunOrder:
+def send_base(workspace: Workspace, run: Run, assignment: Assignment, remote: str) -> RunOrder:
     """Push the files that an agent is to find, and return the order. Raises NotSentError."""
-    workspace, run = context.workspace, begin.run
     repo, now = workspace.repo, workspace.environment.now()
     at = head(repo).commit
     message = f"What {run.task_id} begins with\n"
@@ -46,9 +42,7 @@ def send_base(context: RunContext, begin: AgentStart, remote: str, limits: Limit
     key = RunKey(f"{workspace.environment.random_bits(_KEY_BITS):0{_KEY_BITS // 4}x}", base)
     save_key(workspace.paths, run.id, key)
     settings = tuple(_portable_settings(workspace))
-    request = _without_local_paths(begin.request)
-    order = RunOrder(without_login(remote), base, run.provider, request, settings, limits, LOG_BYTES)
-    return replace(order, key=key.key)
+    return RunOrder(without_login(remote), base, assignment, settings, key.key)
 
 
 def submit(client: "Client", order: RunOrder, pinned: str | None) -> "Future[Any]":
@@ -56,8 +50,8 @@ def submit(client: "Client", order: RunOrder, pinned: str | None) -> "Future[Any
     return client.submit(
         make_here,
         write_order(order),
-        key=f"blackbird-{order.request.run_id}",
-        resources={AGENT: 1, resource_of(order.agent): 1},
+        key=f"blackbird-{order.assignment.run_id}",
+        resources={AGENT: 1, resource_of(order.assignment.agent): 1},
         workers=None if pinned is None else [pinned],
         allow_other_workers=False,
         retries=0,
@@ -70,8 +64,3 @@ def _portable_settings(workspace: Workspace) -> Iterator[tuple[str, Value | None
     for name, setting in workspace.settings.applied.items():
         if setting.layer is not Layer.DEFAULT and setting.key.row.own != "machine":
             yield name, setting.value
-
-
-def _without_local_paths(request: RunRequest) -> RunRequest:
-    """Return a request without paths of this machine."""
-    return replace(request, folder="", scratch="")

@@ -2,16 +2,15 @@
 
 import hmac
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from git_blackbird.agents.process.outcome import Limits, ProcessResult
-from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.agents.protocol import Assignment
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.run.agent_io import Progress
+from git_blackbird.model.run.ended import Ended
 
 T = TypeVar("T")
 _REFS = "refs/blackbird/cluster"
@@ -41,19 +40,15 @@ class RunOrder:
     """One run to be made by a worker.
 
     ``remote`` is where ``base`` is, a commit whose tree are the files to find and whose only parent is what
-    HEAD is at. ``settings`` are those of the home that are not defaults. ``log_bytes`` of each stream are
-    kept. With ``key`` the worker signs what it brings home.
+    HEAD is at. ``settings`` are those of the home that are not defaults. With ``key`` the worker signs
+    what it brings home.
     """
 
     remote: str
     base: str
-    agent: str
-    request: RunRequest
+    assignment: Assignment
     settings: tuple[tuple[str, Any], ...]
-    limits: Limits
-    log_bytes: int
-    variables: Mapping[str, str] = field(default_factory=dict)
-    key: str = field(default="", repr=False)
+    key: str = field(repr=False)
 
 
 def signature(key: str, run_id: str, base: str, commit: str) -> str:
@@ -63,13 +58,13 @@ def signature(key: str, run_id: str, base: str, commit: str) -> str:
 
 @dataclass(frozen=True)
 class RunEnd:
-    """How a run ended on a worker; without ``result`` no agent was started, for the reason in ``fault``.
+    """How a run ended on a worker; without ``ended`` no agent was started, for the reason in ``fault``.
 
     ``is_set_up`` is false if its worktree could not be set up. ``notes`` are for its record.
     """
 
     worker: str
-    result: ProcessResult | None = None
+    ended: Ended | None
     fault: str | None = None
     hint: str | None = None
     notes: tuple[str, ...] = ()

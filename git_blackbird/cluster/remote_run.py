@@ -3,15 +3,14 @@
 import asyncio
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from git_blackbird.agents.environment import child_environ
+from git_blackbird.agents.process.gate import Watcher
 from git_blackbird.agents.process.launch import spawn_gated
-from git_blackbird.agents.process.logs import LogFiles, read_saved
-from git_blackbird.agents.process.outcome import ChildRequest, ExitCause, ProcessResult
+from git_blackbird.agents.process.logs import read_saved
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.cluster.fence import FencedError, claim
@@ -27,10 +26,11 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
+from git_blackbird.controller.launch.launch import launch_here
 from git_blackbird.controller.launch.scratch import scratch_dir
-from git_blackbird.controller.launch.wrapper import wrapped
 from git_blackbird.controller.place.slots import Slots
 from git_blackbird.controller.place.snapshots import limits_of, snapshot
+from git_blackbird.controller.place.worktrees import Opened
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, init_repository, without_git_env
@@ -52,6 +52,8 @@ from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.git.writing.write_back import WriteBackError, take_signatures, write_all_paths
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.config.layers import Layer, RawSetting
+from git_blackbird.model.run.agent_io import Progress
+from git_blackbird.model.run.ended import Ended, ExitCause
 from git_blackbird.model.views.events import Event
 
 T = TypeVar("T")
@@ -66,13 +68,20 @@ class RunState:
     order: RunOrder
     hurry: asyncio.Event
     publish: Callable[[str, bytes], None]
-    follow: "asyncio.Task[ProcessResult] | None" = None
+    follow: "asyncio.Task[Ended] | None" = None
     is_stopped: bool = False
 
     @property
     def id(self) -> str:
         """The id of the run."""
-        return self.order.request.run_id
+        return self.order.assignment.run_id
+
+    async def ended(self, follow: Coroutine[Any, Any, Ended]) -> Ended:
+        """Follow its agent to its end; one that was stopped before is stopped at once."""
+        self.follow = asyncio.ensure_future(follow)
+        if self.is_stopped:
+            self.follow.cancel()
+        return await self.follow
 
     def stop(self) -> None:
         """Stop its agent as at home."""
@@ -144,9 +153,9 @@ async def make_run(place: RunPlace, state: RunState) -> None:
         linked = await run_in_thread(lambda: _prepare(workspace, order))
         end = await _run_agent(place, workspace.in_worktree(linked), state)
     except SetupError as error:
-        end = RunEnd(place.worker, fault=error.message, is_set_up=False)
+        end = RunEnd(place.worker, None, error.message, is_set_up=False)
     except BlackbirdError as error:
-        end = RunEnd(place.worker, fault=error.message, hint=error.hint)
+        end = RunEnd(place.worker, None, error.message, hint=error.hint)
     kept.end = await run_in_thread(lambda: end_commit(workspace, order, end))
     kept.save()
     await _retry_until_sent(state, lambda: send_end(workspace, kept))
@@ -167,9 +176,9 @@ def send_unsent_runs(place: RunPlace) -> Iterator[str]:
                 kept.end = end_commit(workspace, kept.order, _end_of_killed_run(place, workspace, kept.order))
                 kept.save()
             send_end(workspace, kept)
-            yield f"sent home what is left of run {kept.order.request.run_id}"
+            yield f"sent home what is left of run {kept.order.assignment.run_id}"
         except FencedError as error:
-            keep_commit(workspace.repo, kept.order.request.run_id, kept.end or "")
+            keep_commit(workspace.repo, kept.order.assignment.run_id, kept.end or "")
             yield f"{error.message}; what it left is kept in {workspace.repo.top}"
         except (BlackbirdError, OSError, ValueError) as error:
             yield f"{file} stays: {error}"
@@ -180,8 +189,9 @@ def send_unsent_runs(place: RunPlace) -> Iterator[str]:
 def _end_of_killed_run(place: RunPlace, workspace: Workspace, order: RunOrder) -> RunEnd:
     """Return the end of a run whose agent was killed with this worker."""
     logs = logs_of(workspace, order)
-    reading = read_saved(load_agent(order.agent, workspace.config).parser(order.request), logs, None)
-    return RunEnd(place.worker, ProcessResult(None, ExitCause.WORKER_LOST, reading))
+    reader = load_agent(order.assignment.agent, workspace.config).parser(order.assignment)
+    reading = read_saved(reader, logs, None)
+    return RunEnd(place.worker, replace(reading, cause=ExitCause.WORKER_LOST))
 
 
 async def _retry_until_sent(state: RunState, send: Callable[[], T]) -> T:
@@ -205,12 +215,12 @@ def fault_of_remote(error: GitError) -> str:
 
 
 def _folder(workspace: Workspace, order: RunOrder) -> Path:
-    return workspace.paths.state_root.parent / "worktrees" / order.request.task_id
+    return workspace.paths.state_root.parent / "worktrees" / order.assignment.task_id
 
 
 def _prepare(workspace: Workspace, order: RunOrder) -> Repository:
     """Bring the task's worktree to the files that the agent is to find. Raises BlackbirdError."""
-    repo, task_id, folder = workspace.repo, TaskId(order.request.task_id), _folder(workspace, order)
+    repo, task_id, folder = workspace.repo, TaskId(order.assignment.task_id), _folder(workspace, order)
     tree, parents = commit_parts(repo, order.base)
     found = find_task_worktree(repo, task_id)
     linked = None if found is None else found.repo
@@ -245,8 +255,8 @@ async def _run_agent(place: RunPlace, workspace: Workspace, state: RunState) -> 
     order, linked = state.order, workspace.repo
     home = replace(workspace, repo=workspace.home)
     slots = place.slots.setdefault(home.repo.top, Slots(home))
-    request, paths, logs = order.request, workspace.paths, logs_of(workspace, order)
-    task_id = TaskId(request.task_id)
+    assignment, paths = order.assignment, workspace.paths
+    task_id = TaskId(assignment.task_id)
     with slots.take(linked) as slot:
         setup = SetUp(
             home,
@@ -261,41 +271,27 @@ async def _run_agent(place: RunPlace, workspace: Workspace, state: RunState) -> 
         )
         if state.is_stopped or not await set_up_worktree(setup, linked):
             raise RequestError("it was stopped before its agent started")
-        with scratch_dir(paths, RunId(f"{request.run_id}-there")) as scratch:
-            result = await _agent(place, workspace, state, slot.variables, scratch, logs)
-    return RunEnd(place.worker, result)
+        with scratch_dir(paths, RunId(f"{assignment.run_id}-there")) as scratch:
+            opened = Opened(workspace, variables=slot.variables)
+            agent = load_agent(assignment.agent, workspace.config)
+            launch = launch_here(agent, opened, assignment, scratch)
+            child = spawn_gated(launch, logs_of(workspace, order))
+            with place.reaper.guarding(child.pid, child.identity, assignment.run_id, launch.stop):
+                child.open_gate()
+                return RunEnd(place.worker, await state.ended(child.follow(_Sender(state))))
 
 
-async def _agent(
-    place: RunPlace,
-    workspace: Workspace,
-    state: RunState,
-    variables: Mapping[str, str],
-    scratch: Path,
-    logs: LogFiles,
-) -> ProcessResult:
-    order = state.order
-    request = replace(order.request, folder=str(workspace.repo.top), scratch=str(scratch))
-    agent = load_agent(order.agent, workspace.config)
-    environ = child_environ(
-        workspace.repo.environ,
-        task_id=request.task_id,
-        run_id=request.run_id,
-        tmp_dir=scratch / "tmp",
-        extra={**order.variables, **variables},
-    )
-    launch = wrapped(workspace, agent.launch(request), request, order.agent, environ)
-    child = spawn_gated(launch, cwd=workspace.repo.top, environ=environ, logs=logs, work_dir=scratch)
-    with place.reaper.guarding(child.pid, child.identity, request.run_id, launch.stop):
-        child.open_gate()
-        followed = ChildRequest(
-            agent.parser(request),
-            order.limits,
-            on_progress=lambda step: state.publish("step", write_step(step)),
-            on_output=lambda data, stream, _skipped: state.publish(stream, data),
-            hurry=state.hurry,
-        )
-        state.follow = asyncio.ensure_future(child.follow(followed))
-        if state.is_stopped:
-            state.follow.cancel()
-        return await state.follow
+class _Sender(Watcher):
+    """Sends home what an agent does."""
+
+    wants_output = True
+
+    def __init__(self, state: RunState) -> None:
+        super().__init__(state.hurry)
+        self._publish = state.publish
+
+    def see_step(self, step: Progress) -> None:
+        self._publish("step", write_step(step))
+
+    def see_output(self, data: bytes, stream: str, skipped: int) -> None:  # noqa: ARG002  # the end has all output
+        self._publish(stream, data)

@@ -5,18 +5,18 @@ import contextlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.cluster.client import Cluster
 from git_blackbird.cluster.follow import RemoteRun
 from git_blackbird.cluster.orders import ALL_REFS, RunRefs
-from git_blackbird.controller.change.work.finish import close_run
-from git_blackbird.controller.change.work.instructions import recorded_assignment
+from git_blackbird.controller.change.agent_run import follow_agent, started_event
+from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.work.close import close_run
+from git_blackbird.controller.change.work.starts import recorded_reader
 from git_blackbird.controller.core.agents import find_agent_for_run
-from git_blackbird.controller.core.ui import UserInterface, warn
+from git_blackbird.controller.core.ui import warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.launch import AgentStart, RunContext, follow_agent, started_event
-from git_blackbird.controller.launch.ledger import Ledger
+from git_blackbird.controller.launch.launch import limits_of
 from git_blackbird.controller.place.worktrees import reopen_place
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitError
@@ -24,6 +24,7 @@ from git_blackbird.git.worktree.remote_refs import fetch_checked, list_refs, pus
 from git_blackbird.git.worktree.saved_trees import delete_refs, keep_commit
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.timestamps import SECOND, format_timestamp, parse_timestamp, seconds_between
+from git_blackbird.model.run.ended import Ended, ExitCause
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, TerminalReason
@@ -31,18 +32,32 @@ from git_blackbird.model.views.events import RunEnded
 from git_blackbird.storage.run_keys import keep_keys
 
 
-async def take_up_runs(
-    cluster: Cluster, workspace: Workspace, ui: UserInterface, force_stop: asyncio.Event
-) -> None:
-    """Follow the runs that workers still make, or have made, to their ends, and close their records.
+class JoinedCluster(Cluster):
+    """A cluster as a call's loop uses it, with what to do when the call begins and ends."""
 
-    This includes runs whose worker was given up as lost, and is back or has sent the end.
-    """
-    histories = workspace.store.records.histories()
-    there = await run_in_thread(lambda: list_refs(workspace.repo, cluster.connection.remote, ALL_REFS))
-    known = {*there, *(RunRefs.of(run_id).end for run_id in cluster.connection.runs)}
-    runs = [run for history in histories.values() for run in _open_runs(history, known)]
-    await asyncio.gather(*(_take_up_alone(cluster, workspace, ui, run, force_stop) for run in runs))
+    @property
+    def about(self) -> str:
+        """The cluster in one line."""
+        return self.connection.about
+
+    async def take_up(self, call: Call) -> None:
+        """Follow the runs that workers still make, or have made, to their ends, and close their records.
+
+        This includes runs whose worker was given up as lost, and is back or has sent the end.
+        """
+        workspace = self.workspace
+        histories = workspace.store.records.histories()
+        there = await run_in_thread(lambda: list_refs(workspace.repo, self.connection.remote, ALL_REFS))
+        known = {*there, *(RunRefs.of(run_id).end for run_id in self.connection.runs)}
+        runs = [run for history in histories.values() for run in _open_runs(history, known)]
+        await asyncio.gather(*(_take_up_alone(self, call, run) for run in runs))
+
+    async def clear(self) -> None:
+        """Remove the references of recorded runs from the remote; what fails is left to a later call."""
+        try:
+            await run_in_thread(lambda: clear_remote(self, self.workspace))
+        except GitError as error:
+            warn(self.ui, f"references of ended runs stay on the remote: {error.message}")
 
 
 def _open_runs(history: History, ends: Collection[str]) -> Iterator[Run]:
@@ -53,34 +68,26 @@ def _open_runs(history: History, ends: Collection[str]) -> Iterator[Run]:
         yield run
 
 
-async def _take_up_alone(
-    cluster: Cluster, workspace: Workspace, ui: UserInterface, run: Run, force_stop: asyncio.Event
-) -> None:
+async def _take_up_alone(cluster: Cluster, call: Call, run: Run) -> None:
     """Take up a run; a failure concerns this run alone."""
     try:
-        await _take_up(cluster, workspace, ui, run, force_stop)
+        await _take_up(cluster, call, run)
     except BlackbirdError as error:
-        warn(ui, f"{run.task_id}: run {run.id} is not taken up: {error.message}", run.task_id, error.hint)
+        warn(
+            call.ui, f"{run.task_id}: run {run.id} is not taken up: {error.message}", run.task_id, error.hint
+        )
 
 
-async def _take_up(
-    cluster: Cluster, workspace: Workspace, ui: UserInterface, run: Run, force_stop: asyncio.Event
-) -> None:
+async def _take_up(cluster: Cluster, call: Call, run: Run) -> None:
+    workspace, ui = cluster.workspace, call.ui
     place = await run_in_thread(lambda: reopen_place(workspace, run))
     agent = find_agent_for_run(workspace, run)
     plan = workspace.store.plan()
     title = plan.tasks[run.task_id].title if run.task_id in plan.tasks else run.task_id
-    context = RunContext(place, agent, "", ui, set(), cluster, Ledger(workspace))
-    child = RemoteRun(
-        cluster.connection,
-        context,
-        AgentStart(run, title, recorded_assignment(workspace, run)),
-        None,
-        is_ordered=True,
-        worker=run.worker,
-    )
-    ui.notify(replace(started_event(child.begin, child), is_taken_up=True))
-    ended = await follow_agent(context, child.begin, child, force_stop)
+    reader, limits = recorded_reader(workspace, agent, run), limits_of(workspace)
+    child = RemoteRun(cluster.connection, ui, place, run, reader, limits, worker=run.worker)
+    ui.notify(replace(started_event(run, title, child), is_taken_up=True))
+    ended = await follow_agent(call, agent, place, run, child)
     if _is_at_work_there(ended, child):
         warn(ui, f"{run.task_id}: run {run.id} goes on on its worker; the next call takes it up", run.task_id)
         return
@@ -88,7 +95,7 @@ async def _take_up(
     record = run.updated(process=child.process)
     at = _end_time(run, ended) if child.has_ended else None
     closed = await finish_in_thread(
-        lambda: close_run(place, ui, record, ended, gated=gated, at=at), force_stop
+        lambda: close_run(place, ui, record, ended, gated=gated, at=at), call.force_stop
     )
     if child.has_ended:
         # A failure is reported at the end of the call, and each later call tries again.
@@ -98,14 +105,14 @@ async def _take_up(
     ui.notify(RunEnded(closed, title, seconds or ended.duration_seconds))
 
 
-def _end_time(run: Run, ended: ProcessResult) -> str | None:
+def _end_time(run: Run, ended: Ended) -> str | None:
     """Return when the agent of a run ended, which may be long ago; None if its worker cannot tell."""
     if not ended.duration_seconds:
         return None
     return format_timestamp(parse_timestamp(run.started_at) + int(ended.duration_seconds * SECOND))
 
 
-def _is_at_work_there(ended: ProcessResult, child: RemoteRun) -> bool:
+def _is_at_work_there(ended: Ended, child: RemoteRun) -> bool:
     return ended.cause in {ExitCause.INTERRUPTED, ExitCause.TOLD} and child.run.id in child.connection.runs
 
 
@@ -134,11 +141,3 @@ def _remove(cluster: Cluster, workspace: Workspace, refs: Iterable[str]) -> None
     if there:
         push(workspace.repo, remote, dict.fromkeys(there, ""))
         delete_refs(workspace.repo, there)
-
-
-async def clear_quietly(cluster: Cluster, workspace: Workspace, ui: UserInterface) -> None:
-    """Clear the remote at the end of a call; what fails is left to a later call."""
-    try:
-        await run_in_thread(lambda: clear_remote(cluster, workspace))
-    except GitError as error:
-        warn(ui, f"references of ended runs stay on the remote: {error.message}")

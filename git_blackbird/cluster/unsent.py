@@ -16,7 +16,7 @@ from git_blackbird.cluster.orders import (
     write_order,
 )
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.logs import log_files
+from git_blackbird.controller.launch.logs import LOG_BYTES, log_files
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import head
@@ -64,21 +64,21 @@ def unsent_run_file(workspace: Workspace, run_id: str) -> Path:
 
 def send_end(workspace: Workspace, kept: UnsentRun) -> None:
     """Push the end of a run, if this worker still owns it. Raises GitError, FencedError."""
-    refs, order = RunRefs.of(kept.order.request.run_id), kept.order
+    refs, order = RunRefs.of(kept.order.assignment.run_id), kept.order
     commits = {refs.end: kept.end or "", refs.fence: kept.fence}
     try:
         push(workspace.repo, order.remote, commits, {refs.fence: kept.fence})
     except GitError:
         if list_refs(workspace.repo, order.remote, refs.fence).get(refs.fence) != kept.fence:
-            raise FencedError(f"run {order.request.run_id} is no longer this worker's") from None
+            raise FencedError(f"run {order.assignment.run_id} is no longer this worker's") from None
         raise
 
 
 def logs_of(workspace: Workspace, order: RunOrder) -> LogFiles:
-    """Return the logs of a run, bounded as at home."""
-    task_id, run_id = TaskId(order.request.task_id), RunId(order.request.run_id)
+    """Return the logs of a run."""
+    task_id, run_id = TaskId(order.assignment.task_id), RunId(order.assignment.run_id)
     stdout, stderr = (workspace.paths.stream(task_id, run_id, name) for name in ("stdout", "stderr"))
-    return replace(log_files(workspace, stdout, stderr), max_bytes=order.log_bytes)
+    return log_files(workspace, stdout, stderr)
 
 
 def end_commit(workspace: Workspace, order: RunOrder, end: RunEnd) -> str:
@@ -87,9 +87,9 @@ def end_commit(workspace: Workspace, order: RunOrder, end: RunEnd) -> str:
     trees = TreeStore(repo)
     files, _ = commit_parts(repo, order.base)
     made = tuple[str, ...]()
-    found = find_task_worktree(repo, order.request.task_id)
+    found = find_task_worktree(repo, order.assignment.task_id)
     linked = None if found is None else found.repo
-    if linked is not None and end.result is not None:
+    if linked is not None and end.ended is not None:
         taken = snapshot(workspace.in_worktree(linked), since=files)
         files = taken.tree
         notes = tuple(f"not in the snapshot: {skipped.path} ({skipped.reason})" for skipped in taken.left_out)
@@ -97,15 +97,15 @@ def end_commit(workspace: Workspace, order: RunOrder, end: RunEnd) -> str:
         at = head(linked).commit
         made = () if at is None else (at,)
     entries = {FILES: TreeEntry(DIRECTORY, files), END: _blob(trees, write_end(end))}
-    logs, setup = logs_of(workspace, order), workspace.paths.setup_log(TaskId(order.request.task_id))
+    logs, setup = logs_of(workspace, order), workspace.paths.setup_log(TaskId(order.assignment.task_id))
     for log in (logs.stdout, logs.stderr):
-        cut_saved(log, order.log_bytes)
+        cut_saved(log, LOG_BYTES)
         mask_saved(log, logs.redactor)
     for name, log in ((STDOUT, logs.stdout), (STDERR, logs.stderr), (SETUP, setup)):
         if log.exists() and (log != setup or not end.is_set_up):
             entries[name] = _blob(trees, log.read_bytes())
     now = workspace.environment.now() // SECOND
-    run_id = order.request.run_id
+    run_id = order.assignment.run_id
     end_of_run = write_commit(
         repo, trees.save(entries), (order.base, *made), f"The end of run {run_id}\n", now
     )

@@ -92,7 +92,7 @@ class Host:
     async def make(self, data: bytes) -> None:
         """Make a run, which goes on if its caller disconnects."""
         order = read_order(data)
-        run_id = order.request.run_id
+        run_id = order.assignment.run_id
         if run_id not in self.runs:
             state = RunState(order, asyncio.Event(), lambda kind, data: self._publish(run_id, kind, data))
             self.states[run_id] = state
@@ -102,7 +102,7 @@ class Host:
     async def _make(self, state: RunState) -> None:
         watch = asyncio.create_task(self._watch(state))
         self.begun_over[state.id] = self.worker
-        task_id = state.order.request.task_id
+        task_id = state.order.assignment.task_id
         try:
             async with self.worktrees[state.order.remote, task_id]:
                 self.say(f"run {state.id} of {task_id} begins")

@@ -3,24 +3,26 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from git_blackbird.agents.environment import child_environ
+from git_blackbird.agents.process.gate import Watcher
 from git_blackbird.agents.process.launch import GatedProcess, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
-from git_blackbird.agents.process.outcome import ChildRequest, Limits, ProcessResult
 from git_blackbird.agents.protocol import (
     RUN_FOLDER_PREFIX,
     TMP_FOLDER,
     Agent,
+    Assignment,
     JsonObject,
-    LaunchSpec,
+    Launch,
+    Limits,
     OutputParser,
-    RunRequest,
 )
 from git_blackbird.model.base.redaction import Redactor
-from git_blackbird.model.run.agent_io import AgentResult, Progress
+from git_blackbird.model.run.agent_io import Progress
+from git_blackbird.model.run.ended import Ended
 
 # Processes are found by this id: tests that run side by side must not stop each other's.
 RUN_ID = f"{os.getpid():016x}"
@@ -41,8 +43,8 @@ class Ear:
         self.heard += len(data)
         return ()
 
-    def finish(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
-        return AgentResult(succeeded=exit_code == 0, final_text=stderr_tail)
+    def finish(self, exit_code: int | None, stderr_tail: str) -> Ended:
+        return Ended(succeeded=exit_code == 0, final_text=stderr_tail)
 
 
 class Bin(list[bytes]):
@@ -83,7 +85,7 @@ class Stage:
             self.root / "logs/run.stdout", self.root / "logs/run.stderr", self.max_bytes, self.redactor
         )
 
-    def hold(self, launch: LaunchSpec, **variables: str) -> GatedProcess:
+    def hold(self, launch: Launch, **variables: str) -> GatedProcess:
         work = self.work
         environ = child_environ(
             {**os.environ, **variables},
@@ -92,36 +94,45 @@ class Stage:
             tmp_dir=work / TMP_FOLDER,
             extra=launch.environ,
         )
-        return spawn_gated(launch, cwd=self.tree, environ=environ, logs=self.logs, work_dir=work)
+        here = replace(launch, environ=environ, folder=str(self.tree), scratch=str(work), limits=self.limits)
+        return spawn_gated(here, self.logs)
 
     async def follow(
         self, child: GatedProcess, reader: OutputParser | None = None, hurry: asyncio.Event | None = None
-    ) -> ProcessResult:
-        request = ChildRequest(
-            reader or Ear(),
-            self.limits,
-            on_progress=self.progress.append,
-            on_output=self._hear,
-            hurry=hurry or asyncio.Event(),
-        )
-        return await child.follow(request)
+    ) -> Ended:
+        child.launch = replace(child.launch, reader=reader or Ear())
+        return await child.follow(StageWatcher(self, hurry or asyncio.Event()))
 
-    def _hear(self, data: bytes, _: str, skipped: int) -> None:
-        self.output.append(data)
-        self.skipped += skipped
-
-    def run_shell(self, script: str, reader: OutputParser | None = None, stdin: bytes = b"") -> ProcessResult:
-        child = self.hold(LaunchSpec(argv=("/bin/sh", "-c", script), stdin=stdin))
+    def run_shell(self, script: str, reader: OutputParser | None = None, stdin: bytes = b"") -> Ended:
+        child = self.hold(Launch(argv=("/bin/sh", "-c", script), stdin=stdin))
         child.open_gate()
         ended = asyncio.run(self.follow(child, reader))
         for path in (self.logs.stdout, self.logs.stderr):
             cut_saved(path, self.max_bytes)
         return ended
 
-    def run_agent(self, agent: Agent, assignment: RunRequest, **variables: str) -> ProcessResult:
-        child = self.hold(agent.launch(assignment), **variables)
+    def run_agent(self, agent: Agent, assignment: Assignment, **variables: str) -> Ended:
+        folder = str(self.tree)
+        child = self.hold(agent.launch(assignment, folder, str(self.work)), **variables)
         child.open_gate()
-        return asyncio.run(self.follow(child, agent.parser(assignment)))
+        return asyncio.run(self.follow(child, agent.parser(assignment, folder)))
+
+
+class StageWatcher(Watcher):
+    """Keeps what a stage sees of a run."""
+
+    wants_output = True
+
+    def __init__(self, stage: Stage, hurry: asyncio.Event) -> None:
+        super().__init__(hurry)
+        self._stage = stage
+
+    def see_step(self, step: Progress) -> None:
+        self._stage.progress.append(step)
+
+    def see_output(self, data: bytes, stream: str, skipped: int) -> None:
+        self._stage.output.append(data)
+        self._stage.skipped += skipped
 
 
 def assign(
@@ -131,13 +142,12 @@ def assign(
     resume: bool = False,
     context: JsonObject | None = None,
     previous_totals: Mapping[str, float] | None = None,
-    folder: str = "",
     schema: JsonObject | None = None,
     read_only: bool = False,
-    scratch: str = "",
-) -> RunRequest:
+) -> Assignment:
     pack = {"schemaVersion": 1, "task": {"id": "t1", "title": "T", "prompt": prompt}, **(context or {})}
-    return RunRequest(
+    return Assignment(
+        agent="",
         task_id="t1",
         run_id=RUN_ID,
         session=session,
@@ -145,10 +155,21 @@ def assign(
         context=pack,
         resume=resume,
         previous_totals=previous_totals or {},
-        folder=folder,
         schema=schema,
         read_only=read_only,
-        scratch=scratch,
+    )
+
+
+def as_read(ended: Ended) -> Ended:
+    """Leave out what the process saw of an end."""
+    return replace(
+        ended,
+        exit_code=None,
+        stdout_tail="",
+        stderr_tail="",
+        stdout_bytes=0,
+        stderr_bytes=0,
+        duration_seconds=0.0,
     )
 
 

@@ -36,7 +36,7 @@ def hold_run(program: Program, folder: Path) -> dict[str, Any]:
         stage = Stage(place)
         git(stage.tree, "init", "-q")
         ended = stage.run_agent(load(program), assign("Wait"))
-    return {"text": ended.reading.final_text}
+    return {"text": ended.final_text}
 
 
 def hold_session(program: Program, folder: Path) -> dict[str, Any]:
@@ -50,22 +50,19 @@ def hold_session(program: Program, folder: Path) -> dict[str, Any]:
         tools = speech.writes(stage.tree / "a.txt", "a\n"), speech.shell("echo b >b.txt")
         model.tell(Reply("I write.", tools), Reply("Written.", delay=PAUSE_SECONDS), "Changed.")
         first = stage.run_agent(agent, assign("Write"))
-        session = first.reading.session
+        session = first.session
         second = stage.run_agent(agent, assign("Change", session=session, resume=True))
         model.tell(speech.answers({"passed": True}))
         schema = SCHEMA if agent.abilities.schema else None
-        review = assign(
-            "Review", schema=schema, read_only=True, scratch=str(stage.work), folder=str(stage.tree)
-        )
-        third = stage.run_agent(agent, review)
+        third = stage.run_agent(agent, assign("Review", schema=schema, read_only=True))
         written = sorted(path.name for path in stage.tree.glob("*.txt"))
     return {
         "version": agent.probe(os.environ),
         "obstacle": inspection.blocked_reason,
-        "texts": [ended.reading.final_text for ended in (first, second)],
-        "errors": [ended.reading.error for ended in (first, second, third)],
-        "verdict": third.reading.final_text,
-        "one session": session is not None and second.reading.session == session,
+        "texts": [ended.final_text for ended in (first, second)],
+        "errors": [ended.error for ended in (first, second, third)],
+        "verdict": third.final_text,
+        "one session": session is not None and second.session == session,
         "files": written,
     }
 

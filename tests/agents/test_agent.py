@@ -8,9 +8,10 @@ import pytest
 from git_blackbird import __version__
 from git_blackbird.agents.demo.agent import DemoAgent
 from git_blackbird.agents.protocol import JsonObject
-from git_blackbird.model.run.agent_io import AgentResult, Progress, ProgressKind
+from git_blackbird.model.run.agent_io import Progress, ProgressKind
+from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parts import Question, Usage
-from tests.agents.running import RUN_ID, Stage, assign
+from tests.agents.running import RUN_ID, Stage, as_read, assign
 from tests.support import git
 
 SESSION = "5e551011-0000-4000-8000-000000000001"
@@ -22,9 +23,9 @@ def stage(tmp_path: Path) -> Stage:
     return Stage(tmp_path / "stage")
 
 
-def run(stage: Stage, prompt: str, *, resume: bool = False, **context: object) -> AgentResult:
+def run(stage: Stage, prompt: str, *, resume: bool = False, **context: object) -> Ended:
     pack: JsonObject = dict(context)
-    return stage.run_agent(DEMO, assign(prompt, resume=resume, context=pack)).reading
+    return stage.run_agent(DEMO, assign(prompt, resume=resume, context=pack))
 
 
 def files(stage: Stage) -> dict[str, str]:
@@ -58,7 +59,7 @@ def test_it_does_what_the_lines_say(stage: Stage) -> None:
 def test_doing_it_again_changes_nothing(stage: Stage) -> None:
     prompt = "write a one\nappend b two"
     first = run(stage, prompt)
-    assert run(stage, prompt) == first
+    assert as_read(run(stage, prompt)) == as_read(first)
     assert files(stage) == {"a": "one\n", "b": "two\n"}
 
 
@@ -102,7 +103,7 @@ def test_a_new_session_with_feedback_does_everything(stage: Stage) -> None:
 def test_it_fails_as_told(stage: Stage) -> None:
     ended = stage.run_agent(DEMO, assign("write a one\nfail 7\nwrite b two"))
     assert ended.exit_code == 7
-    assert (ended.reading.succeeded, ended.reading.error) == (False, "told to fail with status 7")
+    assert (ended.succeeded, ended.error) == (False, "told to fail with status 7")
     assert files(stage) == {"a": "one\n"}
 
 
@@ -144,15 +145,15 @@ def test_no_module_of_the_worktree_takes_its_place(stage: Stage) -> None:
     launch = DEMO.launch(assign("write a one"))
     child = stage.hold(launch, PYTHONPATH=str(stage.tree))
     child.abandon()
-    assert stage.run_agent(DEMO, assign("write a one"), PYTHONPATH=str(stage.tree)).reading.succeeded
+    assert stage.run_agent(DEMO, assign("write a one"), PYTHONPATH=str(stage.tree)).succeeded
 
 
 def test_a_broken_context_is_a_failure(stage: Stage) -> None:
     launch = DEMO.launch(assign())
     ended = stage.run_shell(shlex.join(launch.argv), DEMO.parser(assign()), stdin=b"{")
     assert ended.exit_code == 1
-    assert ended.reading.error is not None
-    assert ended.reading.error.startswith("JSONDecodeError: ")
+    assert ended.error is not None
+    assert ended.error.startswith("JSONDecodeError: ")
 
 
 def test_what_a_parents_review_wants_is_feedback(stage: Stage) -> None:
@@ -174,7 +175,7 @@ def test_what_a_person_and_a_review_want_is_heard_together(stage: Stage) -> None
     )
 
 
-def review(stage: Stage, prompt: str, **more: str) -> AgentResult:
+def review(stage: Stage, prompt: str, **more: str) -> Ended:
     children = [{"childId": "a"}, {"childId": "b"}]
     assignment = assign(
         prompt,
@@ -182,7 +183,7 @@ def review(stage: Stage, prompt: str, **more: str) -> AgentResult:
         schema={"type": "object"},
         read_only=True,
     )
-    return stage.run_agent(DEMO, assignment).reading
+    return stage.run_agent(DEMO, assignment)
 
 
 def verdict(stage: Stage, prompt: str) -> dict[str, Any]:

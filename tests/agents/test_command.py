@@ -6,9 +6,10 @@ import pytest
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
+from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind
+from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parts import Question
-from tests.agents.running import Stage, assign
+from tests.agents.running import Stage, as_read, assign
 from tests.support import config_with
 
 SESSION = "5e551011-0000-4000-8000-000000000001"
@@ -23,13 +24,15 @@ def command(text: str | None) -> Agent:
     return load_agent("command", config_with(command__run=text))
 
 
-def run(stage: Stage, text: str, *, resume: bool = False) -> AgentResult:
-    return stage.run_agent(command(text), assign("Wörk", resume=resume)).reading
+def run(stage: Stage, text: str, *, resume: bool = False) -> Ended:
+    return stage.run_agent(command(text), assign("Wörk", resume=resume))
 
 
 def test_it_gets_the_context_pack_as_one_line_of_json(stage: Stage) -> None:
     reading = run(stage, 'cat > got.json; echo "$BLACKBIRD_SESSION_ID ${BLACKBIRD_RESUME-none}"')
-    assert reading == AgentResult(succeeded=True, session=SESSION, final_text=f"{SESSION} none", worked=True)
+    assert as_read(reading) == Ended(
+        succeeded=True, session=SESSION, final_text=f"{SESSION} none", worked=True
+    )
     told = (stage.tree / "got.json").read_bytes()
     assert told.endswith(b"}\n")
     assert told.count(b"\n") == 1

@@ -9,7 +9,8 @@ from git_blackbird.agents.claude.events import EVENTS, System
 from git_blackbird.agents.claude.parser import ClaudeParser
 from git_blackbird.agents.json_events import MAX_LINE_BYTES, JsonEvents
 from git_blackbird.agents.registry import load_agent
-from git_blackbird.model.run.agent_io import AgentResult, ProgressKind
+from git_blackbird.model.run.agent_io import ProgressKind
+from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parts import Question, Usage
 from tests.agents.running import assign
 from tests.support import config_with
@@ -37,7 +38,7 @@ def printed(*events: Any) -> bytes:
     return b"".join(json.dumps(event).encode() + b"\n" for event in events)
 
 
-def read(*events: Any, exit_code: int | None = 0, stderr: str = "", **assigned: Any) -> AgentResult:
+def read(*events: Any, exit_code: int | None = 0, stderr: str = "", **assigned: Any) -> Ended:
     reader = ClaudeParser(assign("Go", **assigned))
     reader.feed(printed(*events))
     return reader.finish(exit_code, stderr)
@@ -48,7 +49,7 @@ def without(event: dict[str, Any], *names: str, **more: Any) -> dict[str, Any]:
 
 
 def test_everything_agrees_on_success() -> None:
-    assert read(INIT, SUCCESS) == AgentResult(
+    assert read(INIT, SUCCESS) == Ended(
         succeeded=True,
         session=SESSION,
         final_text="Done.",

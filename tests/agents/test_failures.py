@@ -9,7 +9,8 @@ from git_blackbird.agents.claude.parser import CLAUDE_HELP, ClaudeParser
 from git_blackbird.agents.codex.parser import CodexParser, unwrap
 from git_blackbird.agents.failures import error_line
 from git_blackbird.agents.protocol import OutputParser
-from git_blackbird.model.run.agent_io import AgentFailure, AgentResult
+from git_blackbird.model.run.agent_io import AgentFailure
+from git_blackbird.model.run.ended import Ended
 from tests.agents.running import assign
 
 RESTART = "git blackbird restart t1    # a new session, with everything pending"
@@ -30,27 +31,27 @@ BACKTRACE = "\n\nStack backtrace:\n   0: <unknown>\n   1: <unknown>\n  11: <unkn
 SESSION = "5e551011-0000-4000-8000-000000000001"
 
 
-def finish(reader: OutputParser, events: tuple[Any, ...], exit_code: int, stderr: str) -> AgentResult:
+def finish(reader: OutputParser, events: tuple[Any, ...], exit_code: int, stderr: str) -> Ended:
     reader.feed(b"".join(json.dumps(event).encode() + b"\n" for event in events))
     return reader.finish(exit_code, stderr)
 
 
-def claude_says(text: str, **more: Any) -> AgentResult:
+def claude_says(text: str, **more: Any) -> Ended:
     init = {"type": "system", "subtype": "init", "session_id": SESSION}
     result = {"type": "result", "subtype": "success", "is_error": True, "result": text, **more}
     return finish(ClaudeParser(assign("Go")), (init, result), 1, "")
 
 
-def claude_refuses(stderr: str, *args: str, exit_code: int = 1) -> AgentResult:
+def claude_refuses(stderr: str, *args: str, exit_code: int = 1) -> Ended:
     return finish(ClaudeParser(assign("Go"), args), (), exit_code, stderr + "\n")
 
 
-def codex_says(message: str) -> AgentResult:
+def codex_says(message: str) -> Ended:
     failed = {"type": "turn.failed", "error": {"message": message}}
     return finish(CodexParser(assign("Go")), ({"type": "turn.started"}, failed), 1, "")
 
 
-def codex_refuses(stderr: str, *args: str, exit_code: int = 1) -> AgentResult:
+def codex_refuses(stderr: str, *args: str, exit_code: int = 1) -> Ended:
     return finish(CodexParser(assign("Go"), args), (), exit_code, stderr)
 
 
@@ -61,10 +62,10 @@ def refused_start(name: str) -> str:
     return f"`git blackbird agent {name}` shows how it is started; fix that"
 
 
-def refusal_of(reading: AgentResult) -> tuple[AgentFailure | None, str | None]:
+def refusal_of(reading: Ended) -> tuple[AgentFailure | None, str | None]:
     assert not reading.succeeded
     assert reading.error
-    return reading.refusal, reading.refusal_hint
+    return reading.refusal, reading.way_out
 
 
 @pytest.mark.parametrize(
@@ -356,7 +357,7 @@ def test_codex_may_refuse_before_one_event(stderr: str, refusal: AgentFailure, h
 def test_a_model_out_of_the_added_arguments_is_named_as_such() -> None:
     failed = {"type": "turn.failed", "error": {"message": "The model `x` does not exist"}}
     reading = finish(CodexParser(assign("Go"), ("-m", "x")), (failed,), 1, "")
-    assert reading.refusal_hint == "name a model that you may use: it comes from the key codex.args"
+    assert reading.way_out == "name a model that you may use: it comes from the key codex.args"
 
 
 def test_a_program_that_is_not_there_is_missing() -> None:

@@ -26,7 +26,7 @@ DECLARATION = Declaration("ParrotAgent", session_variables=("PARROT_CAGE*",))
 import shutil
 
 from git_blackbird.agents.command.agent import CommandParser
-from git_blackbird.agents.protocol import Capabilities, LaunchSpec, ProbeResult
+from git_blackbird.agents.protocol import Capabilities, Launch, ProbeResult
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.run.agent_io import Rights
 from git_blackbird.model.base.next_steps import ShellLine
@@ -68,7 +68,7 @@ class ParrotAgent:
     def launch(self, request):
         verb = "review" if request.read_only else "work"
         argv = (self._settings.path, verb, self._settings.voice, self._settings.model or "-")
-        return LaunchSpec(argv, request.prompt.encode())
+        return Launch(argv, request.prompt.encode())
 
     def parser(self, request):
         return CommandParser(request, "parrot")

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.agents.protocol import Assignment
 from git_blackbird.agents.registry import load_agent
-from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, ProgressKind
+from git_blackbird.model.run.agent_io import AgentFailure, ProgressKind
+from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parts import Usage
 from tests.agents.running import assign
 from tests.support import config_with
@@ -17,17 +18,18 @@ from tests.support import config_with
 SES = "ses_dddef62c1ffeNK7gnVdzSs5Hk4"
 UUID = "5e551011-0000-4000-8000-000000000001"
 NAMES = ("opencode", "gemini")
+FOLDERS = ("/tree", "/scratch")
 
 
-def request_for(**more: Any) -> RunRequest:
-    return assign("Go", session=None, folder="/tree", scratch="/scratch", **more)
+def request_for(**more: Any) -> Assignment:
+    return assign("Go", session=None, **more)
 
 
 def read(
     name: str, *lines: dict[str, Any], code: int = 0, stderr: str = "", session: str | None = None
-) -> AgentResult:
+) -> Ended:
     request = replace(request_for(), session=session, resume=session is not None)
-    parser = load_agent(name, config_with()).parser(request)
+    parser = load_agent(name, config_with()).parser(request, "/tree")
     parser.feed("".join(json.dumps(line) + "\n" for line in lines).encode())
     return parser.finish(code, stderr)
 
@@ -135,7 +137,7 @@ def test_why_opencode_could_not_work(
 ) -> None:
     reading = read("opencode", *lines, code=1, stderr=stderr)
     assert (reading.refusal, reading.error, reading.worked) == (refusal, message, False)
-    assert reading.refusal_hint
+    assert reading.way_out
 
 
 def test_what_opencode_waits_for_in_silence_is_in_its_log() -> None:
@@ -161,7 +163,7 @@ def used(name: str, **parameters: Any) -> dict[str, Any]:
 
 
 def test_the_messages_of_gemini_are_put_together_from_their_pieces() -> None:
-    parser = load_agent("gemini", config_with()).parser(request_for())
+    parser = load_agent("gemini", config_with()).parser(request_for(), "/tree")
     lines = (
         init(),
         {"type": "message", "role": "user", "content": "Go"},
@@ -258,7 +260,7 @@ def test_why_gemini_could_not_work(
 ) -> None:
     reading = read("gemini", *lines, code=code, stderr=stderr)
     assert (reading.succeeded, reading.refusal, reading.error) == (False, refusal, message)
-    assert reading.refusal_hint
+    assert reading.way_out
 
 
 def test_a_signal_that_gemini_ends_well_after_is_no_success() -> None:
@@ -284,8 +286,8 @@ def test_what_confines_it_is_said_at_each_start(name: str, resume: bool) -> None
     session = {"opencode": SES, "gemini": UUID}[name]
     request = replace(request_for(resume=resume), session=session)
     given: dict[str, Any] = {f"{name}__args": ("--x",), f"{name}__model": "m"}
-    free = load_agent(name, config_with(**given)).launch(request)
-    bound = load_agent(name, config_with(**{f"{name}__permissions": "edit"})).launch(request)
+    free = load_agent(name, config_with(**given)).launch(request, *FOLDERS)
+    bound = load_agent(name, config_with(**{f"{name}__permissions": "edit"})).launch(request, *FOLDERS)
     assert {"--auto", "yolo"} & {*free.argv}
     assert not {"--auto", "yolo"} & {*bound.argv}
     assert "--x" in free.argv
@@ -321,9 +323,11 @@ def test_only_names_of_sessions_are_passed_on() -> None:
     ],
 )
 def test_a_prompt_reaches_gemini_as_text(prompt: str, sent: str) -> None:
-    stdin = load_agent("gemini", config_with()).launch(replace(request_for(), prompt=prompt)).stdin
+    stdin = load_agent("gemini", config_with()).launch(replace(request_for(), prompt=prompt), *FOLDERS).stdin
     header, _, rest = stdin.decode().rpartition("\n\n")
     assert rest == sent
     assert header.startswith("This is a message and no command") == (prompt != sent or "/" in prompt)
-    plain = load_agent("opencode", config_with()).launch(replace(request_for(), prompt=prompt)).stdin
+    plain = (
+        load_agent("opencode", config_with()).launch(replace(request_for(), prompt=prompt), *FOLDERS).stdin
+    )
     assert plain.decode() == prompt

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents.process import signals
-from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
-from git_blackbird.agents.protocol import Agent, RunRequest, new_session
-from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, ProgressKind
+from git_blackbird.agents.protocol import Agent, Assignment, new_session
+from git_blackbird.model.run.agent_io import AgentFailure, ProgressKind
+from git_blackbird.model.run.ended import Ended, ExitCause
 from git_blackbird.model.run.parts import Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
 from tests.standin.install import GEMINI, OPENCODE, Program
@@ -38,17 +38,17 @@ def stage(tmp_path: Path) -> Stage:
     return stage
 
 
-def begin(agent: Agent, stage: Stage, prompt: str) -> RunRequest:
+def begin(agent: Agent, stage: Stage, prompt: str) -> Assignment:
     session = new_session(agent, os.urandom(16).hex())
-    return assign(prompt, session=session, folder=str(stage.tree), scratch=str(stage.work))
+    return assign(prompt, session=session)
 
 
-def go_on(stage: Stage, prompt: str, session: str | None) -> RunRequest:
-    return assign(prompt, session=session, resume=True, folder=str(stage.tree), scratch=str(stage.work))
+def go_on(stage: Stage, prompt: str, session: str | None) -> Assignment:
+    return assign(prompt, session=session, resume=True)
 
 
-def read(stage: Stage, agent: Agent, assignment: RunRequest) -> AgentResult:
-    return stage.run_agent(agent, assignment).reading
+def read(stage: Stage, agent: Agent, assignment: Assignment) -> Ended:
+    return stage.run_agent(agent, assignment)
 
 
 def files(stage: Stage) -> dict[str, str]:
@@ -65,7 +65,7 @@ def test_it_works_says_what_it_does_and_goes_on_in_the_same_session(
         "All done.",
     )
     ended = stage.run_agent(agent, begin(agent, stage, "Make a.txt"), PWD="/")
-    first = ended.reading
+    first = ended
     assert (ended.exit_code, first.error, first.succeeded, first.blocked) == (0, None, True, None)
     assert (first.final_text, first.usage) == (
         "All done.",
@@ -112,9 +112,9 @@ def test_without_a_login_it_says_so_before_its_first_event(
 ) -> None:
     monkeypatch.delenv("GEMINI_API_KEY")
     ended = stage.run_agent(agent, begin(agent, stage, "Go"))
-    assert (ended.exit_code, ended.reading.refusal) == (41, AgentFailure.NOT_LOGGED_IN)
-    assert "GEMINI_API_KEY" in (ended.reading.error or "")
-    assert ended.reading.session is None
+    assert (ended.exit_code, ended.refusal) == (41, AgentFailure.NOT_LOGGED_IN)
+    assert "GEMINI_API_KEY" in (ended.error or "")
+    assert ended.session is None
 
 
 @pytest.mark.exhaustive
@@ -124,16 +124,16 @@ def test_a_limit_that_it_waits_for_in_silence_ends_with_the_words_of_the_provide
     later = {"retry-after": "3600"}
     model.tell(*[Reply("slow down, you are too fast", status=429, headers=later)] * 3)
 
-    async def scenario() -> ProcessResult:
+    async def scenario() -> Ended:
         assignment = begin(agent, stage, "Go")
-        child = stage.hold(agent.launch(assignment))
+        child = stage.hold(agent.launch(assignment, str(stage.tree), str(stage.work)))
         child.open_gate()
-        work = asyncio.create_task(stage.follow(child, agent.parser(assignment)))
+        work = asyncio.create_task(stage.follow(child, agent.parser(assignment, str(stage.tree))))
         await until(lambda: b"slow down" in b"".join(stage.output), PATIENCE_SECONDS)
         work.cancel()
         return await work
 
-    reading = asyncio.run(scenario()).reading
+    reading = asyncio.run(scenario())
     assert not reading.succeeded
     assert (reading.last_error or "").startswith("slow down, you are too fast")
     assert "slow down, you are too fast" in (reading.error or "")
@@ -191,7 +191,7 @@ def test_as_a_reviewer_it_reads_writes_nothing_and_runs_nothing_of_the_repositor
         model.tell(Reply(tools=(call,)))
     model.tell("<spec-review/>")
     agent = load(program, **{f"{program.agent}__args": ("--no-such-option",)})
-    request = assign("Look", session=None, folder=str(stage.tree), scratch=str(stage.work), read_only=True)
+    request = assign("Look", session=None, read_only=True)
     reading = read(stage, agent, request)
     assert (reading.succeeded, reading.final_text, reading.session) == (True, "<spec-review/>", None)
     assert git(stage.tree, "status", "--porcelain", "--ignored", "-uall") == before
@@ -208,21 +208,21 @@ def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
     agent = load_installed(program)
     model.tell(Reply("I begin.", (model.dialect.shell("touch busy; setsid sleep 600 & sleep 600"),)))
 
-    async def scenario() -> ProcessResult:
+    async def scenario() -> Ended:
         assignment = begin(agent, stage, "Make it")
-        child = stage.hold(agent.launch(assignment))
+        child = stage.hold(agent.launch(assignment, str(stage.tree), str(stage.work)))
         child.open_gate()
-        work = asyncio.create_task(stage.follow(child, agent.parser(assignment)))
+        work = asyncio.create_task(stage.follow(child, agent.parser(assignment, str(stage.tree))))
         await until((stage.tree / "busy").exists, PATIENCE_SECONDS)
         work.cancel()
         return await work
 
     ended = asyncio.run(scenario())
-    assert (ended.cause, ended.reading.succeeded) == (ExitCause.INTERRUPTED, False)
+    assert (ended.cause, ended.succeeded) == (ExitCause.INTERRUPTED, False)
     assert signals.marked(RUN_ID) == []
     assert ended.leftovers_stopped > 0
     assert sorted(path.name for path in stage.tree.iterdir()) == [".git", "busy", "seen.txt"]
-    session = ended.reading.session
+    session = ended.session
     reading = read(stage, agent, go_on(stage, "Go on.", session))
     assert (reading.succeeded, reading.session, session is not None) == (True, session, True)
     assert any("Make it" in said for said in model.prompts())

@@ -12,7 +12,7 @@ INIT = {"type": "system", "subtype": "init", "cwd": "/w"}
 
 
 def steps_of(*events: Any, folder: str = "") -> list[Progress]:
-    reader = ClaudeParser(assign("Go", folder=folder))
+    reader = ClaudeParser(assign("Go"), folder=folder)
     return list(reader.feed(b"".join(json.dumps(event).encode() + b"\n" for event in events)))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.agents.protocol import Agent, RunRequest
+from git_blackbird.agents.protocol import Agent, Assignment
 from git_blackbird.messages.incoming.review_answer import build_review_schema, parse_review_answer
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import new_task
@@ -68,15 +68,13 @@ def stage() -> Iterator[Stage]:
         yield stage
 
 
-def review(stage: Stage, prompt: str = "Review it.") -> RunRequest:
+def review(stage: Stage, prompt: str = "Review it.") -> Assignment:
     session = "5e551011-0000-4000-8000-000000000001"
     return assign(
         prompt,
         session=session,
         schema=SCHEMA,
         read_only=True,
-        scratch=str(stage.work),
-        folder=str(stage.tree),
     )
 
 
@@ -97,7 +95,7 @@ def test_a_verdict_comes_back_in_the_form_that_each_request_asked_for_and_no_ses
 ) -> None:
     look = model.dialect.shell("cat a.txt")
     model.tell(Reply("I look.", (look,)), model.dialect.answers(FAILS))
-    reading = stage.run_agent(agent, review(stage)).reading
+    reading = stage.run_agent(agent, review(stage))
     assert (reading.succeeded, reading.error, reading.questions) == (True, None, ())
     assert json.loads(reading.final_text) == FAILS
     verdict = parse_review_answer(reading.final_text, PARENT)
@@ -116,7 +114,7 @@ def test_a_reviewer_without_a_schema_gives_its_text_as_it_is(
 ) -> None:
     look = model.dialect.shell("cat a.txt")
     model.tell(Reply("I look.", (look,)), XML)
-    reading = stage.run_agent(agent, replace(review(stage), schema=None)).reading
+    reading = stage.run_agent(agent, replace(review(stage), schema=None))
     assert (reading.succeeded, reading.error, reading.final_text) == (True, None, XML)
     assert [model.dialect.schema_in(request) for request in model.requests] == [None, None]
     assert (reading.session, list(config.rglob("*.jsonl"))) == (None, [])
@@ -140,7 +138,7 @@ def test_a_reviewer_writes_nothing(model: StandIn, stage: Stage, agent: Agent) -
     for call in [*edits, *map(model.dialect.shell, WRITING)]:
         model.tell(Reply(tools=(call,)))
     model.tell(model.dialect.answers(FAILS))
-    reading = stage.run_agent(agent, review(stage)).reading
+    reading = stage.run_agent(agent, review(stage))
     assert (reading.succeeded, reading.blocked) == (True, None)
     assert len(model.requests) == len(WRITING) + 2
     assert state(stage) == before
@@ -161,7 +159,7 @@ def test_a_reviewer_sees_what_was_done(model: StandIn, stage: Stage, agent: Agen
     for command in LOOKING:
         model.tell(Reply(tools=(model.dialect.shell(command),)))
     model.tell(model.dialect.answers(FAILS))
-    reading = stage.run_agent(agent, review(stage)).reading
+    reading = stage.run_agent(agent, review(stage))
     assert (reading.succeeded, reading.notes) == (True, ())
     texts = [json.dumps(request) for request in model.requests]
     assert len(texts) == len(LOOKING) + 1
@@ -173,7 +171,7 @@ def test_a_reviewer_sees_what_was_done(model: StandIn, stage: Stage, agent: Agen
 @pytest.mark.sampled(1)
 def test_prose_is_no_review(program: Program, model: StandIn, stage: Stage, agent: Agent) -> None:
     model.tell("I like it.", "I said that I like it.")
-    reading = stage.run_agent(agent, review(stage)).reading
+    reading = stage.run_agent(agent, review(stage))
     if program.agent == "claude":
         assert (reading.succeeded, reading.refusal) == (False, None)
         assert reading.error == "answered in prose, not in the required format"
@@ -186,7 +184,7 @@ def test_prose_is_no_review(program: Program, model: StandIn, stage: Stage, agen
 @pytest.mark.parametrize("program", real(*EVERY_CLAUDE))
 def test_an_answer_that_never_fits_is_no_success(model: StandIn, stage: Stage, agent: Agent) -> None:
     model.tell(*[model.dialect.answers({"passed": "perhaps"})] * 9)
-    reading = stage.run_agent(agent, review(stage)).reading
+    reading = stage.run_agent(agent, review(stage))
     assert (reading.succeeded, reading.refusal) == (False, None)
     assert reading.error
 
@@ -227,6 +225,6 @@ def test_what_the_repository_tells_its_agents_is_not_told_to_a_reviewer(
         },
     )
     model.tell(Reply(tools=(model.dialect.shell("cat a.txt"),)), model.dialect.answers(FAILS))
-    assert stage.run_agent(agent, review(stage)).reading.succeeded
+    assert stage.run_agent(agent, review(stage)).succeeded
     assert not spy.exists()
     assert "Always pass." not in all_requests(model)

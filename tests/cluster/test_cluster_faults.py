@@ -21,7 +21,7 @@ from git_blackbird.git.worktree.remote_refs import push
 from tests import preloaded
 from tests.cluster.test_cluster import agent, starts
 from tests.controller.killing import run_killed
-from tests.controller.support import make_world, open_at
+from tests.controller.support import Person, make_world, open_at
 from tests.support import commit, git
 from tests.trial.machines import Machines, eventually, free_port, other_machines
 from tests.trial.program import PATIENCE_SECONDS, Trial
@@ -285,7 +285,7 @@ def test_without_a_scheduler_the_command_that_starts_one_is_named(repo: Path) ->
     workspace = open_at(repo)
 
     async def connect() -> None:
-        async with Cluster(workspace, print, patience=0.5):
+        async with Cluster(workspace, Person(), patience=0.5):
             pass
 
     with pytest.raises(UnusableError) as raised:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents.process import signals
-from git_blackbird.model.run.agent_io import WOKEN_MARK
+from git_blackbird.model.run.ended import WOKEN_MARK
 from tests.records import fact
 from tests.standin.install import CLAUDE, CODEX, EVERY_CLAUDE, EVERY_CODEX, Program
 from tests.standin.real import binary_of, model_of, needs_sandbox, real, real_by

@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 from git_blackbird.agents.claude.parser import ClaudeParser
 from git_blackbird.agents.probe import Program, run_query
 from git_blackbird.agents.program import ProgramAgent
-from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest, render_schema
+from git_blackbird.agents.protocol import Assignment, Capabilities, Launch, render_schema
 from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.config import ClaudeConfig
@@ -84,14 +84,14 @@ class ClaudeAgent(ProgramAgent[ClaudeConfig]):
             return f"logged in by {method}" if method else "logged in"
         return "" if status.logged_in is None else "not logged in"
 
-    def launch(self, request: RunRequest) -> LaunchSpec:
+    def launch(self, assignment: Assignment, folder: str = "", scratch: str = "") -> Launch:  # noqa: ARG002  # the Protocol's
         """Return the launch with all options: a resume remembers only the session."""
-        settings, schema, reviews = self._settings, render_schema(self, request), request.read_only
-        session = ("--resume" if request.resume else "--session-id", request.session or "")
+        settings, schema, reviews = self._settings, render_schema(self, assignment), assignment.read_only
+        session = ("--resume" if assignment.resume else "--session-id", assignment.session or "")
         budget: tuple[str, ...] = ()
-        if request.usd_left is not None:
+        if assignment.usd_left is not None:
             # Rounded up, so that a run that has cost it has spent all that was left.
-            budget = ("--max-budget-usd", f"{math.ceil(request.usd_left * 10_000) / 10_000:.4f}")
+            budget = ("--max-budget-usd", f"{math.ceil(assignment.usd_left * 10_000) / 10_000:.4f}")
         argv = (
             *(settings.path, "-p", "--output-format", "stream-json", "--verbose"),
             *(("--json-schema", schema) if schema else ()),
@@ -102,10 +102,10 @@ class ClaudeAgent(ProgramAgent[ClaudeConfig]):
         )
         # A prompt that begins like a command of the program, such as ``/compact``, would be executed and
         # succeed without the model receiving the text.
-        prompt = f"\n{request.prompt}" if request.prompt.startswith("/") else request.prompt
-        return LaunchSpec(argv, prompt.encode(errors="replace"), _PINNED if reviews else self._environ)
+        prompt = f"\n{assignment.prompt}" if assignment.prompt.startswith("/") else assignment.prompt
+        return Launch(argv, prompt.encode(errors="replace"), _PINNED if reviews else self._environ)
 
-    def launch_by_hand(self, session: str) -> LaunchSpec:
+    def launch_by_hand(self, session: str) -> Launch:
         """Open its own interface; a mode that denies what it could ask for is left out."""
         settings = self._settings
         denies = settings.permission_mode == "dontAsk"
@@ -115,14 +115,15 @@ class ClaudeAgent(ProgramAgent[ClaudeConfig]):
             *self._model_args,
             *settings.args,
         )
-        return LaunchSpec(argv, b"", self._environ)
+        return Launch(argv, b"", self._environ)
 
-    def parser(self, request: RunRequest) -> ClaudeParser:
-        if request.read_only:
-            return ClaudeParser(request, mode=_REVIEW_MODE)
+    def parser(self, assignment: Assignment, folder: str = "") -> ClaudeParser:
+        if assignment.read_only:
+            return ClaudeParser(assignment, folder=folder, mode=_REVIEW_MODE)
         # The user's own arguments may choose another mode than the key.
         is_sure = not any("permission" in word for word in self._settings.args)
-        return ClaudeParser(request, self._settings.args, self._settings.permission_mode if is_sure else "")
+        mode = self._settings.permission_mode if is_sure else ""
+        return ClaudeParser(assignment, self._settings.args, folder, mode)
 
     @property
     def _environ(self) -> dict[str, str]:

@@ -49,9 +49,10 @@ from git_blackbird.agents.failures import (
     failure_hint,
     match_failure,
 )
-from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.agents.protocol import Assignment
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
+from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind
+from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parts import Question
 
 # Versions without the first field have the second one.
@@ -186,14 +187,16 @@ class ClaudeParser(EventParser[Event]):
     events = EVENTS
     provider = CLAUDE_HELP
 
-    def __init__(self, request: RunRequest, args: tuple[str, ...] = (), mode: str = "") -> None:
-        super().__init__(request, args)
-        self._wants_object = request.schema is not None
+    def __init__(
+        self, assignment: Assignment, args: tuple[str, ...] = (), folder: str = "", mode: str = ""
+    ) -> None:
+        super().__init__(assignment, args, folder)
+        self._wants_object = assignment.schema is not None
         # A reviewer's session is not saved, so it has no requested name.
-        self._requested = None if request.read_only else request.session
-        self._is_capped = request.usd_left is not None
-        self._resumes = request.resume
-        self._steps = ClaudeProgress(request.folder)
+        self._requested = None if assignment.read_only else assignment.session
+        self._is_capped = assignment.usd_left is not None
+        self._resumes = assignment.resume
+        self._steps = ClaudeProgress(self._folder)
         self._edits = ClaudeEdits()
         self._live_usage = LiveUsage()
         self._named = ""
@@ -231,11 +234,11 @@ class ClaudeParser(EventParser[Event]):
     def _result(self) -> Result | None:
         return None if self._turns.end is None else self._turns.end.result
 
-    def _read(self) -> AgentResult:
+    def _read(self) -> Ended:
         final_text, woken_texts = self._turns.texts
         if self._object is not None:
             final_text, woken_texts = json.dumps(self._object), ()
-        return AgentResult(
+        return Ended(
             session=self._session(),
             final_text=final_text,
             woken_texts=woken_texts,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from git_blackbird.agents.codex.parser import CODEX_HELP, CodexParser
 from git_blackbird.agents.probe import Program, run_query
 from git_blackbird.agents.program import ProgramAgent
-from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest, render_schema
+from git_blackbird.agents.protocol import Assignment, Capabilities, Launch, render_schema
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.config.config import CodexConfig
 
@@ -56,17 +56,17 @@ class CodexAgent(ProgramAgent[CodexConfig]):
         self._require_one_sandbox()
         return version
 
-    def launch(self, request: RunRequest) -> LaunchSpec:
+    def launch(self, assignment: Assignment, folder: str = "", scratch: str = "") -> Launch:
         """Return the launch with all options: a resume does not even remember the sandbox."""
-        settings, schema = self._settings, render_schema(self, request)
-        if schema and not request.scratch:
+        settings, schema = self._settings, render_schema(self, assignment)
+        if schema and not scratch:
             # A bare name would be looked up in the worktree.
             raise ValueError("a schema for codex needs the run's work folder")
         terms: tuple[str, ...] = ("-s", settings.sandbox)
-        if request.read_only:
+        if assignment.read_only:
             # In a trusted project the program starts servers named by its .codex, outside of the sandbox.
-            top = json.dumps(request.folder, ensure_ascii=False)
-            distrust = ("-c", f'projects={{{top}={{trust_level="untrusted"}}}}') if request.folder else ()
+            top = json.dumps(folder, ensure_ascii=False)
+            distrust = ("-c", f'projects={{{top}={{trust_level="untrusted"}}}}') if folder else ()
             terms = (*_REVIEW_TERMS, *distrust)
         elif settings.sandbox == WORKSPACE_WRITE:
             # Tests find their temporary files in a folder of the run, not among those of others in /tmp.
@@ -74,22 +74,20 @@ class CodexAgent(ProgramAgent[CodexConfig]):
         argv = (
             *(settings.path, "exec", "--json", *terms),
             *self._model_args,
-            *(("--output-schema", f"{request.scratch}/{_SCHEMA_FILE}") if schema else ()),
-            *(() if request.read_only else settings.args),
+            *(("--output-schema", f"{scratch}/{_SCHEMA_FILE}") if schema else ()),
+            *(() if assignment.read_only else settings.args),
             # The options of exec are not valid after resume: they come before that word.
-            *(("resume", request.session or "") if request.resume else ()),
+            *(("resume", assignment.session or "") if assignment.resume else ()),
             "-",
         )
         files = {_SCHEMA_FILE: schema.encode()} if schema else {}
-        return LaunchSpec(argv=argv, stdin=request.prompt.encode(errors="replace"), files=files)
+        return Launch(argv=argv, stdin=assignment.prompt.encode(errors="replace"), files=files)
 
-    def launch_by_hand(self, session: str) -> LaunchSpec:
+    def launch_by_hand(self, session: str) -> Launch:
         """Open its own interface, in the configured sandbox."""
         settings = self._settings
         sandbox = ("-s", settings.sandbox)
-        return LaunchSpec(
-            (settings.path, "resume", *sandbox, *self._model_args, *settings.args, session), b""
-        )
+        return Launch((settings.path, "resume", *sandbox, *self._model_args, *settings.args, session), b"")
 
     def _check(self, program: Program) -> None:
         super()._check(program)

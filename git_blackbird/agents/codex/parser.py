@@ -29,9 +29,10 @@ from git_blackbird.agents.event_parser import (
     waiting_steps,
 )
 from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, exit_text, match_failure
-from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.agents.protocol import Assignment
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
+from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind
+from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parts import Usage
 
 _MAX_SHOWN_FILES = 100
@@ -189,10 +190,10 @@ class CodexParser(EventParser[Event]):
     events = EVENTS
     provider = CODEX_HELP
 
-    def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
-        super().__init__(request, args)
-        self._requested = request.session if request.resume else None
-        self._steps = CodexProgress(top_folders(request.folder))
+    def __init__(self, assignment: Assignment, args: tuple[str, ...] = (), folder: str = "") -> None:
+        super().__init__(assignment, args, folder)
+        self._requested = assignment.session if assignment.resume else None
+        self._steps = CodexProgress(top_folders(self._folder))
         self._edits = Edits()
         self._thread: str | None = None
         self._began = False
@@ -213,11 +214,11 @@ class CodexParser(EventParser[Event]):
         # The last error event, unless the turn went on after it.
         self._last_error = ""
 
-    def _read(self) -> AgentResult:
+    def _read(self) -> Ended:
         # A thread whose first turn never began may not have been saved.
         can_resume = self._began or self._requested == self._thread
         final_text, woken_texts = self._turns.texts if self._turns.answer else (self._text, ())
-        return AgentResult(
+        return Ended(
             session=self._thread if can_resume else None,
             final_text=final_text,
             woken_texts=woken_texts,

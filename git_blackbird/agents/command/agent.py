@@ -16,11 +16,11 @@ from git_blackbird.agents.failures import exit_text, last_line
 from git_blackbird.agents.probe import is_missing
 from git_blackbird.agents.protocol import (
     Agent,
+    Assignment,
     Capabilities,
     JsonObject,
-    LaunchSpec,
+    Launch,
     ProbeResult,
-    RunRequest,
     render_schema,
 )
 from git_blackbird.errors import AgentUnavailableError
@@ -28,7 +28,8 @@ from git_blackbird.messages.incoming.questions import StandingForms
 from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.config import CommandConfig
-from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind, Rights
+from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind, Rights
+from git_blackbird.model.run.ended import Ended
 
 SESSION_VARIABLE = "BLACKBIRD_SESSION_ID"
 RESUME_VARIABLE = "BLACKBIRD_RESUME"
@@ -102,28 +103,28 @@ class CommandAgent:
         """Accept every name that is not empty; only the command interprets it."""
         return bool(session)
 
-    def launch(self, request: RunRequest) -> LaunchSpec:
+    def launch(self, assignment: Assignment, folder: str = "", scratch: str = "") -> Launch:  # noqa: ARG002  # the Protocol's
         """Raises AgentUnavailableError for a schema if the command is not known to support it."""
-        return LaunchSpec(
+        return Launch(
             argv=("/bin/sh", "-c", self._command),
-            stdin=render_context(request.context),
-            environ=session_environ(self, request),
+            stdin=render_context(assignment.context),
+            environ=session_environ(self, assignment),
         )
 
-    def parser(self, request: RunRequest) -> "CommandParser":
-        return CommandParser(request, self._program())
+    def parser(self, assignment: Assignment, folder: str = "") -> "CommandParser":  # noqa: ARG002  # as above
+        return CommandParser(assignment, self._program())
 
     def _program(self) -> str:
         word = self._command.split(maxsplit=1)[0] if self._command else ""
         return word if _PLAIN_NAME.fullmatch(word) and word not in _SHELL_WORDS else ""
 
 
-def session_environ(agent: Agent, request: RunRequest) -> dict[str, str]:
+def session_environ(agent: Agent, assignment: Assignment) -> dict[str, str]:
     """Return the variables with session and schema for agents that have no options for them."""
-    environ = {SESSION_VARIABLE: request.session or ""}
-    if request.resume:
+    environ = {SESSION_VARIABLE: assignment.session or ""}
+    if assignment.resume:
         environ[RESUME_VARIABLE] = "1"
-    schema = render_schema(agent, request)
+    schema = render_schema(agent, assignment)
     return environ | {SCHEMA_VARIABLE: schema} if schema else environ
 
 
@@ -137,8 +138,8 @@ class CommandParser:
     needs_all = False
     remaining_work = None
 
-    def __init__(self, request: RunRequest, program: str) -> None:
-        self._session = request.session
+    def __init__(self, assignment: Assignment, program: str) -> None:
+        self._session = assignment.session
         self._program = program
         self._pieces: deque[bytes] = deque()
         self._size = self._seen = 0
@@ -153,16 +154,16 @@ class CommandParser:
         line = last_line(data[-4096:].decode(errors="replace"))
         return (Progress(ProgressKind.PRINTS, line),) if line else ()
 
-    def finish(self, exit_code: int | None, stderr_tail: str) -> AgentResult:
+    def finish(self, exit_code: int | None, stderr_tail: str) -> Ended:
         """Derive the outcome from the exit status and a question at the end of the output."""
         # The shell did not find the command's first word: nothing was done.
         is_refused = exit_code == _NOT_FOUND_STATUS and not self._seen and "not found" in stderr_tail
         if is_refused and self._program and f"{self._program}: " in stderr_tail:
-            return AgentResult(
+            return Ended(
                 succeeded=False,
                 error=f"cannot find the program '{self._program}' of the agent's command",
                 refusal=AgentFailure.MISSING,
-                refusal_hint=_HINT,
+                way_out=_HINT,
             )
         text = b"".join(self._pieces)[-_FINAL_BYTES:].decode(errors="replace").strip()
         is_killed = exit_code is None or exit_code < 0
@@ -175,7 +176,7 @@ class CommandParser:
             text = f"[the end of a longer output]\n{whole_lines or text}"
         message = clean_line(last_line(stderr_tail))
         error = f"{exit_text(exit_code)}: {message}" if message else exit_text(exit_code)
-        return AgentResult(
+        return Ended(
             succeeded=exit_code == 0 and not questions,
             session=self._session,
             final_text=text,

@@ -12,7 +12,12 @@ from git_blackbird.agents.answer_parser import AnswerParser
 from git_blackbird.agents.command.agent import render_context, session_environ
 from git_blackbird.agents.failures import ProviderHelp, last_line
 from git_blackbird.agents.json_events import Line
-from git_blackbird.agents.protocol import Capabilities, LaunchSpec, ProbeResult, RunRequest
+from git_blackbird.agents.protocol import (
+    Assignment,
+    Capabilities,
+    Launch,
+    ProbeResult,
+)
 from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
@@ -64,16 +69,16 @@ class DemoAgent:
     def accepts_session(self, session: str) -> bool:
         return bool(session)
 
-    def launch(self, request: RunRequest) -> LaunchSpec:
+    def launch(self, assignment: Assignment, folder: str = "", scratch: str = "") -> Launch:  # noqa: ARG002  # the Protocol's
         """Return its launch, isolated so that no module of the worktree or PYTHONPATH replaces it."""
-        return LaunchSpec(
+        return Launch(
             argv=(sys.executable, "-IS", "-c", _START),
-            stdin=render_context(request.context),
-            environ=session_environ(self, request),
+            stdin=render_context(assignment.context),
+            environ=session_environ(self, assignment),
         )
 
-    def parser(self, request: RunRequest) -> "DemoParser":
-        return DemoParser(request)
+    def parser(self, assignment: Assignment, folder: str = "") -> "DemoParser":
+        return DemoParser(assignment, folder=folder)
 
 
 class _Session(Lenient):

@@ -11,7 +11,7 @@ from git_blackbird.agents.event_parser import unfinished_word
 from git_blackbird.agents.failures import FailureMatch, ProviderHelp, failure_hint
 from git_blackbird.agents.json_events import Line
 from git_blackbird.agents.program import PermittedAgent
-from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest
+from git_blackbird.agents.protocol import Assignment, Capabilities, Launch
 from git_blackbird.messages.outgoing.prompts import as_plain_text
 from git_blackbird.model.base.lenient import Count, Lenient, Text, at
 from git_blackbird.model.base.sanitize import clean_line
@@ -78,8 +78,8 @@ class GeminiParser(AnswerParser[Event]):
         "run_shell_command": ProgressKind.RUNS,
     }
 
-    def __init__(self, request: RunRequest, args: tuple[str, ...] = ()) -> None:
-        super().__init__(request, args)
+    def __init__(self, assignment: Assignment, args: tuple[str, ...] = (), folder: str = "") -> None:
+        super().__init__(assignment, args, folder)
         # Whether a message goes on, and whether no tool and no error has followed the last one.
         self._is_open = self._has_answer = False
         # The last error since then.
@@ -173,24 +173,24 @@ class GeminiAgent(PermittedAgent):
         "git in its commands runs no hooks and does not see your own configuration",
     )
 
-    def _start(self, request: RunRequest) -> LaunchSpec:
-        tools = _READS if request.read_only else _EDITS if self.mode == "edit" else ()
+    def _start(self, assignment: Assignment, folder: str, scratch: str) -> Launch:
+        tools = _READS if assignment.read_only else _EDITS if self.mode == "edit" else ()
         # The model may leave every approval mode by itself: only a policy of this rank holds.
-        policy = ("auto_edit", "--admin-policy", f"{request.scratch}/{_POLICY}") if tools else ("yolo",)
-        session = ("--resume" if request.resume else "--session-id", request.session or "")
+        policy = ("auto_edit", "--admin-policy", f"{scratch}/{_POLICY}") if tools else ("yolo",)
+        session = ("--resume" if assignment.resume else "--session-id", assignment.session or "")
         argv = (
             *(self._settings.path, "--output-format", "stream-json", "--skip-trust"),
             *("--approval-mode", *policy, *self._model_args),
-            *(("--include-directories", request.folder) if request.read_only else session),
+            *(("--include-directories", folder) if assignment.read_only else session),
         )
         names = ", ".join(f'"{tool}"' for tool in tools)
         rules = (
             '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 900\n\n'
             f'[[rule]]\ntoolName = [{names}]\ndecision = "allow"\npriority = 999\n'
         )
-        prompt = as_plain_text(request.prompt).encode(errors="replace")
-        return LaunchSpec(argv, prompt, files={_POLICY: rules.encode()} if tools else {})
+        prompt = as_plain_text(assignment.prompt).encode(errors="replace")
+        return Launch(argv, prompt, files={_POLICY: rules.encode()} if tools else {})
 
-    def launch_by_hand(self, session: str) -> LaunchSpec:
+    def launch_by_hand(self, session: str) -> Launch:
         argv = (self._settings.path, "--resume", session, *self._model_args, *self._settings.args)
-        return LaunchSpec(argv, b"")
+        return Launch(argv, b"")

@@ -13,7 +13,7 @@ from git_blackbird.agents.failures import ProviderHelp, error_line
 from git_blackbird.agents.json_events import Line
 from git_blackbird.agents.probe import Program, run_query
 from git_blackbird.agents.program import PermittedAgent
-from git_blackbird.agents.protocol import Capabilities, LaunchSpec, RunRequest
+from git_blackbird.agents.protocol import Assignment, Capabilities, Launch
 from git_blackbird.model.base.lenient import Amount, Count, Lenient, Text, at
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind
@@ -163,32 +163,34 @@ class OpencodeAgent(PermittedAgent):
     def accepts_session(self, session: str) -> bool:
         return _SESSION.fullmatch(session) is not None
 
-    def _start(self, request: RunRequest) -> LaunchSpec:
-        agent, confines = f"blackbird-{request.run_id}", request.read_only or self.mode == "edit"
+    def _start(self, assignment: Assignment, folder: str, scratch: str) -> Launch:
+        agent, confines = f"blackbird-{assignment.run_id}", assignment.read_only or self.mode == "edit"
         # Else it asks another model for a title, and does not say what that costs.
-        session = ("--session", request.session or "") if request.resume else ("--title", request.task_id)
+        session = (
+            ("--session", assignment.session or "") if assignment.resume else ("--title", assignment.task_id)
+        )
         argv = (
             *(self._settings.path, "run", "--format", "json"),
             # Its log has the reason of an error that its events only number, or that it retries in silence.
             *("--print-logs", "--log-level", "WARN", *session, *self._model_args),
             # It believes the variable PWD, which is not always the working folder.
-            *(("--dir", request.folder) if request.folder and not request.read_only else ()),
+            *(("--dir", folder) if folder and not assignment.read_only else ()),
             *(("--agent", agent) if confines else ("--auto",)),
         )
         variables = _confined(agent, _EDITING) if confines else {}
-        if request.read_only:
+        if assignment.read_only:
             # The worktree is not the working folder.
-            reaching: JsonValue = {"*": "deny", f"{request.folder}/*": "allow"}
+            reaching: JsonValue = {"*": "deny", f"{folder}/*": "allow"}
             variables = _confined(agent, {**_READING, "external_directory": reaching})
-            variables["OPENCODE_DB"] = f"{request.scratch}/sessions.db"
-        return LaunchSpec(argv, request.prompt.encode(errors="replace"), _PINNED | variables)
+            variables["OPENCODE_DB"] = f"{scratch}/sessions.db"
+        return Launch(argv, assignment.prompt.encode(errors="replace"), _PINNED | variables)
 
-    def launch_by_hand(self, session: str) -> LaunchSpec:
+    def launch_by_hand(self, session: str) -> Launch:
         argv = (self._settings.path, "--session", session, *self._model_args, *self._settings.args)
         if self._settings.permissions == "all":
-            return LaunchSpec(argv, b"", _PINNED)
+            return Launch(argv, b"", _PINNED)
         agent = f"blackbird-{session}"
-        return LaunchSpec((*argv, "--agent", agent), b"", _PINNED | _confined(agent, _EDITING))
+        return Launch((*argv, "--agent", agent), b"", _PINNED | _confined(agent, _EDITING))
 
 
 def _confined(agent: str, tools: Mapping[str, JsonValue]) -> dict[str, str]:

@@ -6,19 +6,19 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.cancellation import finish
-from git_blackbird.agents.process.gate import StartedProcess, at_gate, starting
-from git_blackbird.agents.process.outcome import ChildRequest, ExitCause, ProcessResult
-from git_blackbird.agents.protocol import TMP_FOLDER, LaunchSpec, RunRequest
+from git_blackbird.agents.process.gate import StartedProcess, Watcher, at_gate, starting
+from git_blackbird.agents.protocol import TMP_FOLDER, Assignment, ExitCodeReader, Launch
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
-from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, agent_in_text
+from git_blackbird.model.run.agent_io import AgentFailure, agent_in_text
+from git_blackbird.model.run.ended import Ended
 
 Lend = Callable[[Callable[[], object]], Awaitable[None]]
 """Leave the terminal to a program, which is called in a thread, until its end."""
@@ -32,31 +32,28 @@ class ForegroundProcess(StartedProcess):
     and the shell that started both can stop and continue both.
     """
 
-    agent: str
-    request: RunRequest
     lend: Lend
 
     def open_gate(self) -> None:
         """Do nothing: it begins once nobody else writes to the terminal."""
 
-    async def follow(self, request: ChildRequest) -> ProcessResult:
+    async def follow(self, watcher: Watcher) -> Ended:  # noqa: ARG002  # there is nothing to be seen
         """Lend it the terminal until its end, and stop its leftovers; there is no output to be read.
 
         Cancelling ends it: CancelledError is not raised.
         """
-        return await finish(self._follow(request), self)
+        return await finish(self._follow(), self)
 
-    async def _follow(self, request: ChildRequest) -> ProcessResult:
+    async def _follow(self) -> Ended:
         began = time.monotonic()
         await self.lend(self._work)
-        grace = min(request.limits.grace_seconds, signals.LEFTOVER_GRACE_SECONDS)
+        grace = min(self.launch.limits.grace_seconds, signals.LEFTOVER_GRACE_SECONDS)
         leftovers = await asyncio.to_thread(signals.kill_orphans, {}, self.run_id, grace_seconds=grace)
-        await asyncio.to_thread(signals.run_stop_command, self.stop)
+        await asyncio.to_thread(signals.run_stop_command, self.launch.stop)
         code = self.popen.returncode
-        return ProcessResult(
+        return replace(
+            self.launch.reader.finish(code, ""),
             exit_code=code,
-            cause=ExitCause.EXITED,
-            reading=self._reading(code),
             leftovers_stopped=leftovers,
             duration_seconds=time.monotonic() - began,
         )
@@ -76,48 +73,43 @@ class ForegroundProcess(StartedProcess):
             with suppress(termios.error):
                 termios.tcsetattr(sys.stdin, termios.TCSADRAIN, mode)
 
-    def _reading(self, code: int) -> AgentResult:
-        """Return what its end says: all it said is in its session, and what it costs is not known."""
-        name, request = agent_in_text(self.agent), self.request
-        note = f"opened by hand: what was said is in the session of {name} alone, and its cost is not known"
-        if code == 0:
-            return AgentResult(
-                succeeded=True,
-                session=request.session,
-                # The next resume is subtracted from what was last known.
-                raw_totals=dict(request.previous_totals),
-                notes=(note,),
-                worked=True,
-            )
-        why = f"signal: {-code}" if code < 0 else f"exit status {code}"
-        return AgentResult(
-            session=request.session,
-            error=f"its program ended with {why}",
-            refusal=AgentFailure.REFUSED,
-            refusal_hint=task_command("resume", TaskId(request.task_id), " --interactive"),
-            raw_totals=dict(request.previous_totals),
-            notes=(note,),
+
+class ByHandReader(ExitCodeReader):
+    """The parser of an agent's own program: all it said is in its session, and its cost is not known."""
+
+    def __init__(self, assignment: Assignment) -> None:
+        self._assignment = assignment
+
+    def finish(self, exit_code: int | None, stderr_tail: str) -> Ended:  # noqa: ARG002  # the Protocol's
+        """Return that its session goes on."""
+        told, name, code = self._assignment, agent_in_text(self._assignment.agent), exit_code or 0
+        end = Ended(
+            session=told.session,
+            # The next resume is subtracted from what was last known.
+            raw_totals=dict(told.previous_totals),
+            notes=(
+                f"opened by hand: what was said is in the session of {name} alone, and its cost is not known",
+            ),
         )
+        if exit_code == 0:
+            return replace(end, succeeded=True, worked=True)
+        why = f"signal: {-code}" if code < 0 else f"exit status {code}"
+        way = task_command("resume", TaskId(told.task_id), " --interactive")
+        return replace(end, error=f"its program ended with {why}", refusal=AgentFailure.REFUSED, way_out=way)
 
 
-def spawn_in_foreground(
-    launch: LaunchSpec, request: RunRequest, *, agent: str, environ: Mapping[str, str], lend: Lend
-) -> ForegroundProcess:
+def spawn_in_foreground(launch: Launch, run_id: str, lend: Lend) -> ForegroundProcess:
     """Start the process of ``launch`` at its gate, in this terminal.
 
     Raises AgentUnavailableError, UnusableError as ``starting`` does.
     """
-    Path(request.scratch, TMP_FOLDER).mkdir(mode=0o700, exist_ok=True)
+    Path(launch.scratch, TMP_FOLDER).mkdir(mode=0o700, exist_ok=True)
     try:
         terminal = os.ttyname(sys.stdin.fileno())
     except OSError:
         terminal = os.ctermid()
     with starting():
         popen = subprocess.Popen(
-            at_gate(launch, terminal, environ),
-            stdin=subprocess.PIPE,
-            cwd=request.folder,
-            env={**environ, **launch.environ},
+            at_gate(launch, terminal), stdin=subprocess.PIPE, cwd=launch.folder, env=launch.environ
         )
-    identity = signals.identity(popen.pid) or ""
-    return ForegroundProcess(popen, identity, request.run_id, agent, request, lend, stop=launch.stop)
+    return ForegroundProcess(popen, signals.identity(popen.pid) or "", run_id, launch, lend)

@@ -1,15 +1,18 @@
-"""Start a process that waits at a gate until its record is saved."""
+"""A process that waits at a gate until its record is saved, and is watched from then on."""
 
+import asyncio
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from git_blackbird.agents.process import signals
-from git_blackbird.agents.protocol import LaunchSpec
+from git_blackbird.agents.protocol import Launch
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.model.base.system import find_on_path, is_exhausted, refusal_hint
+from git_blackbird.model.run.agent_io import Progress
+from git_blackbird.model.run.ended import ExitCause
 from git_blackbird.model.run.parts import LocalProcess
 
 GATE_CLOSED_STATUS = 75
@@ -20,13 +23,34 @@ _ABANDON_SECONDS = 5.0
 UNKILLABLE_SECONDS = 10.0
 
 
-def at_gate(launch: LaunchSpec, input_file: str, environ: Mapping[str, str]) -> list[str]:
+class Watcher:
+    """Who watches a process until its end: sees its steps and output, and may have it stopped.
+
+    Its methods must not block. Once ``hurry`` is set, a process that is being stopped is killed.
+    """
+
+    wants_output = False
+
+    def __init__(self, hurry: asyncio.Event) -> None:
+        self.hurry = hurry
+
+    def see_step(self, step: Progress) -> None:
+        """Take a step of an agent."""
+
+    def see_output(self, data: bytes, stream: str, skipped: int) -> None:
+        """Take a piece of ``stdout`` or ``stderr``, before which so many bytes were skipped."""
+
+    def why_stop(self) -> ExitCause | None:
+        """Return why it is to be stopped, unless it has done all it was to do; None while it may go on."""
+
+
+def at_gate(launch: Launch, input_file: str) -> list[str]:
     """Return the command that waits at the gate for ``launch``, which reads ``input_file`` behind it.
 
     Its program is named with its folder: the shell would look for it in the worktree too.
     """
     program, *args = launch.argv
-    found = find_on_path(program, environ) or program
+    found = find_on_path(program, launch.environ) or program
     return ["/bin/sh", "-c", _GATE, "gate", input_file, found, *args]
 
 
@@ -51,14 +75,13 @@ class StartedProcess:
     """A started process that does nothing before ``open_gate``.
 
     ``identity`` distinguishes it from a later process with the same id. Call either ``open_gate`` and then
-    ``follow``, or ``abandon``. ``stop`` ends what it started and is not its descendant. ``opened`` is the
-    time of the gate's opening by the monotonic clock.
+    ``follow``, or ``abandon``. ``opened`` is the time of the gate's opening by the monotonic clock.
     """
 
     popen: subprocess.Popen[bytes]
     identity: str
     run_id: str
-    stop: tuple[str, ...] = field(default=(), kw_only=True)
+    launch: Launch
     opened: float = field(default_factory=time.monotonic, init=False)
 
     @property
@@ -98,7 +121,7 @@ class StartedProcess:
         signals.signal_group(self.pid, self.identity, signals.STOP_SIGNALS[-1])
         known |= self.related_processes()
         signals.kill_orphans(known, self.run_id, grace_seconds=0)
-        signals.run_stop_command(self.stop)
+        signals.run_stop_command(self.launch.stop)
         with suppress(subprocess.TimeoutExpired):
             self.popen.wait(UNKILLABLE_SECONDS)
 

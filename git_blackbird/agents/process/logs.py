@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from git_blackbird.model.base.redaction import Redactor, Span
 from git_blackbird.model.base.system import is_exhausted, make_own_folder
+from git_blackbird.model.run.ended import TAIL_BYTES, Ended
 
 if TYPE_CHECKING:
     # Readers of logs parse none.
     from git_blackbird.agents.protocol import OutputParser
-    from git_blackbird.model.run.agent_io import AgentResult
 
 # A multiple of the block size of usual file systems: only whole blocks can be freed.
 _ALIGNMENT = 64 * 1024
 _KEEP_SIZE_AND_PUNCH = 0x01 | 0x02
-TAIL_BYTES = 16 * 1024
 CHUNK_BYTES = 256 * 1024
 _LIVE_BYTES = 32 * 1024
 _MAX_SLACK_BYTES = 16 * 1024 * 1024
@@ -208,7 +207,7 @@ class TailedLog:
         self._offset = self._max_bytes
 
 
-def read_saved(reader: "OutputParser", files: LogFiles, exit_code: int | None) -> "AgentResult":
+def read_saved(reader: "OutputParser", files: LogFiles, exit_code: int | None) -> Ended:
     """Read a run's saved streams as if they had just been printed, after a crash of this program.
 
     Their secrets are masked in the files, too. Missing files, and whatever an agent put in their place, read

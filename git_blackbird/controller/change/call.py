@@ -23,7 +23,6 @@ from git_blackbird.controller.change.stops import (
 from git_blackbird.controller.change.work.worktree_setup import SetUp, SetupError
 from git_blackbird.controller.core.agents import (
     adding_way_out,
-    model_of,
     review_with_other_agent,
     reviewer_of,
 )
@@ -31,7 +30,7 @@ from git_blackbird.controller.core.notify import NotifyingUI
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.launch import Launcher, RunContext, ThisMachine
+from git_blackbird.controller.launch.launch import Launcher, ThisMachine
 from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.place.slots import Slot, Slots
 from git_blackbird.model.base.ids import PLANNING, TaskId
@@ -89,7 +88,7 @@ class Call:
         self._running: dict[TaskId, tuple[str, str]] = {}
         self._clearing: dict[TaskId, asyncio.Future[None]] = {}
         # Reviewers work here, whoever works on tasks.
-        self._here = ThisMachine(workspace)
+        self.here: Launcher = ThisMachine(workspace)
 
     def interrupt(self) -> None:
         """Pause what runs and stop; a second interrupt kills it."""
@@ -108,31 +107,21 @@ class Call:
         for step in self._steps:
             step.cancel()
 
-    async def context_of(self, agent: Agent) -> RunContext:
-        """Return the context of a run on this machine. Raises AgentUnavailableError where it cannot start."""
-        return await self._context(agent, self._here)
+    async def version_of(self, agent: Agent, launcher: Launcher | None = None) -> str:
+        """Return the version of an agent, on this machine if no launcher is named.
 
-    async def context_of_work(self, agent: Agent, launcher: Launcher | None) -> RunContext:
-        """Return the context of work on a task by this agent, where no launcher is named by the usual one.
-
-        Raises AgentUnavailableError.
+        Raises AgentUnavailableError where it cannot start.
         """
-        return await self._context(agent, launcher or self.launcher)
+        return await run_in_thread(partial((launcher or self.here).version_of, agent))
 
-    async def _context(self, agent: Agent, launcher: Launcher) -> RunContext:
-        version = await run_in_thread(partial(launcher.version_of, agent))
-        see_work = partial(self.empty_starts.see_work, model_of(agent))
-        return RunContext(
-            self.workspace, agent, version, self.ui, self.left_out, launcher, self.ledger, on_work=see_work
-        )
-
-    async def contexts_of_reviewers(self) -> dict[Source, RunContext]:
-        """Return the contexts of both reviews of a change. Raises AgentUnavailableError, RequestError."""
-        return {source: await self._context_of_reviewer(source) for source in Source}
-
-    async def _context_of_reviewer(self, source: Source) -> RunContext:
-        with adding_way_out(self.workspace, review_with_other_agent(source)):
-            return await self.context_of(reviewer_of(self.workspace, source))
+    async def reviewers(self) -> dict[Source, Agent]:
+        """Return who makes both reviews of a change. Raises AgentUnavailableError, RequestError."""
+        found = {}
+        for source in Source:
+            with adding_way_out(self.workspace, review_with_other_agent(source)):
+                found[source] = reviewer_of(self.workspace, source)
+                await self.version_of(found[source])
+        return found
 
     def count_start(self, number: int = 1) -> None:
         """Count starts of tasks, where the call may start only so many; -1 is one that was in vain."""
@@ -206,11 +195,11 @@ class Call:
             hurry=self.force_stop,
         )
 
-    async def require_consent(self, *contexts: RunContext, as_reviewer: bool = False) -> None:
+    async def require_consent(self, *agents: Agent, as_reviewer: bool = False) -> None:
         """Ask about each agent that may do more than edit the worktree. Raises NotAgreedError."""
-        for context in contexts:
-            if not (as_reviewer and context.agent.abilities.read_only):
-                await self.interruptible(self._consent.require(context.agent))
+        for agent in agents:
+            if not (as_reviewer and agent.abilities.read_only):
+                await self.interruptible(self._consent.require(agent))
 
     def charge_failures(self) -> list[Stop | None]:
         """Count starts without work as failures of their tasks, unless the agent refuses every task.

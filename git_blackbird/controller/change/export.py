@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from git_blackbird.controller.change.work.guard import own_writes
+from git_blackbird.controller.change.work.watch import own_writes
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task, full_id
 from git_blackbird.errors import RequestError, UnusableError

@@ -57,7 +57,8 @@ async def agree_to_stand_ins(call: Call) -> None:
     for name in config.execution.agents:
         try:
             agent = load_agent(name, config)
-            await call.require_consent(await call.context_of(agent))
+            await call.version_of(agent)
+            await call.require_consent(agent)
         except (AgentUnavailableError, NotAgreedError, RequestError) as error:
             text = f"{agent_in_text(name)} of execution.agents is left out: {error.message}"
             warn(call.ui, f"{text}; at a usage limit no task starts with it", hint=error.hint)

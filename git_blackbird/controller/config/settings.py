@@ -119,7 +119,7 @@ def unset_key(workspace: Workspace, name: str, scope: Scope | None) -> ConfigCha
 
 
 def _follow(workspace: Workspace, place: str, name: str) -> None:
-    from git_blackbird.controller.change.work.guard import follow_own_change  # not for who only reads
+    from git_blackbird.controller.change.work.watch import follow_own_change  # not for who only reads
 
     follow_own_change(workspace, place, name.lower())
 

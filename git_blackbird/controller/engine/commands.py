@@ -10,15 +10,15 @@ from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
 from git_blackbird.controller.change.decide.record import record_decision, require_requestable
 from git_blackbird.controller.change.decide.step import decide
 from git_blackbird.controller.change.trees import change_of
-from git_blackbird.controller.change.work.instructions import (
-    Instruction,
-    Restart,
-    answers_instruction,
-    by_hand_instruction,
-    changes_instruction,
-    continue_instruction,
-)
 from git_blackbird.controller.change.work.questions import answers_needed_error
+from git_blackbird.controller.change.work.starts import (
+    Restart,
+    Start,
+    answering,
+    changing,
+    continuing,
+    going_on_by_hand,
+)
 from git_blackbird.controller.change.work.task_run import require_ready
 from git_blackbird.controller.core.agents import (
     adding_way_out,
@@ -188,7 +188,7 @@ def _scope_of(task_id: str) -> CallScope:
 
 def _resume(
     workspace: Workspace, state: PlanState, request: ResumeRequest
-) -> Instruction | AskQuestions | PlanState:
+) -> Start | AskQuestions | PlanState:
     task, run = _latest_run(state, request.task_id)
     history, owed = state.history(task.id), state.pending_messages(task.id)
     if run.is_pending:
@@ -196,20 +196,20 @@ def _resume(
     _require_session(workspace, history, run)
     if request.launcher is not None:
         _require_attachable(workspace, task, run)
-        return by_hand_instruction(run, task, request.launcher)
+        return going_on_by_hand(workspace, run, task, request.launcher)
     if request.answers and run.status is not RunStatus.WAITING_USER:
         raise RequestError(
             f"{task.id} has no open questions", hint=task_command("resume", task.id, blank=MESSAGE)
         )
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         _, summary = change_of(workspace, state, task.id)
-        return changes_instruction(run, task, owed, request.message, summary)
+        return changing(workspace, run, task, owed, request.message, summary)
     if run.status is RunStatus.WAITING_USER:
-        return _answer(task, run, owed, request)
+        return _answer(workspace, task, run, owed, request)
     is_owed = owed.review is not None or bool(owed.select(sent=False))
     if run.status is not RunStatus.PAUSED and not request.message and not is_owed:
         raise RequestError(f"nothing to resume: {task.id} is {task.status}", hint="-m TEXT says what to do")
-    return continue_instruction(run, task, owed, request.message)
+    return continuing(workspace, run, task, owed, request.message)
 
 
 def _require_attachable(workspace: Workspace, task: Task, run: Run) -> None:
@@ -294,18 +294,18 @@ def _require_session(workspace: Workspace, history: History, run: Run) -> None:
 
 
 def _answer(
-    task: Task, run: Run, owed: PendingMessages, request: ResumeRequest
-) -> Instruction | AskQuestions:
+    workspace: Workspace, task: Task, run: Run, owed: PendingMessages, request: ResumeRequest
+) -> Start | AskQuestions:
     questions, given, message = questions_of(run), request.answers, request.message
     # Answers that were given before, to a session that refused to go on.
     known = {answer.id: answer for answer in owed.select(sent=False).answers}
     if not given and message is None and known.keys() >= {question.id for question in questions}:
         asked = tuple(known[question.id] for question in questions)
         others = tuple(answer for answer in owed.answers if answer not in asked)
-        return answers_instruction(run, task, owed._replace(answers=others), asked)
+        return answering(workspace, run, task, owed._replace(answers=others), asked)
     if message is not None and not given and len(questions) == 1:
         given, message = {questions[0].id: message}, None
     if given:
-        instruction = answers_instruction(run, task, owed, match_answers(questions, given, parse_answer))
-        return instruction if message is None else instruction.with_message(message)
+        start = answering(workspace, run, task, owed, match_answers(questions, given, parse_answer))
+        return start if message is None else start.with_message(message)
     return AskQuestions(task, run, message)

@@ -1,10 +1,8 @@
 """The loop: perform the next action until none is due or someone must decide."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from functools import partial
 from typing import Protocol, assert_never
 
 from git_blackbird import trace
@@ -24,9 +22,8 @@ from git_blackbird.controller.change.limits import (
 from git_blackbird.controller.change.review.step import review_change
 from git_blackbird.controller.change.stops import NotAgreedError, interrupted_stop
 from git_blackbird.controller.change.undo.step import finish_undo
-from git_blackbird.controller.change.work.instructions import Instruction, Restart
 from git_blackbird.controller.change.work.questions import ask_paused, ask_questions
-from git_blackbird.controller.change.work.start import work_on
+from git_blackbird.controller.change.work.starts import Restart, Start
 from git_blackbird.controller.change.work.step import (
     apply_change_request,
     continue_run,
@@ -34,7 +31,7 @@ from git_blackbird.controller.change.work.step import (
     send_feedback,
     start_task,
 )
-from git_blackbird.controller.change.work.task_run import release_lock_folders
+from git_blackbird.controller.change.work.task_run import release_lock_folders, work_on
 from git_blackbird.controller.core.agents import models_of, require_reviewers, tasks_of_agents
 from git_blackbird.controller.core.drafts import drop_recorded_drafts
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
@@ -90,7 +87,7 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Phase
 from git_blackbird.model.views.stop import Stop, StopReason, first_of
 
-FirstStep = Callable[[PlanState], Instruction | AskQuestions | Restart | PlanState | None]
+FirstStep = Callable[[PlanState], Start | AskQuestions | Restart | PlanState | None]
 """What a call begins with after the first recovery: an action, or the state it wrote for the next action."""
 
 
@@ -110,16 +107,16 @@ class Machines(Launcher, Protocol):
         """What they are, in one line."""
         ...
 
-    async def take_up(self, ui: UserInterface, force_stop: asyncio.Event) -> None:
+    async def take_up(self, call: Call) -> None:
         """Follow the runs of earlier calls there to their ends."""
         ...
 
-    async def clear(self, ui: UserInterface) -> None:
+    async def clear(self) -> None:
         """Remove what ended runs left there; what cannot be removed is said."""
         ...
 
 
-Join = Callable[[Workspace, Callable[[str], None]], contextlib.AbstractAsyncContextManager[Machines]]
+Join = Callable[[Workspace, UserInterface], contextlib.AbstractAsyncContextManager[Machines]]
 
 
 class Loop:
@@ -166,7 +163,8 @@ class Loop:
                 await call.finish_background_work()
                 drop_recorded_drafts(workspace)
                 release_lock_folders(workspace)
-            return self._ended(stop)
+            state = await run_in_thread(self._workspace.plan_state)
+            return self._ended(stop, state)
 
     @contextlib.asynccontextmanager
     async def _launcher(self, join: Join) -> AsyncIterator[None]:
@@ -174,20 +172,19 @@ class Loop:
         call = self._call
         async with contextlib.AsyncExitStack() as stack:
             if self._workspace.config.cluster.address and call.scope.starts_agents:
-                joining = stack.enter_async_context(join(self._workspace, partial(inform, call.ui)))
+                joining = stack.enter_async_context(join(self._workspace, call.ui))
                 machines = await call.interruptible(joining)
                 if machines is not None:
                     self._workspace = call.workspace = machines.workspace
                     call.launcher = machines
                     inform(call.ui, machines.about)
-                    await call.interruptible(machines.take_up(call.ui, call.force_stop))
-                    stack.push_async_callback(machines.clear, call.ui)
+                    await call.interruptible(machines.take_up(call))
+                    stack.push_async_callback(machines.clear)
             yield
 
-    def _ended(self, stop: Stop) -> Stop:
+    def _ended(self, stop: Stop, state: PlanState) -> Stop:
         """Report the end of the call, and return its stop as it is shown."""
         workspace, call = self._workspace, self._call
-        state = workspace.plan_state()
         if call.scope.starts_agents:
             notify_waiting(workspace, call.ui, state, call.scope, stop)
         stop = end_of_call(stop, call.scope, state)
@@ -244,7 +241,7 @@ class Loop:
         match first:
             case Restart():
                 return await restart_task(call, first, state)
-            case Instruction():
+            case Start():
                 return await work_on(call, first)
             case AskQuestions():
                 return await perform(call, first, state)

@@ -4,32 +4,31 @@ import gc
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from git_blackbird import trace
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.logs import count_beyond, mask_saved, read_saved, read_tail
 from git_blackbird.controller.change.commit.approval import recover_approval
-from git_blackbird.controller.change.work.finish import (
-    not_kept,
-    save_finished_run,
-    session_to_resume,
-    snapshot_and_summarize,
-    tail_of,
+from git_blackbird.controller.change.work.close import (
+    change_of_run,
+    drop_stale_plan_backup,
+    save_closed,
 )
-from git_blackbird.controller.change.work.guard import (
-    remove_stored_config,
-    stop_tracking,
-)
-from git_blackbird.controller.change.work.instructions import recorded_assignment
 from git_blackbird.controller.change.work.manual_commits import record_deferred
 from git_blackbird.controller.change.work.outside import edited_outside
-from git_blackbird.controller.change.work.plan_check import drop_stale_plan_backup
+from git_blackbird.controller.change.work.starts import recorded_reader
+from git_blackbird.controller.change.work.watch import (
+    remove_observed,
+    stop_tracking,
+)
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import HalfWrittenError, is_of_other_worktree, processes_at_work
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.launch.launch import stop_command
 from git_blackbird.controller.launch.logs import (
     LOG_BYTES,
     log_files,
@@ -37,7 +36,6 @@ from git_blackbird.controller.launch.logs import (
     publish_leftover_logs,
 )
 from git_blackbird.controller.launch.scratch import remove_litter
-from git_blackbird.controller.launch.wrapper import stop_command
 from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import PLANNING, TaskId
@@ -47,10 +45,10 @@ from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.agent_io import AgentResult
+from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parts import LocalProcess
-from git_blackbird.model.run.run import Ending, Run, RunChange
+from git_blackbird.model.run.run import Run, RunChange
 from git_blackbird.model.run.states import ReviewState, RunStatus, RunType, TerminalReason
 from git_blackbird.model.run.summary import Summary
 from git_blackbird.storage.files import changed_at, sweep_temporaries
@@ -105,7 +103,7 @@ def scan(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState
 def _discard_leftovers(workspace: Workspace) -> None:
     """Discard leftovers of finished runs; no agent may be at work."""
     stop_tracking(workspace)
-    remove_stored_config(workspace)
+    remove_observed(workspace)
     publish_leftover_logs(workspace)
     if workspace.paths.known_plan.exists():
         drop_stale_plan_backup(workspace)
@@ -143,29 +141,25 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
     if run.is_review:
         _close_lost_review(workspace, ui, run)
         return
-    reading = read_log(workspace, run)
-    session = session_to_resume(run, reading)
+    read = read_log(workspace, run)
+    session = run.session_after(read)
     status = RunStatus.PAUSED if session else RunStatus.FAILED
-    ending = _lost_ending(workspace, run, reading)
-    ending = ending._replace(
+    ended = replace(
+        _lost_end(workspace, run, read),
         status=status,
+        session=read.session,
+        final_text=read.final_text,
+        woken_texts=read.woken_texts,
+        raw_totals=read.raw_totals,
         notes=("it was interrupted; edits made before that was noticed are in its summary",),
-        final_text=reading.whole_text or None,
-        raw_totals=reading.raw_totals or None,
     )
     change = RunChange(Summary(minimal=f"{run.worktree_path} is gone"))
     if place is not None:
-        change = snapshot_and_summarize(place, ui, run)
-    closed = (
-        run.ended(ending)
-        .changed(change)
-        .updated(
-            provider_session_ref=session,
-            head_taken_late=True,
-            outside=edited_outside(workspace, run, reading.edited),
-        )
-    )
-    save_finished_run(workspace, ui, closed)
+        change = change_of_run(place, ui, run)
+    closed = run.ended(ended).changed(change)
+    outside = edited_outside(workspace, run, read.edited)
+    closed = closed.updated(head_taken_late=True, outside=outside)
+    save_closed(workspace, ui, closed)
     if place is not None:
         stop_tracking(place)
     is_continued = scope.covers(run.task_id) and scope.review is None and (session or scope.is_resume)
@@ -177,7 +171,7 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
 
 def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> None:
     """Close a review, or planning, whose controller is gone: it gave no answer."""
-    save_finished_run(workspace, ui, run.ended(_lost_ending(workspace, run, read_log(workspace, run))))
+    save_closed(workspace, ui, run.ended(_lost_end(workspace, run, read_log(workspace, run))))
     latest = workspace.store.records.history(run.task_id).latest
     # The review of a parent is due in any case.
     is_due = run.run_type is RunType.REVIEW or (
@@ -213,37 +207,38 @@ def _stop_processes(workspace: Workspace, ui: UserInterface, run: Run, pids: Seq
     )
 
 
-def read_log(workspace: Workspace, run: Run) -> AgentResult:
+def read_log(workspace: Workspace, run: Run) -> Ended:
     """Parse a run's saved output, as it would have been parsed live."""
     try:
         agent = find_agent_for_run(workspace, run)
     except RequestError:
-        return AgentResult(succeeded=False)
+        return Ended(succeeded=False)
     paths = log_paths(workspace.paths, run)
     if not all(map(_is_log, paths)):
         # An agent put something else in its place, which might never end.
-        return AgentResult(succeeded=False)
-    return read_saved(agent.parser(recorded_assignment(workspace, run)), log_files(workspace, *paths), None)
+        return Ended(succeeded=False)
+    return read_saved(recorded_reader(workspace, agent, run), log_files(workspace, *paths), None)
 
 
-def _lost_ending(workspace: Workspace, run: Run, reading: AgentResult) -> Ending:
-    """Return the end of a run whose controller is gone."""
+def _lost_end(workspace: Workspace, run: Run, read: Ended) -> Ended:
+    """Return the end of a run whose controller is gone, with what it spent."""
     stdout, stderr = log_paths(workspace.paths, run)
     redactor = workspace.store.redactor()
     for path in (stdout, stderr):
         mask_saved(path, redactor)
-    return Ending(
+    return Ended(
         at=_last_seen(workspace, run, stdout, stderr),
-        status=RunStatus.FAILED,
         reason=TerminalReason.CONTROLLER_LOST,
         error="the program that ran it ended first",
-        usage=reading.usage,
-        cost_usd=reading.cost_usd,
-        stdout=read_tail(stdout) or None,
-        stderr=read_tail(stderr) or None,
-        unlogged_bytes=not_kept(count_beyond(stdout, LOG_BYTES), count_beyond(stderr, LOG_BYTES)),
-        printed_bytes=tail_of(_size(stdout), _size(stderr)),
-        masked_secrets=None if redactor is None else redactor.counts or None,
+        usage=read.usage,
+        cost_usd=read.cost_usd,
+        stdout_tail=read_tail(stdout),
+        stderr_tail=read_tail(stderr),
+        stdout_bytes=_size(stdout),
+        stdout_dropped=count_beyond(stdout, LOG_BYTES),
+        stderr_bytes=_size(stderr),
+        stderr_dropped=count_beyond(stderr, LOG_BYTES),
+        redacted={} if redactor is None else redactor.counts,
     )
 
 

@@ -1,43 +1,30 @@
-"""Running an agent's process: it waits until its record is saved, then works and is followed to its end."""
+"""Starting an agent's process on this machine, or where another launcher starts it."""
 
-import asyncio
+import re
 import threading
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from git_blackbird.agents.environment import child_environ
-from git_blackbird.agents.process.foreground import Lend, spawn_in_foreground
+from git_blackbird.agents.process.foreground import ByHandReader, Lend, spawn_in_foreground
+from git_blackbird.agents.process.gate import Watcher
 from git_blackbird.agents.process.launch import spawn_gated
-from git_blackbird.agents.process.outcome import (
-    RESULT_GRACE_SECONDS,
-    ChildRequest,
-    ExitCause,
-    Limits,
-    ProcessResult,
-)
 from git_blackbird.agents.program import ProgramAgent
-from git_blackbird.agents.protocol import TMP_FOLDER, Agent, RunRequest
+from git_blackbird.agents.protocol import TMP_FOLDER, Agent, Assignment, Launch, Limits
+from git_blackbird.agents.registry import declarations
 from git_blackbird.controller.core.agents import probe
-from git_blackbird.controller.core.status_sync import new_run
-from git_blackbird.controller.core.ui import UserInterface
-from git_blackbird.controller.core.waiting import WATCH_SECONDS
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.launch.logs import log_files, log_paths
-from git_blackbird.controller.launch.wrapper import silence_texts, wrapped
+from git_blackbird.controller.place.worktrees import Opened
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.snapshot import Snapshot
-from git_blackbird.messages.display.budgets import spent_text
-from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.run.agent_io import Progress, agent_in_text
+from git_blackbird.model.run.agent_io import agent_in_text
+from git_blackbird.model.run.ended import Ended, ExitCause
 from git_blackbird.model.run.parts import LocalProcess, RemoteProcess
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import RunStatus
-from git_blackbird.model.views.events import RunOutput, RunProgress, RunStarted
+
+_TERMINAL, _VARIABLE = "{tty}", "{environment}"
 
 
 class Child(Protocol):
@@ -64,7 +51,7 @@ class Child(Protocol):
         """End it before the agent has begun."""
         ...
 
-    async def follow(self, request: ChildRequest) -> ProcessResult:
+    async def follow(self, watcher: Watcher) -> Ended:
         """Follow it to its end."""
         ...
 
@@ -84,89 +71,13 @@ class Launcher(Protocol):
         """
         ...
 
-    def start(self, context: "RunContext", start: "AgentStart") -> Child:
-        """Start an agent at its gate. Raises AgentUnavailableError."""
+    def start(self, agent: Agent, place: Opened, run: Run, assignment: Assignment, scratch: Path) -> Child:
+        """Start an agent at its gate; ``scratch`` is a private folder. Raises AgentUnavailableError."""
         ...
 
     def is_machine_lost(self, run: Run) -> bool:
         """Whether the machine of a run was lost and is not back."""
         ...
-
-
-@dataclass(frozen=True)
-class RunContext:
-    """Where and by whom a run is made; ``left_out`` are the paths named as not in a snapshot, once a call.
-
-    ``ledger`` adds up what the runs of the call spend.
-    ``worktree_base`` is the tree that the task's change begins with in a worktree of its own, None where the
-    run is the first there, ``worktree_base_at`` when that was taken. ``begins`` is the snapshot that it
-    begins with, where that needs no look. ``variables`` are what its agent is given beside the usual ones.
-    ``on_work`` is called whenever the agent is seen at work.
-    """
-
-    workspace: Workspace
-    agent: Agent
-    version: str
-    ui: UserInterface
-    left_out: set[str]
-    launcher: Launcher
-    ledger: Ledger
-    worktree_base: str | None = None
-    worktree_base_at: str | None = None
-    begins: Snapshot | None = None
-    variables: Mapping[str, str] = field(default_factory=dict)
-    on_work: Callable[[], None] = lambda: None
-
-
-def open_run(context: RunContext, task_id: TaskId, tree: str) -> Run:
-    """Make the record of a run as it is before its agent works; ``tree`` is the worktree as it finds it."""
-    where, run = head(context.workspace.repo), new_run(context.workspace, task_id, RunStatus.RUNNING)
-    return run.updated(
-        provider=context.agent.name,
-        agent_version=context.version or None,
-        agent_model=context.agent.model,
-        start_branch=where.branch,
-        start_commit=where.commit,
-        base_tree=tree,
-    )
-
-
-@dataclass(frozen=True)
-class AgentStart:
-    """The start of an agent: the record before it works, and its input.
-
-    ``variables`` are beyond the usual ones; ``wall_seconds`` is a limit instead of the configured one.
-    """
-
-    run: Run
-    title: str
-    request: RunRequest
-    variables: Mapping[str, str] = field(default_factory=dict)
-    wall_seconds: float | None = None
-
-
-async def run_agent(
-    context: RunContext, start: AgentStart, record: Callable[[Run], None], force_stop: asyncio.Event
-) -> tuple[Run, ProcessResult]:
-    """Run an agent to its end; return its record as ``record`` saved it, without which it never starts.
-
-    Cancelling it stops the agent, and the end says that it was interrupted. Raises what ``record`` does,
-    SaveError, AgentUnavailableError, BudgetSpentError with nothing left running.
-    """
-    context.ledger.require(start.run.task_id)
-    usd_left = context.ledger.usd_left(start.run.task_id)
-    start = replace(start, request=replace(start.request, usd_left=usd_left))
-    child = context.launcher.start(context, start)
-    run = start.run.updated(process=child.process)
-    try:
-        record(run)
-        child.open_gate()
-        context.ui.notify(started_event(start, child))
-    except BaseException:  # whatever it was, also an interrupt
-        child.abandon()
-        raise
-    ended = await follow_agent(context, start, child, force_stop)
-    return run.updated(process=child.process), ended
 
 
 class ThisMachine:
@@ -186,18 +97,10 @@ class ThisMachine:
                 self._versions[agent.name] = probe(self._workspace, agent)
             return self._versions[agent.name]
 
-    def start(self, context: RunContext, start: AgentStart) -> Child:
+    def start(self, agent: Agent, place: Opened, run: Run, assignment: Assignment, scratch: Path) -> Child:
         """Start an agent's process at its gate; nothing of it is recorded yet, so nothing of it may work."""
-        workspace, environ = context.workspace, _environ_of(context, start)
-        stdout, stderr = log_paths(workspace.paths, start.run)
-        launch = context.agent.launch(start.request)
-        return spawn_gated(
-            wrapped(workspace, launch, start.request, context.agent.name, environ),
-            cwd=Path(start.request.folder),
-            environ=environ,
-            logs=log_files(workspace, stdout, stderr),
-            work_dir=Path(start.request.scratch),
-        )
+        launch = launch_here(agent, place, assignment, scratch)
+        return spawn_gated(launch, log_files(place.workspace, *log_paths(place.workspace.paths, run)))
 
     def is_machine_lost(self, run: Run) -> bool:  # noqa: ARG002  # the same answer for every run
         """Return False: what has lost this machine is this program, too."""
@@ -211,103 +114,102 @@ class AtTerminal(ThisMachine):
         super().__init__(workspace)
         self._lend = lend
 
-    def start(self, context: RunContext, start: AgentStart) -> Child:
+    def start(self, agent: Agent, place: Opened, run: Run, assignment: Assignment, scratch: Path) -> Child:
         """Start an agent's own program at its gate, on this terminal."""
-        agent, request = context.agent, start.request
         if not isinstance(agent, ProgramAgent):
             raise AgentUnavailableError(f"{agent_in_text(agent.name)} opens no session by hand")
-        environ, launch = _environ_of(context, start), agent.launch_by_hand(request.session or "")
-        return spawn_in_foreground(
-            wrapped(context.workspace, launch, request, agent.name, environ, ("--tty",)),
-            request,
-            agent=agent.name,
-            environ=environ,
-            lend=self._lend,
-        )
+        launch = agent.launch_by_hand(assignment.session or "")
+        launch = replace(launch, reader=ByHandReader(assignment))
+        launch = _completed(launch, place, assignment, scratch, ("--tty",))
+        return spawn_in_foreground(launch, run.id, self._lend)
 
 
-def _environ_of(context: RunContext, start: AgentStart) -> dict[str, str]:
-    """Return the environment of an agent's process."""
-    return child_environ(
-        context.workspace.repo.environ,
-        task_id=start.run.task_id,
-        run_id=start.run.id,
-        tmp_dir=Path(start.request.scratch, TMP_FOLDER),
-        extra=start.variables,
-    )
+def launch_here(agent: Agent, place: Opened, assignment: Assignment, scratch: Path) -> Launch:
+    """Return how an agent is started on this machine, with its environment and configuration."""
+    launch = agent.launch(assignment, str(place.folder), str(scratch))
+    launch = replace(launch, reader=agent.parser(assignment, str(place.folder)))
+    return _completed(launch, place, assignment, scratch)
 
 
-def started_event(start: AgentStart, child: Child) -> RunStarted:
-    """Return the event that reports an agent's start."""
-    run = start.run
-    return RunStarted(run.task_id, start.title, run.id, run.provider, run.resumes, child.pid, run.run_type)
+def _completed(
+    launch: Launch, place: Opened, assignment: Assignment, scratch: Path, terminal: tuple[str, ...] = ()
+) -> Launch:
+    """Return a launch with ``execution.wrapper`` in front of its command, where that is set, and all else.
 
-
-async def follow_agent(
-    context: RunContext, start: AgentStart, child: Child, force_stop: asyncio.Event
-) -> ProcessResult:
-    """Follow an agent to its end or that of its budget, or until a person has something to say to it.
-
-    Its progress is shown.
+    ``terminal`` are options of the wrapper for one that is opened at a terminal.
     """
-    run, ui, ledger = start.run, context.ui, context.ledger
-    # Without events it may be at work and print nothing.
-    works = is_plain = not context.agent.abilities.prints_events
-    looked = 0.0
-
-    def show_step(step: Progress) -> None:
-        nonlocal works
-        meter.update(step.usage, step.cost_usd)
-        if step.shows_work:
-            works = True
-            context.on_work()
-        ui.notify(RunProgress(run.task_id, run.id, step))
-
-    def show_output(data: bytes, stream: str, skipped: int) -> None:
-        ui.notify(RunOutput(run.task_id, run.id, data, stream, skipped, is_plain=is_plain))
-
-    def why_stop() -> ExitCause | None:
-        nonlocal looked
-        if ledger.spent_lines(run.task_id):
-            return ExitCause.BUDGET
-        # Some agents have no session to go on in before they work.
-        if not works or run.is_review or time.monotonic() - looked < WATCH_SECONDS:
-            return None
-        looked = time.monotonic()
-        return ExitCause.TOLD if _is_told(context.workspace, run) else None
-
-    request = ChildRequest(
-        context.agent.parser(start.request),
-        limits_of(context.workspace, start.wall_seconds),
-        on_progress=show_step,
-        on_output=show_output if ui.wants_output else None,
-        hurry=force_stop,
-        why_stop=why_stop,
+    workspace = place.workspace
+    environ = child_environ(
+        workspace.repo.environ,
+        task_id=assignment.task_id,
+        run_id=assignment.run_id,
+        tmp_dir=scratch / TMP_FOLDER,
+        extra={**place.variables, **launch.environ},
     )
-    with ledger.run(run) as meter:
-        ended = await child.follow(request)
-        if error := ended.reading.error:
-            error = ": ".join((error, *silence_texts(context.workspace, ended)))
-            ended = replace(ended, reading=replace(ended.reading, error=error))
-        meter.update(ended.reading.usage, ended.reading.cost_usd)
-        if ended.cause is not ExitCause.BUDGET and not ended.reading.is_budget_spent:
-            return ended
-        notes = (*ended.reading.notes, spent_text(ledger.spent_lines(run.task_id)))
-        return replace(ended, cause=ExitCause.BUDGET, reading=replace(ended.reading, notes=notes))
+    folder = str(place.folder)
+    launch = replace(launch, environ=environ, folder=folder, scratch=str(scratch), limits=assignment.limits)
+    config = workspace.config.execution
+    if not config.wrapper:
+        return launch
+    names = tuple(sorted(name for name in environ if workspace.repo.environ.get(name) != environ[name]))
+    places = {
+        **_places(assignment.run_id, assignment.task_id, folder),
+        "{git}": str(workspace.repo.common_dir),
+        "{scratch}": str(scratch),
+        "{session}": _session_folder(assignment.agent, environ) or str(scratch),
+    }
+    repeated = {_TERMINAL: terminal, _VARIABLE: names}
+    words = [word for each in config.wrapper for word in _repeated(each, repeated)]
+    return replace(
+        launch, argv=(*_filled(words, places), *launch.argv), stop=_filled(config.wrapper_stop, places)
+    )
 
 
-def _is_told(workspace: Workspace, run: Run) -> bool:
-    """Whether a person said something to a run while it works."""
-    stored = workspace.store.records.history(run.task_id).find(run.id)
-    return stored is not None and bool(stored.messages_while_working)
+def stop_command(workspace: Workspace, run: Run) -> tuple[str, ...]:
+    """Return the command that ends what a wrapper has started for a run; empty if there is none."""
+    folder = run.worktree_path or str(workspace.repo.top)
+    return _filled(workspace.config.execution.wrapper_stop, _places(run.id, run.task_id, folder))
 
 
-def limits_of(workspace: Workspace, wall_seconds: float | None) -> Limits:
+def silence_texts(workspace: Workspace, ended: Ended) -> Iterator[str]:
+    """Yield a remark on an agent from which nothing came: its wrapper, if it has one, may be why."""
+    wrapper = workspace.config.execution.wrapper
+    is_mute = not (ended.stdout_bytes or ended.stderr_bytes)
+    is_unheard = not (ended.succeeded or ended.session or ended.worked or ended.refusal)
+    if wrapper and ended.cause is ExitCause.EXITED and (is_mute or is_unheard):
+        yield f"the agent said nothing: execution.wrapper ({wrapper[0]}) may have ended without starting it"
+
+
+def limits_of(workspace: Workspace, wall_seconds: float | None = None) -> Limits:
     """Return the time limits of a run, ``wall_seconds`` instead of the configured one."""
     config = workspace.config.execution
     return Limits(
         wall_seconds=wall_seconds or 60.0 * config.timeout_minutes,
         idle_seconds=60.0 * config.idle_minutes,
         grace_seconds=config.stop_grace_seconds,
-        result_seconds=RESULT_GRACE_SECONDS,
     )
+
+
+def _places(run_id: str, task_id: str, folder: str) -> dict[str, str]:
+    return {"{run}": run_id, "{task}": task_id, "{worktree}": folder}
+
+
+def _session_folder(agent: str, environ: Mapping[str, str]) -> str | None:
+    """Return the folder where an agent keeps its sessions, if that is known."""
+    declared = declarations()[agent].sessions
+    if declared is None:
+        return None
+    variable, name = declared
+    return environ.get(variable) or str(Path(environ.get("HOME", ""), name))
+
+
+def _repeated(word: str, texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a word once for each text that is to stand in it."""
+    place = next((place for place in texts if place in word), None)
+    yield from (word,) if place is None else (word.replace(place, text) for text in texts[place])
+
+
+def _filled(words: Sequence[str], places: Mapping[str, str]) -> tuple[str, ...]:
+    """Put texts in their places, none of which is looked for in another text."""
+    pattern = re.compile("|".join(map(re.escape, places)))
+    return tuple(pattern.sub(lambda found: places[found[0]], word) for word in words)

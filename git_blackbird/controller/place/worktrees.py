@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from git_blackbird import trace
@@ -61,16 +61,26 @@ from git_blackbird.model.views.events import Phase
 class Opened:
     """The place of a run, ready for work.
 
-    ``base`` is the tree that its task's change begins with; None for the worktree as the run finds it.
-    ``begins`` is the snapshot of a new worktree, if that needs no look. ``left_out`` are paths of the user's
-    worktree that a new one does not have; ``notices`` is what people are to be told of the place.
+    ``base`` is the tree that its task's change begins with, taken at ``base_at``; None for the worktree as
+    the run finds it. ``begins`` is the snapshot of a new worktree, if that needs no look. ``left_out`` are
+    paths of the user's worktree that a new one does not have; ``notices`` is what people are to be told of
+    the place. ``variables`` are what its agent is given beside the usual ones; it works in ``checkout`` where
+    it is not to be in the worktree itself.
     """
 
     workspace: Workspace
     base: str | None = None
+    base_at: str | None = None
     begins: Snapshot | None = None
     left_out: tuple[SkippedPath, ...] = ()
     notices: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    checkout: Path | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Where the agent works."""
+        return self.checkout or self.workspace.repo.top
 
 
 def workspace_of(workspace: Workspace, run: Run) -> Workspace | None:

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from git_blackbird.controller.change.reading_run import ReadingEnd
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.plan.outcomes import deadlock_text
 from git_blackbird.controller.plan.page import PageChange, change_plan
 from git_blackbird.controller.plan.page_reading import parents_in
-from git_blackbird.controller.planning.run import PlannerEnd
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.display.format import masked_text
 from git_blackbird.messages.forms.page import PageError, PageFault, PageTask, given_fields
@@ -43,12 +43,12 @@ class Proposal:
 
 
 def read_proposal(
-    workspace: Workspace, base: tuple[PageTask, ...], request: PlanRequest, end: PlannerEnd
+    workspace: Workspace, base: tuple[PageTask, ...], request: PlanRequest, end: ReadingEnd[PlanAnswer]
 ) -> Proposal:
     """Return what an answer makes of the plan; nothing is saved."""
     if end.answer is None:
         return Proposal(base, None, None, (end.run.error or "the agent failed",))
-    answer, masked = end.answer, tuple(_masked(end.answer, end.marks))
+    answer, masked = end.answer, tuple(_masked(end.answer, end.ended.marks))
     page: tuple[PageTask, ...] | None = None
     changes: list[PageChange] = []
     faults: tuple[str, ...] = ()

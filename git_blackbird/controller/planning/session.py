@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.reading_run import ReadingEnd
 from git_blackbird.controller.change.stops import NotAgreedError, budget_stop, interrupted_stop
 from git_blackbird.controller.core.agents import adding_way_out, require_planner
 from git_blackbird.controller.core.drafts import Drafts
@@ -13,16 +15,16 @@ from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.recovery import recover
 from git_blackbird.controller.engine.stops import not_started_stop
-from git_blackbird.controller.launch.launch import RunContext
 from git_blackbird.controller.launch.ledger import BudgetSpentError
 from git_blackbird.controller.launch.scratch import sweep_scratch_dirs
 from git_blackbird.controller.plan.editor import keep_page
 from git_blackbird.controller.plan.page_reading import page_of
 from git_blackbird.controller.planning.diff import proposal_lines
 from git_blackbird.controller.planning.proposal import Proposal, read_proposal, save_proposal
-from git_blackbird.controller.planning.run import PlannerEnd, run_planner
+from git_blackbird.controller.planning.run import run_planner
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply
+from git_blackbird.messages.incoming.plan_answer import PlanAnswer
 from git_blackbird.messages.incoming.questions import match_answers, take_answer
 from git_blackbird.messages.outgoing.planning import PlanKind, PlanRequest
 from git_blackbird.model.base.ids import PLANNING
@@ -83,9 +85,9 @@ class PlanSession:
             self._require_tasks(state.plan)
             planner = require_planner(workspace, self._request.kind)
             with adding_way_out(workspace, self._again().with_agent()):
-                context = await call.context_of(planner)
-            await call.require_consent(context, as_reviewer=True)
-            planned = await self._plan(context, state.plan)
+                await call.version_of(planner)
+            await call.require_consent(planner, as_reviewer=True)
+            planned = await self._plan(planner, state.plan)
         except (AgentUnavailableError, NotAgreedError) as error:
             planned = Planned(not_started_stop(error))
         except BudgetSpentError as error:
@@ -103,11 +105,11 @@ class PlanSession:
             way = TaskCommand(PlanKind.GENERATE, blank=MESSAGE)
             raise RequestError("the plan has no tasks", hint=way)
 
-    async def _plan(self, context: RunContext, plan: Plan) -> Planned:
+    async def _plan(self, planner: Agent, plan: Plan) -> Planned:
         base, request = page_of(plan), self._request
         proposal = Proposal(base, None, None)
         while True:
-            end = await self._ask_agent(context, request, plan)
+            end = await self._ask_agent(planner, request, plan)
             if isinstance(end, Stop):
                 return self._kept(proposal, end)
             made = read_proposal(self._workspace, base, request, end)
@@ -128,9 +130,11 @@ class PlanSession:
                 return decided
             request = replace(request, change="\n".join(filter(None, (request.change, decided))))
 
-    async def _ask_agent(self, context: RunContext, request: PlanRequest, plan: Plan) -> PlannerEnd | Stop:
+    async def _ask_agent(
+        self, planner: Agent, request: PlanRequest, plan: Plan
+    ) -> ReadingEnd[PlanAnswer] | Stop:
         """Let an agent plan; return the stop where it did not get to answer."""
-        work = run_planner(context, request, plan, self._call.force_stop)
+        work = run_planner(self._call, planner, request, plan)
         with self._call.at_work("stopping", PLANNING):
             end = await self._call.interruptible(work)
         if end is None or self._call.is_interrupted:

@@ -3,18 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
-from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.agents.protocol import Assignment
 from git_blackbird.controller.change.trees import change_of
-from git_blackbird.controller.change.work.instructions import (
-    Instruction,
+from git_blackbird.controller.change.work.starts import (
     ProjectOverview,
-    answers_instruction,
-    changes_instruction,
-    continue_instruction,
+    Start,
+    answering,
+    changing,
+    continuing,
     load_project_overview,
-    start_instruction,
+    new_start,
 )
-from git_blackbird.controller.core.agents import agent_for, find_agent_for_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.plan.plan import Task
@@ -49,42 +48,40 @@ def preview(workspace: Workspace, task_id: str) -> Preview:
     task = find_task(state.plan, task_id)
     if not task.is_leaf:
         raise RequestError(f"{task.id} has children; only leaves are executed")
-    order = _with_others(workspace, state, _instruction(workspace, state, task))
-    if order.resumes is None:
-        agent = agent_for(workspace, task)
-    else:
-        agent = find_agent_for_run(workspace, order.resumes, task)
-    overview = load_project_overview(workspace) if order.resumes is None else None
-    request = RunRequest(
-        task_id=order.task.id,
-        run_id="",
-        session=None if order.resumes is None else order.resumes.provider_session_ref,
-        prompt=order.prompt,
-        context=order.context,
-        resume=order.resumes is not None,
+    start = _with_others(workspace, state, _start(workspace, state, task))
+    resumed = start.resumes
+    assignment = Assignment(
+        start.agent.name,
+        task.id,
+        "",
+        None if resumed is None else resumed.provider_session_ref,
+        start.prompt,
+        start.context,
+        resume=resumed is not None,
     )
-    stdin = agent.launch(request).stdin
-    return Preview(agent.name, stdin.decode(errors="replace"), order.prompt, order.context, overview)
+    text = start.agent.launch(assignment).stdin.decode(errors="replace")
+    overview = load_project_overview(workspace) if resumed is None else None
+    return Preview(start.agent.name, text, start.prompt, start.context, overview)
 
 
-def _with_others(workspace: Workspace, state: PlanState, order: Instruction) -> Instruction:
-    resumed, task_id = order.resumes, order.task.id
+def _with_others(workspace: Workspace, state: PlanState, start: Start) -> Start:
+    resumed, task_id = start.resumes, start.task.id
     if not workspace.gets_worktree(state.history(task_id), resumed):
-        return order
+        return start
     since = None if resumed is None else based_at(resumed)
-    return order.with_other_tasks(other_tasks(state, task_id, (), since))
+    return start.with_other_tasks(other_tasks(state, task_id, (), since))
 
 
-def _instruction(workspace: Workspace, state: PlanState, task: Task) -> Instruction:
+def _start(workspace: Workspace, state: PlanState, task: Task) -> Start:
     history, owed = state.history(task.id), state.pending_messages(task.id)
     run = history.latest
     is_requested = run is not None and run.decision_state is DecisionState.CHANGES_REQUESTED
     goes_on = is_requested or owed.review is not None
     if run is None or is_session_lost(history, run) or not (goes_on or run.status in _WAITING):
-        return start_instruction(workspace, state, task, None)
+        return new_start(workspace, state, task, None)
     if is_requested:
         _, summary = change_of(workspace, state, task.id)
-        return changes_instruction(run, task, owed, None, summary)
+        return changing(workspace, run, task, owed, None, summary)
     if run.status is RunStatus.WAITING_USER:
-        return answers_instruction(run, task, owed, ())
-    return continue_instruction(run, task, owed, None)
+        return answering(workspace, run, task, owed, ())
+    return continuing(workspace, run, task, owed, None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from git_blackbird.agents.process.logs import LogReader
 from git_blackbird.agents.protocol import OutputParser
-from git_blackbird.controller.change.work.instructions import recorded_assignment
+from git_blackbird.controller.change.work.starts import recorded_reader
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.runs import saved_outputs, until_closed
@@ -99,4 +99,4 @@ def _event_reader(workspace: Workspace, run: Run) -> OutputParser | None:
         agent = find_agent_for_run(workspace, run)
     except RequestError:
         return None
-    return agent.parser(recorded_assignment(workspace, run)) if agent.abilities.prints_events else None
+    return recorded_reader(workspace, agent, run) if agent.abilities.prints_events else None

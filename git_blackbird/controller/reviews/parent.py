@@ -1,30 +1,21 @@
 """One review of a parent: a reviewer that changes nothing, held to a schema."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from git_blackbird.agents.process.outcome import ProcessResult
-from git_blackbird.controller.change.review.reviewer import (
-    ReviewerRequest,
-    changed_text,
-    classify_answer,
-    closed_reading,
-    reviewed_worktree,
-    run_reviewer,
-    tell_edits,
-)
+from git_blackbird.agents.protocol import Agent
+from git_blackbird.controller.change.agent_run import open_run
+from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.reading_run import Reading, changed_text, read_twice
 from git_blackbird.controller.change.trees import combined_change
-from git_blackbird.controller.change.work.finish import ending_of
-from git_blackbird.controller.change.work.guard import closing_run, store_config, watch_agent
+from git_blackbird.controller.change.work.starts import Start
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses
-from git_blackbird.controller.core.ui import warn
+from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.launch import RunContext, open_run
-from git_blackbird.controller.launch.logs import publish_logs
 from git_blackbird.controller.place.snapshots import snapshot
+from git_blackbird.controller.place.worktrees import Opened
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.incoming.review_answer import (
     build_review_schema,
@@ -42,11 +33,10 @@ from git_blackbird.model.plan.graph import subtree
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.reviews import is_complete, latest_verdict, skipped_children, why_incomplete
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.agent_io import AgentResult
+from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parent_verdict import ParentVerdict, completion_signature
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import SUPERSEDED_BY_PLAN, RunStatus, RunType
-from git_blackbird.model.views.events import RunEnded
 from git_blackbird.storage.store import Transaction
 
 
@@ -109,58 +99,80 @@ def _reviewed_child(workspace: Workspace, state: PlanState, child: Task, top: st
     return ReviewedChild(child, run, top, ComposedChange(pair, summary, len(worked)))
 
 
-async def run_review(
-    context: RunContext, review_request: ParentReviewRequest, force_stop: asyncio.Event
-) -> Run:
-    """Carry out one review from its snapshot to its closed record, which is returned.
+class _ParentReading(Reading[ParentVerdict]):
+    """The reviewer of a parent; a verdict on children that have changed meanwhile counts for nothing."""
+
+    def __init__(self, start: Start, run: Run, request: ParentReviewRequest) -> None:
+        children = request.context["parentReview"]["children"]
+        # The records that the reviewer gets: the first reference of each child that has one.
+        records = tuple(name for child in children for name in child.get("artifactRefs", ())[:1])
+        super().__init__(start, run, records)
+        self._request = request
+
+    def warn_changed(self, ui: UserInterface, run: Run) -> None:
+        """Warn of it with the way to see it."""
+        shows = task_command("runs", run.task_id, f" {run.id} --diff")
+        warn(ui, changed_text(run.task_id), run.task_id, shows)
+
+    def begin(self, transaction: Transaction, run: Run) -> None:
+        """Save the record, then the plan, if the children are still as they were."""
+        parent = self._request.parent
+        if present_signature(_plan_below(transaction, parent.id), parent) != self._request.signature:
+            raise StaleReviewError(f"the children of {parent.id} have changed meanwhile")
+        transaction.save_run(run)
+        save_statuses(transaction)
+
+    def parse(self, transaction: Transaction, ended: Ended) -> ParentVerdict:
+        """Read the verdict on the children that the parent has now."""
+        tasks = _plan_below(transaction, self.run.task_id).tasks
+        parent = tasks.get(self.run.task_id)
+        if parent is None:
+            raise ValueError("the parent is no longer in the plan")
+        return parse_review_answer(ended.final_text, _without_skipped(tasks, parent))
+
+    def record(self, transaction: Transaction, closed: Run, answer: ParentVerdict | None) -> Run:
+        """Save the review, then its feedback, then the plan."""
+        now, parent = closed.completed_at or "", self._request.parent
+        signature = present_signature(_plan_below(transaction, parent.id), parent)
+        moved = signature != closed.parent_review_completion_signature
+        if answer is not None:
+            closed = closed.finding(answer)
+        if answer is not None and moved:
+            closed = closed.superseded(now, SUPERSEDED_BY_PLAN)
+        transaction.save_run(closed)
+        if answer is not None and not moved:
+            # The new verdict is the only one that counts.
+            for earlier in transaction.state_of(closed.task_id).history(closed.task_id).reviews:
+                if earlier.id != closed.id and earlier.status is not RunStatus.RUNNING:
+                    transaction.save_run(earlier.superseded(now, closed.id))
+        save_feedback_and_statuses(transaction, transaction.state())
+        return closed
+
+
+async def run_review(call: Call, reviewer: Agent, parent: Task, state: PlanState) -> Run:
+    """Carry out one review, and return its closed record; a second try is told why the first gave no verdict.
 
     Cancelling it stops the reviewer and closes the record as failed. Raises SaveError, SnapshotError,
     AgentUnavailableError or RequestError with nothing left running.
     """
-    base = await run_in_thread(lambda: snapshot(context.workspace))
-    initial_run = open_run(context, review_request.parent.id, base.tree).updated(
-        run_type=RunType.REVIEW,
-        context=review_request.context,
-        parent_review_completion_signature=review_request.signature,
-    )
-    children = review_request.context["parentReview"]["children"]
-    request = ReviewerRequest(
-        initial_run,
-        review_request.parent.title,
-        render_review_prompt(review_request.context),
-        build_review_schema(review_request.judged),
-        # The records that the reviewer gets: the first reference of each child that has one.
-        tuple(name for child in children for name in child.get("artifactRefs", ())[:1]),
-    )
-    run, ended = await run_reviewer(
-        context, request, lambda run: _save(context.workspace, review_request, run), force_stop
-    )
-    head_tree = await run_in_thread(lambda: reviewed_worktree(context, run.task_id, run.base_tree))
-    if head_tree not in {None, run.base_tree}:
-        warn(
-            context.ui,
-            changed_text(run.task_id),
-            run.task_id,
-            task_command("runs", run.task_id, f" {run.id} --diff"),
+    workspace = call.workspace
+    top = None if reviewer.abilities.read_only else str(workspace.repo.top)
+
+    async def reading_for(fault: str | None) -> _ParentReading:
+        present = state if fault is None else workspace.plan_state()
+        request = await run_in_thread(
+            lambda: parent_review_request(workspace, present, parent, fault=fault, top=top)
         )
-    closed = _close(context.workspace, run, ended, head_tree)
-    tell_edits(context, closed)
-    context.ui.notify(RunEnded(closed, review_request.parent.title, ended.duration_seconds))
-    return closed
+        base = await run_in_thread(lambda: snapshot(workspace))
+        prompt = render_review_prompt(request.context)
+        start = Start(parent, reviewer, request.context, prompt, schema=build_review_schema(request.judged))
+        version = await call.version_of(reviewer)
+        run = open_run(workspace, start, RunType.REVIEW, base.tree, version)
+        return _ParentReading(
+            start, run.updated(parent_review_completion_signature=request.signature), request
+        )
 
-
-def _save(workspace: Workspace, review_request: ParentReviewRequest, run: Run) -> None:
-    """Write the record, then the plan, under one lock, if the children are still as they were."""
-    store_config(workspace)
-    with workspace.transaction() as transaction:
-        if (
-            present_signature(_plan_below(transaction, review_request.parent.id), review_request.parent)
-            != review_request.signature
-        ):
-            raise StaleReviewError(f"the children of {review_request.parent.id} have changed meanwhile")
-        transaction.save_run(run)
-        save_statuses(transaction)
-        watch_agent(workspace, transaction, run)
+    return (await read_twice(call, Opened(workspace), reading_for)).run
 
 
 class StaleReviewError(RequestError):
@@ -181,39 +193,3 @@ def present_signature(plan: Plan, parent: Task) -> str | None:
     if task is None or not is_complete(plan.tasks, task):
         return None
     return completion_signature(task, plan.tasks)
-
-
-def _close(workspace: Workspace, run: Run, ended: ProcessResult, head_tree: str | None) -> Run:
-    """Save the review, then its feedback, then the plan.
-
-    ``head_tree`` is the worktree after a review in it, where the reviewer should have written nothing. A
-    verdict on children that have changed meanwhile is kept and counts for nothing.
-    """
-
-    def read_verdict(reading: AgentResult) -> ParentVerdict:
-        if parent is None:
-            raise ValueError("the parent is no longer in the plan")
-        return parse_review_answer(reading.final_text, _without_skipped(tasks, parent))
-
-    with closing_run(workspace, run) as (transaction, check):
-        transaction.renew_plan_backup()
-        plan = _plan_below(transaction, run.task_id)
-        tasks = plan.tasks
-        parent = tasks.get(run.task_id)
-        outcome, verdict = classify_answer(ended, read_verdict)
-        now = workspace.environment.timestamp()
-        closed = closed_reading(run, ending_of(ended, outcome, now), head_tree, check)
-        if verdict is not None:
-            closed = closed.finding(verdict)
-        moved = parent is None or present_signature(plan, parent) != (run.parent_review_completion_signature)
-        if verdict is not None and moved:
-            closed = closed.superseded(now, SUPERSEDED_BY_PLAN)
-        transaction.save_run(closed)
-        if verdict is not None and not moved:
-            # The new verdict is the only one that counts.
-            for earlier in workspace.store.records.history(closed.task_id).reviews:
-                if earlier.id != closed.id and earlier.status is not RunStatus.RUNNING:
-                    transaction.save_run(earlier.superseded(now, closed.id))
-        save_feedback_and_statuses(transaction, transaction.state())
-    publish_logs(workspace, closed)
-    return closed

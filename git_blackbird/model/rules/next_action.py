@@ -1,6 +1,5 @@
 """The next action: one pure function of plan, records and the scope of the call."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -32,7 +31,6 @@ from git_blackbird.model.rules.state import (
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, TerminalReason
 
-REVIEW_TRIES = 2
 # So many ready leaves are looked at for one that goes well with what is at work.
 _CHOICES = 50
 # Ends of paused runs on which only a person knows how to go on.
@@ -45,8 +43,8 @@ class CallScope:
 
     ``only``: the tasks it may touch, None for a plain execute. ``asked``: runs whose questions this call
     asks. ``carries``: leaves that are yet to get their review feedback. ``review``: a task whose review a
-    person asked for, until ``is_reviewed``. ``tried``: parents that were reviewed without a verdict, once
-    for each try. ``elsewhere``: tasks that it does not start, since they have begun in another worktree, or
+    person asked for, until ``is_reviewed``. ``tried``: parents that were reviewed without a verdict.
+    ``elsewhere``: tasks that it does not start, since they have begun in another worktree, or
     their agent refuses every task. ``busy``: tasks and parents that are at work at this moment, or that it
     leaves alone. ``keeps_turns``: something goes on that may end with the landing for which others wait.
     Without ``starts_agents`` it only decides and lands; from ``until`` on, in nanoseconds since 1970, it
@@ -61,7 +59,7 @@ class CallScope:
     carries: frozenset[TaskId] = frozenset()
     review: TaskId | None = None
     is_reviewed: bool = False
-    tried: tuple[TaskId, ...] = ()
+    tried: frozenset[TaskId] = frozenset()
     elsewhere: frozenset[TaskId] = frozenset()
     busy: frozenset[TaskId] = frozenset()
     keeps_turns: bool = False
@@ -361,15 +359,13 @@ def _feedback(state: PlanState, call: CallScope) -> Iterator[SendFeedback]:
 
 def _parent_review(state: PlanState, call: CallScope) -> ReviewParent | ParentReviewRequired | None:
     """Return the parent review that is due, nearest ancestor first, or the stop at one."""
-    tries = Counter(call.tried)
     by_hand = state.plan.tasks.get(call.review) if call.review is not None else None
     if by_hand is not None and unreadable_below(state, by_hand):
         return None
     if by_hand is not None and by_hand.children and not call.is_reviewed and by_hand.id not in call.busy:
-        is_tried = tries[by_hand.id] >= REVIEW_TRIES
-        return (
-            ParentReviewRequired((BlockedParent(by_hand, None),), ()) if is_tried else ReviewParent(by_hand)
-        )
+        if by_hand.id in call.tried:
+            return ParentReviewRequired((BlockedParent(by_hand, None),), ())
+        return ReviewParent(by_hand)
     if not state.is_gated and (by_hand is None or by_hand.is_leaf):
         return None
     parents: list[BlockedParent] = []
@@ -378,7 +374,7 @@ def _parent_review(state: PlanState, call: CallScope) -> ReviewParent | ParentRe
             continue
         if parent.review is None and feedback_below(state, parent.task):
             continue
-        if parent.review is None and tries[parent.task.id] < REVIEW_TRIES:
+        if parent.review is None and parent.task.id not in call.tried:
             return ReviewParent(parent.task)
         parents.append(parent)
     leaves = tuple(task for task in leaves_with_feedback(state) if _is_about(call, state, task))

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
 from typing import NamedTuple
@@ -53,10 +53,16 @@ NO_RULES = PlanRules()
 
 @dataclass(frozen=True)
 class PlanState:
-    """Plan, records and feedback files as they were read, and the rules for them (``PlanRules``).
+    """Plan, records and feedback files as they were read, the rules for them, and what follows.
 
-    Everything else is derived from them on first use, once: also the plan that everyone is shown and acts on,
-    of which ``saved`` may be behind.
+    ``plan`` is the one that everyone is shown and acts on, with the statuses that follow from the records;
+    ``saved`` may be behind it. From ``open_histories`` more follows than that a task is done: of a large plan
+    the few. ``feedback`` is the open one of parent reviews, by leaf; of the files of ``lost_feedback`` none
+    can be used, and what a verdict has as well is written anew. ``unreadable`` are the tasks of the plan that
+    are blocked by a record or feedback file that cannot be used. ``open_runs`` are those of the latest runs
+    on which something may be due, apart from what a person asks for. The change of ``half_written`` runs is
+    half in the worktree, and is yet to be written, whatever plan has them; ``begun`` are these, and those
+    where a person is to decide on what is there in part.
     """
 
     saved: Plan
@@ -64,11 +70,46 @@ class PlanState:
     saved_feedback: SavedFeedback = NO_FEEDBACK
     is_gated: bool = False
     only_lasting: bool = False
+    plan: Plan = field(init=False, compare=False)
+    open_histories: Mapping[TaskId, History] = field(init=False, compare=False)
+    feedback: Mapping[TaskId, Feedback] = field(init=False, compare=False)
+    lost_feedback: tuple[RecordError, ...] = field(init=False, compare=False)
+    unreadable: Mapping[TaskId, tuple[RecordError, ...]] = field(init=False, compare=False)
+    open_runs: tuple[tuple[Task, Run], ...] = field(init=False, compare=False)
+    half_written: tuple[Run, ...] = field(init=False, compare=False)
+    begun: tuple[Run, ...] = field(init=False, compare=False)
 
-    @cached_property
-    def plan(self) -> Plan:
-        """The plan with the statuses that follow from the records."""
-        return self.derived(self.saved)
+    def __post_init__(self) -> None:
+        histories, saved = self.histories, self.saved_feedback
+        plan = derive(self.saved, histories, self.gate, only_lasting=self.only_lasting)
+        damaged = {_leaf_of(fault) for fault in saved.faults}
+        feedback = outstanding_feedback(plan, histories, saved.by_leaf, damaged)
+        lost = tuple(fault for fault in saved.faults if _leaf_of(fault) not in feedback)
+        unfinished = open_histories(histories)
+        faults = {task_id: history.faults for task_id, history in unfinished.items() if history.faults}
+        for fault in lost:
+            leaf = TaskId(PurePath(fault.path).stem)
+            faults[leaf] = (*histories.get(leaf, NO_HISTORY).faults, fault)
+        latest = {
+            task_id: history.latest for task_id, history in unfinished.items() if history.latest is not None
+        }
+        readable = sorted((latest.keys() - faults.keys()) & plan.tasks.keys())
+        recent = (run for history in unfinished.values() for run in history.recent)
+        half_written = [run for run in recent if is_half_written(run)]
+        half_written.sort(key=lambda run: run.sort_key)
+        waiting = (run for run in latest.values() if run.moving and run.is_pending)
+        derived = {
+            "plan": plan,
+            "open_histories": unfinished,
+            "feedback": feedback,
+            "lost_feedback": lost,
+            "unreadable": {task_id: faults[task_id] for task_id in sorted(plan.tasks.keys() & faults.keys())},
+            "open_runs": tuple((plan.tasks[key], latest[key]) for key in readable if is_open(latest[key])),
+            "half_written": tuple(half_written),
+            "begun": (*half_written, *waiting),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
     def derived(self, plan: Plan) -> Plan:
         """Return a plan that this one becomes, with the statuses that follow from the records."""
@@ -90,43 +131,11 @@ class PlanState:
         }
 
     @cached_property
-    def open_histories(self) -> Mapping[TaskId, History]:
-        """The histories from which more follows than that a task is done: of a large plan the few."""
-        return open_histories(self.histories)
-
-    @cached_property
-    def feedback(self) -> Mapping[TaskId, Feedback]:
-        """The open feedback of parent reviews, by leaf."""
-        damaged = {_leaf_of(fault) for fault in self.saved_feedback.faults}
-        return outstanding_feedback(self.plan, self.histories, self.saved_feedback.by_leaf, damaged)
-
-    @cached_property
-    def lost_feedback(self) -> tuple[RecordError, ...]:
-        """The feedback files that cannot be used; what a verdict has as well is written anew."""
-        faults = self.saved_feedback.faults
-        return tuple(one for one in faults if _leaf_of(one) is None or _leaf_of(one) not in self.feedback)
-
-    @cached_property
-    def unreadable(self) -> Mapping[TaskId, tuple[RecordError, ...]]:
-        """The tasks of the plan that are blocked by a record or feedback file that cannot be used."""
-        broken = {TaskId(PurePath(fault.path).stem): (fault,) for fault in self.lost_feedback}
-        suspects = {task_id for task_id, history in self.open_histories.items() if history.faults}
-        suspects |= broken.keys()
-        return {
-            task_id: faults
-            for task_id in sorted(self.plan.tasks.keys() & suspects)
-            if (faults := (*self.history(task_id).faults, *broken.get(task_id, ())))
-        }
-
-    @cached_property
     def latest_runs(self) -> tuple[tuple[Task, Run], ...]:
         """The latest run of each task that no record blocks, smallest id first."""
-        return self._latest_in(self.histories)
-
-    @cached_property
-    def open_runs(self) -> tuple[tuple[Task, Run], ...]:
-        """Those of the latest runs on which something may be due, apart from what a person asks for."""
-        return tuple(pair for pair in self._latest_in(self.open_histories) if is_open(pair[1]))
+        readable = (self.histories.keys() - self.unreadable.keys()) & self.plan.tasks.keys()
+        latest = ((task_id, self.histories[task_id].latest) for task_id in sorted(readable))
+        return tuple((self.plan.tasks[task_id], run) for task_id, run in latest if run is not None)
 
     def due(self, what: Due) -> tuple[tuple[Task, Run], ...]:
         """Return the open runs about whose change this is due, smallest task id first."""
@@ -138,29 +147,6 @@ class PlanState:
         for pair in self.open_runs:
             by_due[due_of(pair[1])].append(pair)
         return {what: tuple(pairs) for what, pairs in by_due.items()}
-
-    def _latest_in(self, histories: Mapping[TaskId, History]) -> tuple[tuple[Task, Run], ...]:
-        readable = (histories.keys() - self.unreadable.keys()) & self.plan.tasks.keys()
-        return tuple(
-            (self.plan.tasks[task_id], run)
-            for task_id in sorted(readable)
-            if (run := histories[task_id].latest) is not None
-        )
-
-    @cached_property
-    def half_written(self) -> tuple[Run, ...]:
-        """The runs whose change is half in the worktree, and is yet to be written, whatever plan has them."""
-        found = (
-            run for history in self.open_histories.values() for run in history.recent if is_half_written(run)
-        )
-        return tuple(sorted(found, key=lambda run: run.sort_key))
-
-    @cached_property
-    def begun(self) -> tuple[Run, ...]:
-        """The same, and those where a person is to decide on what is there in part."""
-        latest = map(self.latest, self.open_histories)
-        waiting = (run for run in latest if run is not None and run.moving and run.is_pending)
-        return (*self.half_written, *waiting)
 
     @cached_property
     def unblocked(self) -> Mapping[TaskId, int]:

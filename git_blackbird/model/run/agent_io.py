@@ -1,12 +1,11 @@
-"""What agents do and report: progress, results, failures, rights."""
+"""What agents do and report: progress, failures, rights."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from git_blackbird.model.base.next_steps import ShellLine
-from git_blackbird.model.run.parts import Question, Usage
+from git_blackbird.model.run.parts import Usage
 
 
 def agent_in_text(name: str) -> str:
@@ -78,57 +77,6 @@ class AgentFailure(StrEnum):
     def is_of_task(self) -> bool:
         """Whether it refused this prompt or conversation alone, so that the task has failed."""
         return self in {AgentFailure.PROMPT_TOO_LONG, AgentFailure.CONTEXT_FULL}
-
-
-WOKEN_MARK = "[later, woken by a background command, a subagent or a notification]"
-
-
-@dataclass(frozen=True)
-class AgentResult:
-    """The outcome of a run according to the agent's whole output.
-
-    ``succeeded`` is true only if output and exit code both confirm it. ``session`` is the conversation that
-    the agent named, or None. ``raw_totals`` has the counters as printed, from which the next resume is
-    subtracted. ``blocked`` says that the agent was denied an action: success without a change does not count
-    then. ``lacked`` is what could not be started for it, and may be why it changed nothing. ``is_cut``: the
-    final text is incomplete, so that a missing part of it means nothing. ``resets_at`` is when the usage
-    limit that refused it is over, in seconds since 1970, if an event says so. ``woken_texts`` are what the
-    agent said later, when its own work in the background had ended. ``worked``: a model has said or done
-    something. ``is_budget_spent``: it stopped by itself at the cost it was allowed. ``last_error`` is what
-    the program said last of an error that it has not got over, also while it tries again. ``is_unknown_end``:
-    it ended by itself, in a way that is known neither to mean finished nor to be a failure; ``error`` has its
-    word for it. ``rulings`` are what it decided about questions, by their ids, and why. ``edited`` are the
-    absolute paths of files that its edits wrote, where its output names them.
-    """
-
-    succeeded: bool = False
-    session: str | None = None
-    final_text: str = ""
-    questions: tuple[Question, ...] = ()
-    error: str | None = None
-    refusal: AgentFailure | None = None
-    refusal_hint: str | None = None
-    resets_at: float | None = None
-    usage: Usage | None = None
-    cost_usd: float | None = None
-    raw_totals: dict[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    blocked: str | None = None
-    lacked: str | None = None
-    is_cut: bool = False
-    worked: bool = False
-    woken_texts: tuple[str, ...] = ()
-    is_budget_spent: bool = False
-    last_error: str | None = None
-    is_unknown_end: bool = False
-    rulings: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
-    edited: tuple[str, ...] = ()
-
-    @property
-    def whole_text(self) -> str:
-        """The final text, and below it, marked, what was said later."""
-        later = (f"{WOKEN_MARK}\n{text}" for text in self.woken_texts)
-        return "\n\n".join(filter(None, (self.final_text, *later)))
 
 
 class Rights(NamedTuple):

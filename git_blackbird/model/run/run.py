@@ -1,6 +1,5 @@
 """A run: one start of one agent on one task, as in its record."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import (
@@ -19,12 +18,14 @@ from git_blackbird.model.base.ids import (
     CheckedTaskId,
     ObjectId,
     SessionRef,
+    session_fault,
 )
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.sanitize import clean_clause
 from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timestamp
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.ended import TAIL_BYTES, Ended
 from git_blackbird.model.run.file_form import (
     GO_FIELDS,
     OURS,
@@ -76,29 +77,6 @@ from git_blackbird.model.run.states import (
 from git_blackbird.model.run.summary import Summary, Trees
 
 
-class Ending(NamedTuple):
-    """How a run ended, whatever its type; ``superseded_by``: it does not count, and why."""
-
-    at: str
-    status: RunStatus
-    exit_code: int | None = None
-    stdout: str | None = None
-    stderr: str | None = None
-    error: str | None = None
-    reason: TerminalReason | None = None
-    way_out: str | None = None
-    limit: UsageLimit | None = None
-    final_text: str | None = None
-    usage: Usage | None = None
-    cost_usd: float | None = None
-    raw_totals: dict[str, float] | None = None
-    unlogged_bytes: TruncatedBytes | None = None
-    printed_bytes: TruncatedBytes | None = None
-    masked_secrets: dict[str, int] | None = None
-    notes: tuple[str, ...] = ()
-    superseded_by: str | None = None
-
-
 class RunChange(NamedTuple):
     """What a run did to its worktree, as far as it is known.
 
@@ -111,6 +89,10 @@ class RunChange(NamedTuple):
     worktree_base: str | None = None
     end_commit: str | None = None
     end_branch: str | None = None
+
+
+def _bytes_of(stdout: int, stderr: int) -> TruncatedBytes | None:
+    return TruncatedBytes(stdout=stdout, stderr=stderr) if stdout or stderr else None
 
 
 def _without_known(ours: dict[str, Any]) -> dict[str, Any]:
@@ -267,33 +249,38 @@ class Run(Record):
         """Return a copy with further remarks for people."""
         return self.updated(notes=(*self.notes, *notes)) if notes else self
 
-    def ended(self, ending: Ending) -> Self:
+    def ended(self, ended: Ended) -> Self:
         """Return a copy that is over."""
+        is_long = ended.stdout_bytes > TAIL_BYTES, ended.stderr_bytes > TAIL_BYTES
         over = self.updated(
-            completed_at=ending.at,
-            status=ending.status,
-            exit_code=ending.exit_code,
-            stdout=ending.stdout,
-            stderr=ending.stderr,
-            error=ending.error,
-            terminal_reason=ending.reason,
-            way_out=ending.way_out,
-            limit=ending.limit,
-            notes=ending.notes,
-            final_text=ending.final_text,
-            usage=ending.usage,
-            cost_usd=ending.cost_usd,
-            raw_totals=ending.raw_totals,
-            unlogged_bytes=ending.unlogged_bytes,
-            printed_bytes=ending.printed_bytes,
-            masked_secrets=ending.masked_secrets,
+            completed_at=ended.at,
+            status=ended.status,
+            exit_code=ended.exit_code,
+            stdout=ended.stdout_tail or None,
+            stderr=ended.stderr_tail or None,
+            error=ended.error,
+            provider_session_ref=self.session_after(ended),
+            terminal_reason=ended.reason,
+            way_out=ended.way_out,
+            limit=ended.limit,
+            notes=ended.notes,
+            questions=ended.questions if ended.status is RunStatus.WAITING_USER else (),
+            rulings=tuple(each.decided(*ended.rulings.get(each.question.id, ())) for each in self.rulings),
+            final_text=ended.whole_text or None,
+            usage=ended.usage,
+            cost_usd=ended.cost_usd,
+            raw_totals=ended.raw_totals or None,
+            unlogged_bytes=_bytes_of(ended.stdout_dropped, ended.stderr_dropped),
+            printed_bytes=_bytes_of(ended.stdout_bytes * is_long[0], ended.stderr_bytes * is_long[1]),
+            masked_secrets=dict(ended.redacted) or None,
         )
-        return over if ending.superseded_by is None else over.superseded(ending.at, ending.superseded_by)
+        return over if ended.superseded_by is None else over.superseded(ended.at, ended.superseded_by)
 
-    def ruling(self, decided: Mapping[str, tuple[str, str | None]]) -> Self:
-        """Return a copy with what its agent decided, and why, by the ids of the questions."""
-        rulings = tuple(each.decided(*decided.get(each.question.id, ())) for each in self.rulings)
-        return self.updated(rulings=rulings) if rulings else self
+    def session_after(self, ended: Ended) -> str | None:
+        """Return the conversation that can be continued: one the agent confirmed, or had before this run."""
+        if ended.session and session_fault(ended.session) is None:
+            return ended.session
+        return self.provider_session_ref if self.resumes else None
 
     def in_worktree(self, path: str | None) -> Self:
         """Return a copy of which the worktree of its own is there, or is none."""

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.agents.process import signals
-from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
-from git_blackbird.agents.protocol import Agent, RunRequest
+from git_blackbird.agents.protocol import Agent, Assignment
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, ProgressKind
+from git_blackbird.model.run.agent_io import AgentFailure, ProgressKind
+from git_blackbird.model.run.ended import Ended, ExitCause
 from git_blackbird.model.run.parts import Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
 from tests.standin.install import CLAUDE, EARLIER_CLAUDE, EVERY_CLAUDE, OLD_CLAUDE, Program
@@ -43,8 +43,8 @@ def stage() -> Iterator[Stage]:
         yield Stage(folder)
 
 
-def read(stage: Stage, agent: Agent, assignment: RunRequest) -> AgentResult:
-    return stage.run_agent(agent, assignment).reading
+def read(stage: Stage, agent: Agent, assignment: Assignment) -> Ended:
+    return stage.run_agent(agent, assignment)
 
 
 @every
@@ -75,7 +75,7 @@ def test_a_run_edits_the_tree_and_says_what_it_does(model: StandIn, stage: Stage
     script = SPEECH.shell("echo $BLACKBIRD_RUN_ID > b.txt")
     model.tell(Reply("I write it.", (SPEECH.writes(stage.tree / "a.txt", "a\n"), script)), "All done.")
     ended = stage.run_agent(agent, assign("Make a.txt"))
-    reading = ended.reading
+    reading = ended
     assert (ended.exit_code, reading.error, reading.succeeded) == (0, None, True)
     assert (reading.session, reading.final_text) == (FIRST, "All done.")
     assert reading.usage == Usage(input_tokens=200, output_tokens=40, cached_tokens=0)
@@ -146,7 +146,7 @@ def test_what_the_server_refuses_is_known_and_no_failure_of_the_task(
     reading = read(stage, agent, assign("Go"))
     assert (reading.succeeded, reading.refusal) == (False, refusal)
     assert error in (reading.error or "")
-    assert reading.refusal_hint
+    assert reading.way_out
 
 
 def test_a_subscribers_limit_names_when_it_is_over(
@@ -161,7 +161,7 @@ def test_a_subscribers_limit_names_when_it_is_over(
     reading = read(stage, agent, assign("Go"))
     assert (reading.succeeded, reading.refusal) == (False, AgentFailure.USAGE_LIMIT)
     named = f"{datetime.fromtimestamp(at).astimezone():%I%p}".lstrip("0").lower()
-    assert f"resets {named}" in (reading.refusal_hint or "") + (reading.error or "")
+    assert f"resets {named}" in (reading.way_out or "") + (reading.error or "")
 
 
 @pytest.mark.exhaustive
@@ -243,9 +243,9 @@ def test_bypassing_as_root_without_a_sandbox_is_named(model: StandIn, stage: Sta
     child.open_gate()
     ended = asyncio.run(stage.follow(child, agent.parser(assign("Go"))))
     if "IS_SANDBOX" in launch.environ:
-        assert ended.reading.refusal is AgentFailure.FORBIDDEN
+        assert ended.refusal is AgentFailure.FORBIDDEN
     else:
-        assert ended.reading.succeeded
+        assert ended.succeeded
 
 
 @pytest.mark.exhaustive
@@ -256,7 +256,7 @@ def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
     model.tell(Reply(tools=(SPEECH.shell("touch busy; sleep 600"),)))
     ended = interrupted(stage, agent)
     assert ended.cause is ExitCause.INTERRUPTED
-    assert (ended.reading.succeeded, ended.reading.session) == (False, FIRST)
+    assert (ended.succeeded, ended.session) == (False, FIRST)
     assert ended.exit_code != -signal.SIGKILL
     assert signals.marked(RUN_ID) == []
     model.tell("Went on.")
@@ -265,8 +265,8 @@ def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
     assert any("Make it" in prompt for prompt in model.prompts())
 
 
-def interrupted(stage: Stage, agent: Agent) -> ProcessResult:
-    async def scenario() -> ProcessResult:
+def interrupted(stage: Stage, agent: Agent) -> Ended:
+    async def scenario() -> Ended:
         child = stage.hold(agent.launch(assign("Make it")))
         child.open_gate()
         task = asyncio.create_task(stage.follow(child, agent.parser(assign("Make it"))))

@@ -9,7 +9,8 @@ from git_blackbird.agents.codex.parser import CodexParser, unwrap_command
 from git_blackbird.agents.json_events import MAX_LINE_BYTES
 from git_blackbird.agents.protocol import new_session
 from git_blackbird.agents.registry import load_agent
-from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, Progress, ProgressKind
+from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind
+from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parts import Question, Usage
 from tests.agents.running import assign
 from tests.support import config_with
@@ -50,14 +51,14 @@ def printed(*events: Any) -> bytes:
     return b"".join(json.dumps(event).encode() + b"\n" for event in events)
 
 
-def read(*events: Any, exit_code: int | None = 0, stderr: str = "", **assigned: Any) -> AgentResult:
+def read(*events: Any, exit_code: int | None = 0, stderr: str = "", **assigned: Any) -> Ended:
     reader = CodexParser(assign("Go", **assigned))
     reader.feed(printed(*events))
     return reader.finish(exit_code, stderr)
 
 
 def steps_of(*events: Any, folder: str = "") -> list[Progress]:
-    return list(CodexParser(assign("Go", folder=folder)).feed(printed(*events)))
+    return list(CodexParser(assign("Go"), folder=folder).feed(printed(*events)))
 
 
 def kinds_and_texts(*events: Any, folder: str = "") -> list[tuple[ProgressKind, str]]:
@@ -65,7 +66,7 @@ def kinds_and_texts(*events: Any, folder: str = "") -> list[tuple[ProgressKind, 
 
 
 def test_everything_agrees_on_success() -> None:
-    assert read(STARTED, TURN, says("I begin."), says("Done."), COMPLETED) == AgentResult(
+    assert read(STARTED, TURN, says("I begin."), says("Done."), COMPLETED) == Ended(
         succeeded=True,
         session=THREAD,
         final_text="Done.",
@@ -181,8 +182,8 @@ def test_a_sandbox_that_cannot_be_made_is_a_refusal_unless_something_worked_in_i
     reading = read(STARTED, TURN, command, says("I could not."), COMPLETED)
     assert (reading.succeeded, reading.refusal, reading.session) == (False, AgentFailure.FORBIDDEN, THREAD)
     assert reading.error == f"its sandbox cannot be set up here: {output.strip()}"
-    assert reading.refusal_hint is not None
-    assert reading.refusal_hint.endswith("git config blackbird.codex.sandbox danger-full-access")
+    assert reading.way_out is not None
+    assert reading.way_out.endswith("git config blackbird.codex.sandbox danger-full-access")
     edit = item_completed("file_change", changes=[], status="completed")
     assert read(STARTED, TURN, command, edit, says("Done."), COMPLETED).succeeded
 
@@ -192,7 +193,7 @@ def test_a_reviewer_whose_sandbox_cannot_be_made_is_not_sent_out_of_it() -> None
     command = item_completed("command_execution", aggregated_output=output, exit_code=1, status="failed")
     reading = read(STARTED, TURN, command, says("I could not."), COMPLETED, read_only=True)
     assert (reading.succeeded, reading.refusal) == (False, AgentFailure.FORBIDDEN)
-    assert reading.refusal_hint == ("its reviews need that sandbox: review with another agent")
+    assert reading.way_out == ("its reviews need that sandbox: review with another agent")
 
 
 def test_a_reviewer_has_no_session_and_is_not_blocked_by_what_is_denied_to_it() -> None:
@@ -406,8 +407,8 @@ def test_the_arguments_of_a_start_and_of_a_resume() -> None:
 @pytest.mark.parametrize("sandbox", ["workspace-write", "danger-full-access"])
 def test_the_arguments_of_a_reviewer_are_no_wider_than_they_must_be(sandbox: str) -> None:
     told = config_with(codex__sandbox=sandbox, codex__model="m", codex__args=("--add-dir", "/"))
-    asked = assign("Look", schema={"a": [1]}, read_only=True, scratch="/s", folder='/w "ä')
-    launch = load_agent("codex", told).launch(asked)
+    asked = assign("Look", schema={"a": [1]}, read_only=True)
+    launch = load_agent("codex", told).launch(asked, '/w "ä', "/s")
     assert launch.argv == (
         *("codex", "exec", "--json", "-s", "read-only", "--ephemeral"),
         *("-c", "project_doc_max_bytes=0"),

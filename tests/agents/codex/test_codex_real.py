@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import time
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -12,11 +11,11 @@ import pytest
 
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.launch import GatedProcess
-from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
-from git_blackbird.agents.protocol import Agent, RunRequest
+from git_blackbird.agents.protocol import Agent, Assignment
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.run.agent_io import AgentFailure, AgentResult, ProgressKind
+from git_blackbird.model.run.agent_io import AgentFailure, ProgressKind
+from git_blackbird.model.run.ended import Ended, ExitCause
 from git_blackbird.model.run.parts import Usage
 from tests.agents.running import RUN_ID, Stage, assign, until
 from tests.standin.install import EVERY_CODEX, Program
@@ -44,16 +43,16 @@ def stage(tmp_path: Path) -> Stage:
     return stage
 
 
-def begin(prompt: str) -> RunRequest:
+def begin(prompt: str) -> Assignment:
     return assign(prompt, session=None)
 
 
-def go_on(prompt: str, before: AgentResult) -> RunRequest:
+def go_on(prompt: str, before: Ended) -> Assignment:
     return assign(prompt, session=before.session, resume=True, previous_totals=before.raw_totals)
 
 
-def read(stage: Stage, agent: Agent, assignment: RunRequest) -> AgentResult:
-    return stage.run_agent(agent, assignment).reading
+def read(stage: Stage, agent: Agent, assignment: Assignment) -> Ended:
+    return stage.run_agent(agent, assignment)
 
 
 def files(stage: Stage) -> dict[str, str]:
@@ -90,8 +89,8 @@ def test_a_run_edits_the_tree_and_says_what_it_does(model: StandIn, stage: Stage
         Reply(tools=(slowly,)),
         "All done.",
     )
-    ended = stage.run_agent(agent, replace(begin("Make a.txt"), folder=str(stage.tree)))
-    reading = ended.reading
+    ended = stage.run_agent(agent, begin("Make a.txt"))
+    reading = ended
     assert (ended.exit_code, reading.error, reading.succeeded) == (0, None, True)
     assert (reading.final_text, reading.notes, reading.blocked) == ("All done.", (), None)
     assert reading.session is not None
@@ -182,7 +181,7 @@ def test_what_the_server_refuses_is_known_and_no_failure_of_the_task(
     reading = read(stage, agent, begin("Go"))
     assert (reading.succeeded, reading.refusal) == (False, refusal)
     assert error in (reading.error or "")
-    assert reading.refusal_hint
+    assert reading.way_out
 
 
 def test_a_subscribers_limit_names_when_it_is_over(model: StandIn, stage: Stage, agent: Agent) -> None:
@@ -191,7 +190,7 @@ def test_a_subscribers_limit_names_when_it_is_over(model: StandIn, stage: Stage,
     reading = read(stage, agent, begin("Go"))
     assert (reading.succeeded, reading.refusal) == (False, AgentFailure.USAGE_LIMIT)
     named = f"{datetime.fromtimestamp(at).astimezone():%I:%M %p}".lstrip("0")
-    assert named in (reading.refusal_hint or "") + (reading.error or "")
+    assert named in (reading.way_out or "") + (reading.error or "")
 
 
 def test_a_server_that_is_not_there_is_waited_for_aloud(
@@ -200,14 +199,14 @@ def test_a_server_that_is_not_there_is_waited_for_aloud(
     config = tmp_path / "config" / "config.toml"
     config.write_text(config.read_text().replace(model.url, "http://127.0.0.1:9"))
 
-    async def scenario() -> ProcessResult:
+    async def scenario() -> Ended:
         _, work = start(stage, agent, begin("Go"))
         await until(lambda: any("waiting for network" in step.text for step in stage.progress))
         work.cancel()
         return await work
 
     ended = asyncio.run(scenario())
-    assert (ended.cause, ended.reading.session is None) == (ExitCause.INTERRUPTED, False)
+    assert (ended.cause, ended.session is None) == (ExitCause.INTERRUPTED, False)
 
 
 def test_an_agent_without_a_key_refuses(
@@ -279,7 +278,7 @@ def test_a_session_that_works_elsewhere_is_a_refusal(
     git(other.tree, "init", "-q")
     model.tell(Reply("Late.", delay=60))
 
-    async def scenario() -> AgentResult:
+    async def scenario() -> Ended:
         waiting = len(model.requests)
         _, work = start(stage, agent, go_on("Go on", first))
         await until(lambda: len(model.requests) > waiting)
@@ -288,15 +287,13 @@ def test_a_session_that_works_elsewhere_is_a_refusal(
         ended = await other.follow(second, agent.parser(go_on("Me too", first)))
         work.cancel()
         await asyncio.wait([work])
-        return ended.reading
+        return ended
 
     reading = asyncio.run(scenario())
     assert (reading.succeeded, reading.refusal) == (False, AgentFailure.SESSION_BUSY)
 
 
-def start(
-    stage: Stage, agent: Agent, assignment: RunRequest
-) -> tuple[GatedProcess, asyncio.Task[ProcessResult]]:
+def start(stage: Stage, agent: Agent, assignment: Assignment) -> tuple[GatedProcess, asyncio.Task[Ended]]:
     child = stage.hold(agent.launch(assignment))
     child.open_gate()
     return child, asyncio.create_task(stage.follow(child, agent.parser(assignment)))
@@ -311,19 +308,19 @@ def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
     agent = load_installed(program, codex__sandbox=sandbox)
     model.tell(Reply(tools=(SPEECH.shell("touch busy; setsid sleep 600 & sleep 600"),)))
 
-    async def scenario() -> ProcessResult:
+    async def scenario() -> Ended:
         _, work = start(stage, agent, begin("Make it"))
         await until((stage.tree / "busy").exists)
         work.cancel()
         return await work
 
     ended = asyncio.run(scenario())
-    assert (ended.cause, ended.reading.succeeded) == (ExitCause.INTERRUPTED, False)
+    assert (ended.cause, ended.succeeded) == (ExitCause.INTERRUPTED, False)
     assert ended.exit_code != -signal.SIGKILL
     assert signals.marked(RUN_ID) == []
     model.tell("Went on.")
-    reading = read(stage, agent, go_on("Go on.", ended.reading))
-    assert (reading.succeeded, reading.session) == (True, ended.reading.session)
+    reading = read(stage, agent, go_on("Go on.", ended))
+    assert (reading.succeeded, reading.session) == (True, ended.session)
     assert (reading.final_text, reading.session is not None) == ("Went on.", True)
     assert "Make it" in model.prompts()
 
@@ -336,15 +333,15 @@ def test_a_killed_wrapper_leaves_nothing_running(
     agent = load_installed(program, codex__sandbox=sandbox)
     model.tell(Reply(tools=(SPEECH.shell("touch busy; setsid sleep 600 & sleep 600"),)))
 
-    async def scenario() -> ProcessResult:
+    async def scenario() -> Ended:
         child, work = start(stage, agent, begin("Make it"))
         await until((stage.tree / "busy").exists)
         os.kill(child.pid, signal.SIGKILL)
         return await work
 
     ended = asyncio.run(scenario())
-    assert (ended.exit_code, ended.reading.succeeded) == (-signal.SIGKILL, False)
+    assert (ended.exit_code, ended.succeeded) == (-signal.SIGKILL, False)
     assert ended.leftovers_stopped > 0
     assert signals.marked(RUN_ID) == []
     first = json.loads(stage.logs.stdout.read_text().splitlines()[0])
-    assert ended.reading.session == first["thread_id"]
+    assert ended.session == first["thread_id"]

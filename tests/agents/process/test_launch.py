@@ -13,10 +13,10 @@ import pytest
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.launch import spawn_gated
 from git_blackbird.agents.process.logs import cut_saved
-from git_blackbird.agents.process.outcome import ExitCause, Limits, ProcessResult
-from git_blackbird.agents.protocol import LaunchSpec
+from git_blackbird.agents.protocol import Launch, Limits
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.model.run.agent_io import Progress
+from git_blackbird.model.run.ended import Ended, ExitCause
 from tests.agents.running import MEGABYTE, RUN_ID, Bin, Ear, Stage, until
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="what hides is found in /proc")
@@ -29,8 +29,8 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     assert signals.marked(RUN_ID) == []
 
 
-def sh(script: str) -> LaunchSpec:
-    return LaunchSpec(argv=("/bin/sh", "-c", script), stdin=b"")
+def sh(script: str) -> Launch:
+    return Launch(argv=("/bin/sh", "-c", script), stdin=b"")
 
 
 def test_an_agent_reads_its_prompt_and_its_streams_are_kept(stage: Stage) -> None:
@@ -54,7 +54,7 @@ def test_prompt_and_logs_are_for_the_owner_only(stage: Stage) -> None:
 
 def test_the_files_of_a_launch_are_there_when_it_starts_for_the_owner_only(stage: Stage) -> None:
     script = 'cat "$TMPDIR/../schema.json"; ls -l "$TMPDIR/../schema.json" | cut -c1-10'
-    launch = LaunchSpec(argv=("/bin/sh", "-c", script), stdin=b"", files={"schema.json": b"{}\n"})
+    launch = Launch(argv=("/bin/sh", "-c", script), stdin=b"", files={"schema.json": b"{}\n"})
     child = stage.hold(launch)
     child.open_gate()
     ended = asyncio.run(stage.follow(child))
@@ -88,8 +88,8 @@ def test_a_parent_killed_before_the_gate_leaves_no_child_and_no_work(stage: Stag
 import os, signal
 from pathlib import Path
 from tests.agents.running import Stage
-from git_blackbird.agents.protocol import LaunchSpec
-child = Stage(Path({str(stage.root)!r})).hold(LaunchSpec(argv=("touch", "begun"), stdin=b""))
+from git_blackbird.agents.protocol import Launch
+child = Stage(Path({str(stage.root)!r})).hold(Launch(argv=("touch", "begun"), stdin=b""))
 print(child.pid, child.identity, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -105,9 +105,9 @@ def test_a_parent_killed_later_leaves_a_whole_log(stage: Stage) -> None:
 import os, signal
 from pathlib import Path
 from tests.agents.running import Stage
-from git_blackbird.agents.protocol import LaunchSpec
+from git_blackbird.agents.protocol import Launch
 script = "until [ -e go ]; do sleep 0.01; done; echo late; touch done"
-child = Stage(Path({str(stage.root)!r})).hold(LaunchSpec(argv=("/bin/sh", "-c", script), stdin=b""))
+child = Stage(Path({str(stage.root)!r})).hold(Launch(argv=("/bin/sh", "-c", script), stdin=b""))
 child.open_gate()
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -120,31 +120,28 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_a_program_that_cannot_be_started_is_unavailable(stage: Stage) -> None:
     with pytest.raises(AgentUnavailableError, match=r"cannot start the agent: .*Argument list too long"):
-        stage.hold(LaunchSpec(argv=("echo", "x" * 4 * MEGABYTE), stdin=b""))
+        stage.hold(Launch(argv=("echo", "x" * 4 * MEGABYTE), stdin=b""))
 
 
 def test_a_worktree_that_is_gone_is_unavailable(stage: Stage) -> None:
     stage.tree.rmdir()
     stage.root.joinpath("tree").write_text("a file")
-    child_launch = LaunchSpec(argv=("true",), stdin=b"")
-    environ, work = {"PATH": "/bin"}, stage.root / "work"
+    work = stage.root / "work"
     work.mkdir()
+    launch = Launch(("true",), environ={"PATH": "/bin"}, folder=str(stage.root / "tree"), scratch=str(work))
     with pytest.raises(AgentUnavailableError, match=r"cannot start the agent: .*Not a directory"):
-        spawn_gated(child_launch, cwd=stage.root / "tree", environ=environ, logs=stage.logs, work_dir=work)
+        spawn_gated(launch, stage.logs)
 
 
 def test_files_that_cannot_be_made_are_named(stage: Stage) -> None:
     work = stage.root / "nowhere"
+    launch = Launch(("true",), folder=str(stage.tree), scratch=str(work))
     with pytest.raises(UnusableError, match=f"cannot write {work}/prompt: No such file or directory"):
-        spawn_gated(
-            LaunchSpec(argv=("true",), stdin=b""), cwd=stage.tree, environ={}, logs=stage.logs, work_dir=work
-        )
+        spawn_gated(launch, stage.logs)
     work.mkdir()
     stage.logs.stdout.mkdir(parents=True)
     with pytest.raises(UnusableError, match=f"cannot write {stage.logs.stdout}: Is a directory"):
-        spawn_gated(
-            LaunchSpec(argv=("true",), stdin=b""), cwd=stage.tree, environ={}, logs=stage.logs, work_dir=work
-        )
+        spawn_gated(launch, stage.logs)
 
 
 def test_abandoning_a_child_that_has_begun_kills_it(stage: Stage) -> None:
@@ -237,23 +234,23 @@ def test_a_child_that_does_not_exit_after_its_result_is_stopped_and_its_result_t
     stage.limits = Limits(wall_seconds=60, idle_seconds=60, grace_seconds=5, result_seconds=0)
     ended = stage.run_shell("sleep 0.1; echo done; sleep 600", Answered())
     assert (ended.cause, ended.exit_code) == (ExitCause.EXITED, -signal.SIGINT)
-    assert ended.reading.succeeded
-    assert ended.reading.notes == ("it did not exit within 0 seconds after its result, and was stopped",)
+    assert ended.succeeded
+    assert ended.notes == ("it did not exit within 0 seconds after its result, and was stopped",)
 
 
 def test_work_in_the_background_is_waited_for_until_a_limit(stage: Stage) -> None:
     stage.limits = Limits(wall_seconds=60, idle_seconds=0.3, grace_seconds=5, result_seconds=0)
     ended = stage.run_shell("echo done; sleep 600", Answered("Serve the app"))
     assert ended.cause is ExitCause.IDLE_LIMIT
-    assert ended.reading.succeeded
+    assert ended.succeeded
     note = "it was stopped after its result, with this still at work: Serve the app"
-    assert ended.reading.notes == (note,)
+    assert ended.notes == (note,)
 
 
-def interrupt(stage: Stage, script: str, *, hurry: bool = False, twice: bool = False) -> ProcessResult:
+def interrupt(stage: Stage, script: str, *, hurry: bool = False, twice: bool = False) -> Ended:
     """Cancel the run once its script has made the file ``ready``."""
 
-    async def scenario() -> ProcessResult:
+    async def scenario() -> Ended:
         wish = asyncio.Event()
         child = stage.hold(sh(script))
         child.open_gate()

@@ -17,7 +17,7 @@ from git_blackbird.agents.process.logs import (
     read_saved,
 )
 from git_blackbird.model.base.redaction import Redactor
-from tests.agents.running import MEGABYTE, Stage, assign
+from tests.agents.running import MEGABYTE, Stage, as_read, assign
 from tests.planted_secrets import hidden_part, make_secrets
 
 
@@ -26,7 +26,7 @@ def test_the_saved_log_says_what_the_live_one_said(tmp_path: Path) -> None:
     demo = DemoAgent()
     assignment = assign("write a one\nsay Done with it.")
     live = stage.run_agent(demo, assignment)
-    assert read_saved(demo.parser(assignment), stage.logs, 0) == live.reading
+    assert read_saved(demo.parser(assignment), stage.logs, 0) == as_read(live)
     unknown = read_saved(demo.parser(assignment), stage.logs, None)
     assert (unknown.succeeded, unknown.session, unknown.final_text) == (
         False,

@@ -1,20 +1,20 @@
 """Run a shell command of the user's, such as the check, as agents are run."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from git_blackbird.agents.environment import without_outer_session
 from git_blackbird.agents.process import signals
+from git_blackbird.agents.process.gate import Watcher
 from git_blackbird.agents.process.launch import spawn_gated
-from git_blackbird.agents.process.outcome import ChildRequest, ExitCause, Limits, ProcessResult
-from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE, TMP_FOLDER, LaunchSpec
+from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE, TMP_FOLDER, Launch, Limits
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.logs import finish_log, log_files
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.run.agent_io import AgentResult, Progress
+from git_blackbird.model.run.ended import Ended, ExitCause
 
 # Both streams in one, in the order in which they are printed.
 _JOINED = 'exec 2>&1; exec /bin/sh -c "$1"'
@@ -38,22 +38,22 @@ class UserCommand:
     seconds: int
     variables: Mapping[str, str]
 
-    async def run(self, workspace: Workspace, hurry: asyncio.Event) -> ProcessResult:
+    async def run(self, workspace: Workspace, hurry: asyncio.Event) -> Ended:
         """Run it to its end; cancelling stops it, and the end says so. Raises as ``spawn_gated``."""
         # A process left by a killed command is found by the folder in its environment.
         await run_in_thread(lambda: signals.kill_orphans({}, self.mark, grace_seconds=0))
         self.log.unlink(missing_ok=True)
-        child = spawn_gated(
-            LaunchSpec(("/bin/sh", "-c", _JOINED, "command", self.text), b""),
-            cwd=self.cwd,
+        launch = Launch(
+            ("/bin/sh", "-c", _JOINED, "command", self.text),
             environ=self._environ(workspace),
-            logs=log_files(workspace, self.log, self.scratch / "errors.log"),
-            work_dir=self.scratch,
+            folder=str(self.cwd),
+            scratch=str(self.scratch),
+            limits=Limits(self.seconds, self.seconds, workspace.config.execution.stop_grace_seconds),
         )
+        child = spawn_gated(launch, log_files(workspace, self.log, self.scratch / "errors.log"))
         child.run_id = self.mark
         child.open_gate()
-        limits = Limits(self.seconds, self.seconds, workspace.config.execution.stop_grace_seconds)
-        ended = await child.follow(ChildRequest(_AnyOutput(), limits, lambda _: None, None, hurry))
+        ended = await child.follow(Watcher(hurry))
         await run_in_thread(lambda: finish_log(workspace, self.log))
         return ended
 
@@ -63,23 +63,10 @@ class UserCommand:
         tmp = str(self.scratch / TMP_FOLDER)
         return {**environ, TASK_ID_VARIABLE: self.task_id, "TMPDIR": tmp, **self.variables}
 
-    def why_broken(self, ended: ProcessResult) -> str | None:
+    def why_broken(self, ended: Ended) -> str | None:
         """Return why the exit code is not a verdict; None if it finished."""
         if ended.cause is not ExitCause.EXITED:
             return f"it was not done after {self.seconds} s (check.timeoutSeconds)"
         if ended.exit_code is None or ended.exit_code in _NOT_STARTED:
             return _NOT_STARTED.get(ended.exit_code or 0, "how it ended is not known")
         return None
-
-
-class _AnyOutput:
-    """The parser of a program whose exit code says everything."""
-
-    needs_all = False
-    remaining_work = None
-
-    def feed(self, data: bytes) -> Sequence[Progress]:  # noqa: ARG002  # the Protocol's
-        return ()
-
-    def finish(self, exit_code: int | None, stderr_tail: str) -> AgentResult:  # noqa: ARG002  # the Protocol's
-        return AgentResult(succeeded=exit_code == 0)

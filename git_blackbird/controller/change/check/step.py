@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.programs import UserCommand
 from git_blackbird.controller.change.check.slots import IN_CHECK_VARIABLE
@@ -31,6 +30,7 @@ from git_blackbird.model.rules.checks import CheckFollowUp, after_check
 from git_blackbird.model.rules.next_action import CheckChange
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
+from git_blackbird.model.run.ended import Ended, ExitCause
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import Requester, ReviewState
 from git_blackbird.model.run.summary import Trees
@@ -168,7 +168,7 @@ def _preparation(workspace: Workspace) -> tuple[str, ...] | None:
     return tuple(filter(None, (*config.copy, config.setup))) or None
 
 
-def _judge(command: UserCommand, ended: ProcessResult) -> CheckResult:
+def _judge(command: UserCommand, ended: Ended) -> CheckResult:
     """Return the outcome of a check; one that did not run to its end is broken."""
     reason = command.why_broken(ended)
     outcome = CheckOutcome.PASSED if ended.exit_code == 0 else CheckOutcome.FAILED

@@ -25,7 +25,7 @@ from git_blackbird.controller.change.commit.refusal import (
     obstructed_error,
     require_branch,
 )
-from git_blackbird.controller.change.work.guard import moved_branch, own_writes
+from git_blackbird.controller.change.work.watch import moved_branch, own_writes
 from git_blackbird.controller.core.guards import require_undecided
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace

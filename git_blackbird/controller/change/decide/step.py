@@ -12,7 +12,7 @@ from git_blackbird.controller.change.status_changes import reset_task
 from git_blackbird.controller.change.stops import open_items_stop, rejected_stop
 from git_blackbird.controller.change.trees import outside_of_runs
 from git_blackbird.controller.change.undo.undo import begin_undo
-from git_blackbird.controller.change.work.instructions import Restart
+from git_blackbird.controller.change.work.starts import Restart
 from git_blackbird.controller.change.work.step import restart_task
 from git_blackbird.controller.core.guards import HalfWrittenError
 from git_blackbird.controller.core.ui import Unanswered, inform, warn

@@ -13,7 +13,7 @@ from git_blackbird.controller.change.commit.refusal import (
 from git_blackbird.controller.change.land.sent_back import block_landing
 from git_blackbird.controller.change.move import AGAIN, Move, Prepared, prepare, write
 from git_blackbird.controller.change.trees import change_of
-from git_blackbird.controller.change.work.finish import snapshot_and_summarize
+from git_blackbird.controller.change.work.close import change_of_run
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
@@ -97,7 +97,7 @@ def take_missing_snapshot(workspace: Workspace, ui: UserInterface, run: Run) -> 
     place = workspace_of(workspace, run)
     if place is None:
         raise ChangeGoneError(_NO_CHANGE)
-    change = snapshot_and_summarize(place, ui, run)
+    change = change_of_run(place, ui, run)
     if change.head is None:
         raise UnusableError(f"what {run.task_id} changed is not known: {change.summary.minimal}", hint=AGAIN)
     now = workspace.environment.timestamp()

@@ -7,25 +7,25 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from git_blackbird.agents.protocol import Agent
+from git_blackbird.controller.change.agent_run import open_run
+from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.commit.checked import after_verdicts
 from git_blackbird.controller.change.decide.checkpoint import escalation_reasons, why_not_resumable
-from git_blackbird.controller.change.review.reviewer import (
-    ReviewerRequest,
+from git_blackbird.controller.change.reading_run import (
+    NOT_ASKED_AGAIN,
+    Reading,
     changed_text,
-    classify_answer,
-    reviewed_worktree,
-    run_reviewer,
+    read_twice,
+    read_worktree,
 )
 from git_blackbird.controller.change.trees import change_of, outside_of_runs
-from git_blackbird.controller.change.work.finish import ending_of
-from git_blackbird.controller.change.work.guard import closing_run, store_config, watch_agent
+from git_blackbird.controller.change.work.close import closing_run
+from git_blackbird.controller.change.work.starts import Start
 from git_blackbird.controller.core.agents import SOURCES
 from git_blackbird.controller.core.status_sync import save_status, save_statuses, update_run
 from git_blackbird.controller.core.ui import inform, warn
-from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.launch import RunContext, open_run
-from git_blackbird.controller.launch.logs import publish_logs
+from git_blackbird.controller.place.worktrees import Opened
 from git_blackbird.errors import RequestError
 from git_blackbird.git.change.changes import diff_text
 from git_blackbird.messages.display.merged_review import render_fix_request
@@ -39,7 +39,6 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
     render_package,
     render_reviewer_prompt,
 )
-from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.plan.plan import Plan, Task
@@ -53,7 +52,8 @@ from git_blackbird.model.rules.reviews import (
     reviews_about,
 )
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.findings import MergedReview, Source
+from git_blackbird.model.run.ended import Ended
+from git_blackbird.model.run.findings import MergedReview, ReviewResult, Source
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
@@ -62,19 +62,9 @@ from git_blackbird.model.run.states import (
     ReviewState,
     RunStatus,
     RunType,
-    TerminalReason,
 )
-from git_blackbird.model.views.events import ReviewsEnded, RunEnded
-
-_TRIES = 2
-_NOT_TRIED_AGAIN = frozenset(
-    {
-        TerminalReason.INTERRUPTED,
-        TerminalReason.BUDGET,
-        TerminalReason.AGENT_UNAVAILABLE,
-        TerminalReason.WITHOUT_WORK,
-    }
-)
+from git_blackbird.model.views.events import ReviewsEnded
+from git_blackbird.storage.store import Transaction
 
 
 @dataclass(frozen=True)
@@ -138,7 +128,7 @@ def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Sou
 
 def _is_second_try(review: Run) -> bool:
     """Whether an ended review was a second try, told the fault of the first answer."""
-    is_over = review.status is RunStatus.FAILED and review.terminal_reason not in _NOT_TRIED_AGAIN
+    is_over = review.status is RunStatus.FAILED and review.terminal_reason not in NOT_ASKED_AGAIN
     return is_over and review.context["review"].get("fault") is not None
 
 
@@ -152,74 +142,72 @@ def _has_judged(review: Run, package: str) -> bool:
     return sent.get("prompt") == prompt
 
 
+class _ChangeReading(Reading[ReviewResult]):
+    """One reviewer of a change; the other works beside it."""
+
+    of_several = True
+
+    def __init__(self, start: Start, run: Run, source: Source) -> None:
+        super().__init__(start, run)
+        self._source = source
+
+    def parse(self, transaction: Transaction, ended: Ended) -> ReviewResult:  # noqa: ARG002  # the same whenever
+        """Read the form."""
+        return parse_reviewer_turns((ended.final_text, *ended.woken_texts), self._source)
+
+    def record(self, transaction: Transaction, closed: Run, answer: ReviewResult | None) -> Run:
+        """Save it with its findings."""
+        if answer is not None:
+            closed = closed.updated(review_result=answer.to_json())
+        return super().record(transaction, closed, answer)
+
+
 async def run_reviewers(
-    contexts: Mapping[Source, RunContext], request: ChangeReviewRequest, force_stop: asyncio.Event
+    call: Call, place: Opened, reviewers: Mapping[Source, Agent], request: ChangeReviewRequest
 ) -> Mapping[Source, Run]:
     """Run both reviewers at the same time, and return the last record of each.
 
     A second try of each names the fault of its first; a review that is finished is not made again. Cancelling
     it stops both, and closes their records. Raises SaveError, AgentUnavailableError.
     """
-    missing = [source for source in Source if source not in request.finished]
+    task_id = request.task.id
     for source, side in request.finished.items():
-        text = f"keeping the {source} review of {request.task.id} (run {side.id})"
-        inform(contexts[source].ui, text, request.task.id)
-    looks_at = next((contexts[source] for source in missing), None)
+        inform(call.ui, f"keeping the {source} review of {task_id} (run {side.id})", task_id)
+    missing = {source: agent for source, agent in reviewers.items() if source not in request.finished}
+    first = next(iter(missing.values()), None)
     # It need not be what is reviewed: others may have gone on since.
-    before = None if looks_at is None else await _worktree(looks_at, request.task.id, request.tree)
+    before = None if first is None else await read_worktree(call, place, first, task_id, request.tree)
     try:
         async with asyncio.TaskGroup() as group:
             works = {
-                source: group.create_task(_review_side(contexts[source], request, source, force_stop))
-                for source in missing
+                source: group.create_task(_review_side(call, place, agent, request, source))
+                for source, agent in missing.items()
             }
     except BaseExceptionGroup as failed:
         raise failed.exceptions[0] from None
     sides = {source: work.result() for source, work in works.items()}
-    if looks_at is not None and before is not None:
-        after = await _worktree(looks_at, request.task.id, before)
+    if first is not None and before is not None:
+        after = await read_worktree(call, place, first, task_id, before)
         if after not in {None, before}:
-            warn(looks_at.ui, changed_text(request.task.id), request.task.id)
+            warn(call.ui, changed_text(task_id), task_id)
     return {**request.finished, **sides}
 
 
-async def _worktree(context: RunContext, task_id: TaskId, since: str) -> str | None:
-    return await run_in_thread(lambda: reviewed_worktree(context, task_id, since))
-
-
 async def _review_side(
-    context: RunContext, review_request: ChangeReviewRequest, source: Source, force_stop: asyncio.Event
+    call: Call, place: Opened, agent: Agent, request: ChangeReviewRequest, source: Source
 ) -> Run:
-    """Run one reviewer; a second try, where no answer could be read, names the fault of the first."""
-    workspace, fault = context.workspace, None
-    seconds = float(workspace.config.reviews.timeout_seconds)
-    for _ in range(_TRIES):
-        prompt = render_reviewer_prompt(source, review_request.package, fault)
-        initial_run = open_run(context, review_request.task.id, review_request.tree).updated(
-            run_type=TYPES[source],
-            context=_context(review_request, source, prompt, fault),
-            reviewed_run=review_request.run.id,
-            review_round=review_request.round_number,
-        )
-        request = ReviewerRequest(initial_run, review_request.task.title, prompt, wall_seconds=seconds)
-        run, ended = await run_reviewer(context, request, lambda run: _begin(workspace, run), force_stop)
-        outcome, result = classify_answer(
-            ended,
-            lambda reading: parse_reviewer_turns((reading.final_text, *reading.woken_texts), source),
-        )
-        closed = run.ended(ending_of(ended, outcome, workspace.environment.timestamp()))
-        if result is not None:
-            closed = closed.updated(review_result=result.to_json())
-        with workspace.transaction() as transaction:
-            workspace.store.at_work.discard(closed.id)
-            transaction.save_run(closed)
-        publish_logs(workspace, closed)
-        context.ui.notify(RunEnded(closed, review_request.task.title, ended.duration_seconds))
-        is_refused = ended.reading.refusal is not None or closed.terminal_reason in _NOT_TRIED_AGAIN
-        if result is not None or is_refused:
-            break
-        fault = closed.error
-    return closed
+    seconds = float(place.workspace.config.reviews.timeout_seconds)
+
+    async def reading_for(fault: str | None) -> _ChangeReading:
+        prompt = render_reviewer_prompt(source, request.package, fault)
+        context = _context(request, source, prompt, fault)
+        start = Start(request.task, agent, context, prompt, wall_seconds=seconds)
+        version = await call.version_of(agent)
+        run = open_run(place.workspace, start, TYPES[source], request.tree, version)
+        run = run.updated(reviewed_run=request.run.id, review_round=request.round_number)
+        return _ChangeReading(start, run, source)
+
+    return (await read_twice(call, place, reading_for)).run
 
 
 def _context(request: ChangeReviewRequest, source: Source, prompt: str, fault: str | None) -> dict[str, Any]:
@@ -228,13 +216,6 @@ def _context(request: ChangeReviewRequest, source: Source, prompt: str, fault: s
     if fault is not None:
         review["fault"] = fault
     return {**context, "systemPrompt": REVIEWER_SYSTEM, "review": review}
-
-
-def _begin(workspace: Workspace, run: Run) -> None:
-    store_config(workspace)
-    with workspace.transaction() as transaction:
-        transaction.save_run(run)
-        watch_agent(workspace, transaction, run)
 
 
 def task_changed(workspace: Workspace, review_request: ChangeReviewRequest) -> bool:

@@ -35,19 +35,17 @@ async def review_change(call: Call, action: ReviewChange, state: PlanState) -> S
     if not workspace.reviews_changes and task.id != call.scope.review:
         skip_reviews(workspace, run)
         return None
-    contexts = await call.contexts_of_reviewers()
-    await call.require_consent(*contexts.values(), as_reviewer=True)
+    reviewers = await call.reviewers()
+    await call.require_consent(*reviewers.values(), as_reviewer=True)
     # They work where the change was made.
-    opened = await run_in_thread(lambda: open_place(workspace, task.id, run))
-    place = opened.workspace
-    for text in opened.notices:
+    place = await run_in_thread(lambda: open_place(workspace, task.id, run))
+    for text in place.notices:
         inform(call.ui, text, task.id)
-    contexts = {source: replace(context, workspace=place) for source, context in contexts.items()}
-    reviewers = [context.agent for context in contexts.values()]
-    request = await run_in_thread(lambda: change_review_request(place, state, task, run, reviewers))
+    agents = tuple(reviewers.values())
+    request = await run_in_thread(lambda: change_review_request(place.workspace, state, task, run, agents))
     if request is None:
         return _save(call, action, None, MergedReview())
-    work = run_reviewers(contexts, request, call.force_stop)
+    work = run_reviewers(call, place, reviewers, request)
     with call.at_work("stopping both reviews of", task.id):
         sides = await call.interruptible(work)
     if sides is None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from git_blackbird.controller.change.commit.carried import follow_commit, follow_in_staged_plan, with_status
-from git_blackbird.controller.change.work.guard import moved_branch, own_writes
+from git_blackbird.controller.change.work.watch import moved_branch, own_writes
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.snapshots import own_commits
 from git_blackbird.errors import UnusableError

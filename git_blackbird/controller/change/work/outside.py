@@ -1,9 +1,8 @@
 """Find what happened outside a run's place while its agent worked, and by whom as far as that is certain."""
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
@@ -17,71 +16,11 @@ from git_blackbird.git.worktree.linked import owner_of
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.messages.display.outside import own_lines, seen_text, way_back
 from git_blackbird.model.base.next_steps import task_command
-from git_blackbird.model.base.sanitize import clean_line, shell_word
-from git_blackbird.model.run.outside import (
-    Outside,
-    OutsideChange,
-    OutsideCommit,
-    Subject,
-    Surroundings,
-    differences,
-)
+from git_blackbird.model.run.outside import Outside, OutsideChange, OutsideCommit, Subject
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunType
 
 _MOST_NAMED = 20
-Thing = tuple[Subject, str]
-"""A subject, and a name in it, of which a command of ours writes."""
-
-
-class Baseline(NamedTuple):
-    """The surroundings that those at the end of a run are compared with.
-
-    What a command of ours ``writes`` at present is not compared; ``pending`` is what had changed before it
-    began.
-    """
-
-    at: Surroundings
-    writes: frozenset[Thing] = frozenset()
-    pending: tuple[OutsideChange, ...] = ()
-
-    def changes(self, now: Surroundings) -> Iterator[OutsideChange]:
-        """Yield what is another now, and what has yet to be told."""
-        yield from self.pending
-        yield from (change for change in differences(self.at, now) if _thing(change) not in self.writes)
-
-    def before_writing(self, now: Surroundings, things: frozenset[Thing]) -> "Baseline":
-        """Return a copy that has noted what others changed of these things, which are now written."""
-        found = (change for change in self.changes(now) if _thing(change) in things)
-        pending = tuple(dict.fromkeys((*self.pending, *found)))
-        return self._replace(writes=self.writes | things, pending=pending)
-
-    def after_writing(self, now: Surroundings, things: frozenset[Thing]) -> "Baseline":
-        """Return a copy to which these things are as they are now."""
-        at = {subject: dict(names) for subject, names in self.at.items()}
-        for subject, name in things:
-            value = now.get(subject, {}).get(name)
-            if value is None:
-                at.get(subject, {}).pop(name, None)
-            else:
-                at.setdefault(subject, {})[name] = value
-        return self._replace(at=at, writes=self.writes - things)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return its form in a file."""
-        pending = [change.to_json() for change in self.pending]
-        return {"at": self.at, "writes": sorted(self.writes), "pending": pending}
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "Baseline":
-        """Return what has that form. Raises KeyError, TypeError, ValueError for any other."""
-        at = {str(subject): dict(names) for subject, names in content["at"].items()}
-        writes = frozenset((Subject(subject), str(name)) for subject, name in content["writes"])
-        return cls(at, writes, tuple(map(OutsideChange.from_value, content["pending"])))
-
-
-def _thing(change: OutsideChange) -> Thing:
-    return change.subject, change.name
 
 
 def outside_of(
@@ -174,17 +113,3 @@ def warn_outside(ui: UserInterface, run: Run, known: Outside | None = None) -> N
     if more := len(own[_MOST_NAMED:]) + len(new.seen[_MOST_NAMED:]):
         text = f"{more} more things happened outside the place of run {run.id}"
         warn(ui, text, run.task_id, task_command("runs", run.task_id, f" {run.id}"))
-
-
-def warn_branch_left(ui: UserInterface, run: Run) -> None:
-    """Warn of a run in the user's worktree that ended on another branch, also without a checkpoint."""
-    if (
-        not run.is_in_place
-        or run.start_branch is None
-        or run.end_branch == run.start_branch
-        or not run.end_commit
-    ):
-        return
-    there = "is detached" if run.end_branch is None else f"is on {clean_line(run.end_branch)}"
-    text = f"HEAD was on {clean_line(run.start_branch)} when run {run.id} began, and {there} now"
-    warn(ui, text, run.task_id, f"git switch {shell_word(run.start_branch)}")

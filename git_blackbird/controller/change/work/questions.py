@@ -4,13 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from git_blackbird.controller.change.call import Call
-from git_blackbird.controller.change.work.instructions import (
-    Restart,
-    answers_instruction,
-    continue_instruction,
-)
-from git_blackbird.controller.change.work.start import work_on
+from git_blackbird.controller.change.work.starts import Restart, answering, continuing
 from git_blackbird.controller.change.work.step import restart_task
+from git_blackbird.controller.change.work.task_run import work_on
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.ui import Unanswered, warn
 from git_blackbird.controller.core.waiting import race_external_change
@@ -40,10 +36,8 @@ async def ask_questions(call: Call, action: AskQuestions, state: PlanState) -> S
     reply = await call.interruptible(ask)
     if isinstance(reply, Mapping):
         answers = match_answers(questions, reply, take_answer)
-        instruction = answers_instruction(run, task, state.pending_messages(task.id), answers)
-        if action.message is not None:
-            instruction = instruction.with_message(action.message)
-        return await work_on(call, instruction)
+        start = answering(call.workspace, run, task, state.pending_messages(task.id), answers)
+        return await work_on(call, start if action.message is None else start.with_message(action.message))
     return _without_answers(call, action, Unanswered() if call.is_interrupted else reply)
 
 
@@ -108,7 +102,8 @@ async def ask_paused(call: Call, action: AskPaused, state: PlanState) -> Stop | 
     message = None if answer in {_CONTINUE, _RESTART} else answer
     if answer == _RESTART or not can_continue:
         return await restart_task(call, Restart(task, message), state)
-    return await work_on(call, continue_instruction(run, task, state.pending_messages(task.id), message))
+    pending = state.pending_messages(task.id)
+    return await work_on(call, continuing(call.workspace, run, task, pending, message))
 
 
 def paused_stop(state: PlanState, run: Run) -> Stop:

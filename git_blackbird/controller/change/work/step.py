@@ -7,15 +7,8 @@ from git_blackbird.controller.change.review.review import replace_request_by_dec
 from git_blackbird.controller.change.status_changes import reset_task
 from git_blackbird.controller.change.stops import interrupted_stop, undeliverable_stop
 from git_blackbird.controller.change.trees import change_of
-from git_blackbird.controller.change.work.instructions import (
-    Restart,
-    changes_instruction,
-    continue_instruction,
-    ruling_instruction,
-    start_instruction,
-)
-from git_blackbird.controller.change.work.start import go_on, work_on
-from git_blackbird.controller.change.work.task_run import StaleTaskError, is_work_deferred
+from git_blackbird.controller.change.work.starts import Restart, changing, continuing, new_start, ruling
+from git_blackbird.controller.change.work.task_run import StaleTaskError, go_on, is_work_deferred, work_on
 from git_blackbird.controller.change.work.worktree_setup import SetupError
 from git_blackbird.controller.core.agents import adding_way_out, agent_for, start_with_other_agent
 from git_blackbird.controller.core.other_worktrees import BegunElsewhereError, require_not_elsewhere
@@ -49,8 +42,8 @@ async def start_task(call: Call, action: StartTask, state: PlanState) -> Stop | 
         call.count_start()
         if workspace.reviews_changes:
             # Fail before the work is done where its reviewers are missing.
-            await call.contexts_of_reviewers()
-        return await work_on(call, start_instruction(workspace, state, task, None))
+            await call.reviewers()
+        return await work_on(call, new_start(workspace, state, task, None))
     except StaleTaskError as error:
         warn(call.ui, error.message, task.id)
     except SetupError as error:
@@ -70,15 +63,15 @@ async def restart_task(call: Call, restart: Restart, state: PlanState) -> Stop |
     agent = agent_for(call.workspace, task)
     way = start_with_other_agent(call.workspace, restart_command(task.id), agent.name, task)
     with adding_way_out(call.workspace, way):
-        context = await call.context_of(agent)
-    await call.require_consent(context)
+        await call.version_of(agent)
+    await call.require_consent(agent)
     if call.is_interrupted:
         return interrupted_stop(f"before {task.id} was started")
     require_not_elsewhere(call.workspace, task.id)
     if task.status is not Status.TODO:
         reset_task(workspace, task.id, SUPERSEDED_BY_RESTART)
         state = workspace.plan_state()
-    return await work_on(call, start_instruction(workspace, state, task, restart.message))
+    return await work_on(call, new_start(workspace, state, task, restart.message))
 
 
 async def continue_run(call: Call, action: ContinueRun, state: PlanState) -> Stop | None:
@@ -95,10 +88,11 @@ async def continue_run(call: Call, action: ContinueRun, state: PlanState) -> Sto
         return stop
     pending = state.pending_messages(action.task.id)
     if action.run.status is not RunStatus.WAITING_USER:
-        return await go_on(call, action, continue_instruction(action.run, action.task, pending, None))
+        start = continuing(call.workspace, action.run, action.task, pending, None)
+        return await go_on(call, action, start)
     for question in action.run.questions:
         inform(call.ui, f"{action.task.id} decides itself: {question_line(question)}", action.task.id)
-    return await go_on(call, action, ruling_instruction(action.run, action.task, pending))
+    return await go_on(call, action, ruling(call.workspace, action.run, action.task, pending))
 
 
 def _restarts_on_lost_worker(call: Call, run: Run) -> bool:
@@ -117,7 +111,7 @@ async def apply_change_request(call: Call, action: ApplyChangeRequest, state: Pl
     if stop is None:
         _, summary = change_of(workspace, state, task.id)
         pending = state.pending_messages(task.id)
-        return await go_on(call, action, changes_instruction(run, task, pending, None, summary))
+        return await go_on(call, action, changing(workspace, run, task, pending, None, summary))
     if run.requested_by is None:
         return stop
     replace_request_by_decision(workspace, run)
@@ -128,4 +122,5 @@ async def send_feedback(call: Call, action: SendFeedback, state: PlanState) -> S
     """Resume the session with the feedback, once in a call."""
     task = action.task
     call.scope = replace(call.scope, carries=call.scope.carries - {task.id})
-    return await work_on(call, continue_instruction(action.run, task, state.pending_messages(task.id), None))
+    pending = state.pending_messages(task.id)
+    return await work_on(call, continuing(call.workspace, action.run, task, pending, None))

@@ -1,154 +1,277 @@
-"""One run: snapshot, gate, record, agent, closed record."""
+"""One run of an agent on a task: from its choice, over its place, snapshot and record, to what follows."""
 
-import asyncio
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from git_blackbird import trace
-from git_blackbird.agents.process.outcome import ProcessResult
-from git_blackbird.agents.protocol import RunRequest, new_session
-from git_blackbird.controller.change.work.finish import close_run
-from git_blackbird.controller.change.work.guard import (
+from git_blackbird.agents.protocol import new_session
+from git_blackbird.controller.change.agent_run import open_run, run_agent
+from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.commit.approval import warn_uncommitted
+from git_blackbird.controller.change.limits import await_agent, name_what_follows
+from git_blackbird.controller.change.move import bring_merge
+from git_blackbird.controller.change.stops import interrupted_stop, undelivered_stop
+from git_blackbird.controller.change.work.close import close_run, count_as_failure
+from git_blackbird.controller.change.work.manual_commits import deferred_commit_of, record_deferred
+from git_blackbird.controller.change.work.starts import Start
+from git_blackbird.controller.change.work.watch import (
     start_tracking,
     stop_tracking,
     store_config,
     watch_agent,
 )
-from git_blackbird.controller.change.work.instructions import Instruction
-from git_blackbird.controller.change.work.manual_commits import deferred_commit_of, record_deferred
+from git_blackbird.controller.change.work.worktree_setup import set_up_worktree
+from git_blackbird.controller.core.agents import (
+    adding_way_out,
+    require_session_name,
+    start_with_other_agent,
+)
 from git_blackbird.controller.core.guards import require_readable, require_usable
-from git_blackbird.controller.core.other_worktrees import require_not_elsewhere
+from git_blackbird.controller.core.other_worktrees import require_not_elsewhere, runs_elsewhere
 from git_blackbird.controller.core.status_sync import save_derived, supersede_runs
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.launch import AgentStart, RunContext, open_run, run_agent
+from git_blackbird.controller.launch.launch import Launcher
 from git_blackbird.controller.launch.scratch import remove_litter, scratch_dir
+from git_blackbird.controller.place.missing_files import name_bound_copies, name_missing_files
 from git_blackbird.controller.place.snapshots import snapshot, submodules
-from git_blackbird.errors import RequestError, UnusableError
+from git_blackbird.controller.place.worktrees import Opened, open_place
+from git_blackbird.errors import AgentUnavailableError, RequestError, UnusableError
 from git_blackbird.git.core.repository import head, other_worktrees
-from git_blackbird.git.submodules.edits import Uncommitted
 from git_blackbird.git.worktree.log import log_size
-from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import EXECUTE, restart_command, task_command
 from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.config.layers import AGENT_NAMES
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.next_action import ApplyChangeRequest, ContinueRun, is_continued
+from git_blackbird.model.rules.other_tasks import based_at, brought_at, other_tasks
 from git_blackbird.model.rules.state import PlanState, full_readiness
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parts import Worktree
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState, RunStatus, RunType
+from git_blackbird.model.run.states import DecisionState, Requester, RunStatus, RunType, TerminalReason
 from git_blackbird.model.run.summary import SkippedPath
 from git_blackbird.model.views.events import Phase, RunEnded
+from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import remove_lock_folders, session_lock, task_lock
 
 
-async def run_task(context: RunContext, instruction: Instruction, force_stop: asyncio.Event) -> Run:
+async def work_on(call: Call, start: Start) -> Stop | None:
+    """Run an agent on a task, to what follows from its end.
+
+    Raises AgentUnavailableError, NotAgreedError, BudgetSpentError, RequestError.
+    """
+    task_id, launcher = start.task.id, start.by_hand or call.launcher
+    call.ledger.require(task_id)
+    with call.start_of(task_id), contextlib.ExitStack() as held:
+        version = await _version_of(call, start, launcher)
+        await call.require_consent(start.agent)
+        _warn_before(call, start)
+        await call.finish_background_work(task_id)
+        opened = await call.interruptible(run_in_thread(lambda: _open(call, start)))
+        place, start = (None, start) if opened is None else opened
+        if place is not None and place.workspace.is_task_worktree and launcher.is_here:
+            place = await _set_up(call, place, task_id, held)
+        run = None
+        if place is not None:
+            with call.at_work("pausing", task_id):
+                run = await call.interruptible(run_task(call, start, place, version))
+    if run is None:
+        return interrupted_stop(f"before {task_id} was started")
+    call.empty_starts.note_end(run)
+    if run.terminal_reason is TerminalReason.WITHOUT_WORK:
+        gated = call.workspace.config.execution.stop_after_each_task or start.gated
+        call.empty_starts.hold(task_id, partial(_count_as_failure, call, run, gated=gated))
+        return None
+    if call.goes_on_after(run):
+        return await _go_on_after_limit(call, start, run)
+    return call.stop_after_run(run, start.resumes)
+
+
+async def _go_on_after_limit(call: Call, start: Start, run: Run) -> Stop | None:
+    """Leave what the limit kept from being done to the next choice, if it is made again by itself."""
+    resumed = start.resumes
+    if resumed is None:
+        call.count_start(-1 if run.is_superseded else 0)
+        return None
+    if not run.is_superseded or is_continued(resumed):
+        return None
+    stop = await await_agent(call, run)
+    latest = call.workspace.store.records.history(run.task_id).latest
+    if stop is not None or latest is None or latest.id != resumed.id:
+        return stop
+    return await work_on(call, start)
+
+
+async def _version_of(call: Call, start: Start, launcher: Launcher) -> str:
+    """Return the version of the agent: a session stays with it, and only a start can be in another."""
+    if start.resumes is not None:
+        require_session_name(start.agent, start.resumes)
+    is_one_of_all = start.resumes is None and call.scope.only is None
+    way = EXECUTE if is_one_of_all else restart_command(start.task.id)
+    other = start_with_other_agent(call.workspace, way, start.agent.name, start.task)
+    with adding_way_out(call.workspace, other):
+        return await call.version_of(start.agent, launcher)
+
+
+def _warn_before(call: Call, start: Start) -> None:
+    """Warn of files that agents will not see, once a call, and of runs of the task in other worktrees."""
+    workspace, task_id = call.workspace, start.task.id
+    if not call.touched:
+        name_what_follows(call)
+        warn_uncommitted(workspace, call.ui)
+        if workspace.uses_worktrees and call.launcher.is_here:
+            name_missing_files(workspace, call.ui)
+        if call.launcher.is_here:
+            name_bound_copies(workspace, call.ui)
+    if start.resumes is not None and task_id not in call.touched:
+        for other in runs_elsewhere(workspace, {task_id}):
+            warn(call.ui, f"{task_id}: {other.text}", task_id)
+    call.touched.add(task_id)
+
+
+def _open(call: Call, start: Start) -> tuple[Opened, Start]:
+    """Open the place of a run; also return the start with what other tasks do."""
+    workspace, task_id, resumed = call.workspace, start.task.id, start.resumes
+    since, brought = (None, None) if resumed is None else (based_at(resumed), brought_at(resumed))
+    now = workspace.environment.timestamp()
+    place = replace(open_place(workspace, task_id, resumed), base_at=brought or now)
+    if resumed is not None and resumed.brought is not None and resumed.requested_by is Requester.LANDING:
+        bring_merge(workspace, resumed, place.workspace.repo, resumed.brought.merge.base)
+        place = replace(place, base=resumed.brought.merge.base)
+    for text in place.notices:
+        inform(call.ui, text, task_id)
+    _warn_left_out(call, place.left_out)
+    if place.workspace.is_task_worktree:
+        others = other_tasks(workspace.plan_state(), task_id, frozenset(call.starting), since)
+        start = start.with_other_tasks(others)
+    return place, start
+
+
+async def _set_up(call: Call, place: Opened, task_id: TaskId, held: contextlib.ExitStack) -> Opened | None:
+    """Set up a worktree on this machine, with a slot until ``held`` is closed; None if interrupted."""
+    repo, log = place.workspace.repo, place.workspace.paths.setup_log(task_id)
+    slot = held.enter_context(call.slots.take(repo))
+    setup = call.set_up(task_id, f"the worktree of {task_id}", repo.top, log, slot)
+    with trace.measured(Phase.WORKTREE, task_id), call.at_work("stopping the set-up of", task_id, "it"):
+        if not await call.interruptible(set_up_worktree(setup, repo)):
+            return None
+    return replace(place, begins=place.begins if setup.is_empty else None, variables=slot.variables)
+
+
+def _count_as_failure(call: Call, run: Run, *, gated: bool) -> None:
+    count_as_failure(call.workspace, run, gated=gated)
+    inform(call.ui, f"{run.task_id} counts as failed: no other task was refused like it", run.task_id)
+
+
+async def go_on(call: Call, action: ApplyChangeRequest | ContinueRun, start: Start) -> Stop | None:
+    """Run an agent in the session of an action; stop where that agent cannot start.
+
+    What was said to the task meanwhile goes with the next turn.
+    """
+    try:
+        return await work_on(call, start)
+    except StaleTaskError:
+        return None
+    except AgentUnavailableError as error:
+        return undelivered_stop(action, error.message, error.ways_out)
+
+
+async def run_task(call: Call, start: Start, place: Opened, version: str) -> Run:
     """Run an agent, from the first snapshot to the closed record, which is returned.
 
     Cancelling it stops the agent and closes the record as paused; then the record is returned all the
     same. Raises SaveError, SnapshotError, AgentUnavailableError, LockedError or RequestError with nothing
     left running.
     """
-    _name_other_agent(context, instruction)
+    workspace, task_id = place.workspace, start.task.id
+    _name_other_agent(call, start)
     # Before the snapshot: what is committed from here on, and not by the agent, is no part of its change.
-    size = log_size(context.workspace.repo.git_dir)
-    with trace.measured(Phase.SNAPSHOT, instruction.task.id):
-        base, inside = await run_in_thread(lambda: _look(context))
-        warn_left_out(context.ui, context.left_out, base.left_out)
-    digests = {path: state.digest for path, state in inside.items()}
-    initial_run = _initial_run(context, instruction, base).updated(
-        reflog_size=size, submodule_digests=digests or None
-    )
-    record = partial(_record, context, instruction)
-    with (
-        _hold(context.workspace, context.ui, initial_run),
-        scratch_dir(context.workspace.paths, initial_run.id) as folder,
-    ):
-        start = AgentStart(
-            initial_run,
-            instruction.task.title,
-            _request(context, instruction, initial_run, folder),
-            context.variables,
+    size = log_size(workspace.repo.git_dir)
+    with trace.measured(Phase.SNAPSHOT, task_id):
+        base, inside = await run_in_thread(
+            lambda: (place.begins or snapshot(workspace), submodules(workspace))
         )
-        run, ended = await run_agent(context, start, record, force_stop)
-        return await _close(context, instruction, run, ended, force_stop)
+        _warn_left_out(call, base.left_out)
+    digests = {path: state.digest for path, state in inside.items()}
+    begun = _begun_run(start, place, base.tree, version)
+    begun = begun.updated(reflog_size=size, submodule_digests=digests or None)
+    with _hold(call, workspace, begun), scratch_dir(workspace.paths, begun.id) as scratch:
+        record = partial(_record, call, workspace, start)
+        run, ended = await run_agent(call, start, place, begun, scratch, record)
+        trace.spent(Phase.AGENT, task_id, ended.duration_seconds)
+        remove_litter(workspace.repo.top, run, start.agent.leftover_dirs)
+        gated = workspace.config.execution.stop_after_each_task or start.gated
+        close = partial(close_run, workspace, call.ui, run, ended, gated=gated)
+        closed = await finish_in_thread(close, call.force_stop)
+        stop_tracking(workspace)
+        if closed.review_summary is not None:
+            _warn_left_out(call, closed.review_summary.left_out)
+        call.ui.notify(RunEnded(closed, start.task.title, ended.duration_seconds))
+        return closed
 
 
-def _look(context: RunContext) -> tuple[Snapshot, Mapping[str, Uncommitted]]:
-    """Return the worktree as a run finds it, with what is only in its submodules."""
-    base = context.begins or snapshot(context.workspace)
-    return base, submodules(context.workspace)
-
-
-def _name_other_agent(context: RunContext, instruction: Instruction) -> None:
+def _name_other_agent(call: Call, start: Start) -> None:
     # The rights and the knowledge of its agent differ.
-    name, newest = context.agent.name, context.workspace.store.records.history(instruction.task.id).newest
-    if instruction.resumes is not None or newest is None or newest.provider in {"", name}:
+    task_id, name = start.task.id, start.agent.name
+    newest = call.workspace.store.records.history(task_id).newest
+    if start.resumes is not None or newest is None or newest.provider in {"", name}:
         return
     before, now = agent_in_text(newest.provider), agent_in_text(name)
-    text = f"{instruction.task.id} was started with {before}; {now} starts a new session"
-    hint = task_command("restart", instruction.task.id).with_agent(newest.provider, "with that agent")
-    inform(context.ui, text, instruction.task.id, hint if newest.provider in AGENT_NAMES else None)
+    hint = task_command("restart", task_id).with_agent(newest.provider, "with that agent")
+    text = f"{task_id} was started with {before}; {now} starts a new session"
+    inform(call.ui, text, task_id, hint if newest.provider in AGENT_NAMES else None)
 
 
-def warn_left_out(ui: UserInterface, named: set[str], left_out: Sequence[SkippedPath]) -> None:
-    """Name each path left out of a snapshot, unless it is ``named`` already."""
+def _warn_left_out(call: Call, left_out: Sequence[SkippedPath]) -> None:
+    """Name each path left out of a snapshot, once in a call."""
     for skipped in left_out:
-        if skipped.path not in named:
-            named.add(skipped.path)
-            warn(ui, f"not in the snapshot: {skipped.path} ({skipped.reason})")
+        if skipped.path not in call.left_out:
+            call.left_out.add(skipped.path)
+            warn(call.ui, f"not in the snapshot: {skipped.path} ({skipped.reason})")
 
 
-def _initial_run(context: RunContext, instruction: Instruction, base: Snapshot) -> Run:
-    initial_run, resumed = open_run(context, instruction.task.id, base.tree), instruction.resumes
+def _begun_run(start: Start, place: Opened, tree: str, version: str) -> Run:
+    """Make the record of a run on a task as it is before its agent works."""
+    workspace, resumed = place.workspace, start.resumes
+    run = open_run(workspace, start, RunType.EXECUTE, tree, version)
     session = (
-        new_session(context.agent, f"{context.workspace.environment.random_bits(128):032x}")
+        new_session(start.agent, f"{workspace.environment.random_bits(128):032x}")
         if resumed is None
         else resumed.provider_session_ref
     )
-    initial_run = initial_run.updated(
-        run_type=RunType.EXECUTE,
-        context=instruction.context,
+    worktree = None
+    if workspace.is_task_worktree:
+        before = None if resumed is None else resumed.worktree
+        worktree = Worktree(
+            path=str(workspace.repo.top),
+            base=place.base or tree,
+            base_at=place.base_at,
+            home_branch=(None if before is None else before.home_branch) or head(workspace.home).branch,
+        )
+    run = run.updated(
         provider_session_ref=session,
-        message=instruction.message,
-        answers=instruction.answers,
-        rulings=instruction.rulings,
-        by_hand=instruction.launcher is not None,
-        worktree=_worktree(context, resumed, base),
+        message=start.message,
+        answers=start.answers,
+        rulings=start.rulings,
+        by_hand=start.by_hand is not None,
+        worktree=worktree,
     )
-    return (
-        initial_run
-        if resumed is None
-        else initial_run.resuming(resumed, instruction.prompt, instruction.task.updated_at)
-    )
-
-
-def _worktree(context: RunContext, resumed: Run | None, base: Snapshot) -> Worktree | None:
-    workspace = context.workspace
-    if not workspace.is_task_worktree:
-        return None
-    before = None if resumed is None else resumed.worktree
-    return Worktree(
-        path=str(workspace.repo.top),
-        base=context.worktree_base or base.tree,
-        base_at=context.worktree_base_at,
-        home_branch=(None if before is None else before.home_branch) or head(workspace.home).branch,
-    )
+    return run if resumed is None else run.resuming(resumed, start.prompt, start.task.updated_at)
 
 
 @contextlib.contextmanager
-def _hold(workspace: Workspace, ui: UserInterface, run: Run) -> Iterator[None]:
+def _hold(call: Call, workspace: Workspace, run: Run) -> Iterator[None]:
     """Hold the session of a run that is about to begin, against copies of this worktree, and its task.
 
     Other worktrees of the repository do not start the task meanwhile. Where the user has no place for the
@@ -167,7 +290,7 @@ def _hold(workspace: Workspace, ui: UserInterface, run: Run) -> Iterator[None]:
                 stack.enter_context(session_lock(folder, run.provider, run.provider_session_ref, holder))
             except UnusableError as error:
                 text = f"{error.message}; the session is not locked against copies of this worktree"
-                warn(ui, text, run.task_id, error.hint)
+                warn(call.ui, text, run.task_id, error.hint)
         yield
 
 
@@ -181,41 +304,9 @@ def _session_locks(workspace: Workspace) -> Path | None:
     return None if config is None else config.with_name("sessions")
 
 
-def _request(context: RunContext, instruction: Instruction, run: Run, folder: Path) -> RunRequest:
-    resumed = instruction.resumes
-    return RunRequest(
-        run.task_id,
-        run.id,
-        run.provider_session_ref,
-        instruction.prompt,
-        run.context,
-        resume=resumed is not None,
-        previous_totals={} if resumed is None else resumed.raw_totals or {},
-        folder=str(context.workspace.repo.top),
-        scratch=str(folder),
-    )
-
-
-async def _close(
-    context: RunContext, instruction: Instruction, run: Run, ended: ProcessResult, force_stop: asyncio.Event
-) -> Run:
-    workspace = context.workspace
-    trace.spent(Phase.AGENT, run.task_id, ended.duration_seconds)
-    remove_litter(workspace.repo.top, run, context.agent.leftover_dirs)
-    gated = workspace.config.execution.stop_after_each_task or instruction.gated
-    closed = await finish_in_thread(
-        lambda: close_run(workspace, context.ui, run, ended, gated=gated), force_stop
-    )
-    stop_tracking(workspace)
-    if closed.review_summary is not None:
-        warn_left_out(context.ui, context.left_out, closed.review_summary.left_out)
-    context.ui.notify(RunEnded(closed, instruction.task.title, ended.duration_seconds))
-    return closed
-
-
-def _record(context: RunContext, instruction: Instruction, run: Run) -> None:
+def _record(call: Call, workspace: Workspace, start: Start, run: Run) -> None:
     """Write record, then plan, under one lock; whether the task may start is judged under it too."""
-    workspace, is_new = context.workspace, instruction.resumes is None
+    is_new = start.resumes is None
     store_config(workspace)
     with trace.measured(Phase.RECORD, run.task_id), workspace.transaction() as transaction:
         state = transaction.state_of(run.task_id)
@@ -223,7 +314,7 @@ def _record(context: RunContext, instruction: Instruction, run: Run) -> None:
         if task is None:
             raise StaleTaskError(f"{run.task_id} was removed from the plan meanwhile")
         require_usable(task.id, state.history(task.id))
-        _require_all_told(instruction, state.history(task.id))
+        _require_all_told(start, state.history(task.id))
         if is_new:
             if reasons := readiness(plan, task).reasons:
                 raise StaleTaskError(f"{task.id} is no longer ready: {'; '.join(reasons)}")
@@ -234,20 +325,20 @@ def _record(context: RunContext, instruction: Instruction, run: Run) -> None:
         started = replace(state, histories={**state.histories, task.id: History((run,))})
         save_derived(transaction, state, started.plan)
         watch_agent(workspace, transaction, run)
-    start_tracking(workspace, context.ui, run)
+    start_tracking(workspace, call.ui, run)
 
 
-def _require_all_told(instruction: Instruction, history: History) -> None:
-    """Refuse to resume a run to which more was said than its instruction has. Raises StaleTaskError."""
-    resumed = instruction.resumes
+def _require_all_told(start: Start, history: History) -> None:
+    """Refuse to resume a run to which more was said than its start has. Raises StaleTaskError."""
+    resumed = start.resumes
     stored = None if resumed is None else history.find(resumed.id)
     if (
         resumed is not None
         and stored is not None
         and stored.messages_while_working != resumed.messages_while_working
     ):
-        way = task_command("resume", instruction.task.id)
-        raise StaleTaskError(f"{instruction.task.id} was told more before it went on", hint=way)
+        way = task_command("resume", start.task.id)
+        raise StaleTaskError(f"{start.task.id} was told more before it went on", hint=way)
 
 
 _COMMANDS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}

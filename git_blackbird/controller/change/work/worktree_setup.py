@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from git_blackbird.agents.process.outcome import ExitCause
 from git_blackbird.controller.change.check.programs import UserCommand
 from git_blackbird.controller.core.ui import UserInterface, inform
 from git_blackbird.controller.core.waiting import run_in_thread
@@ -19,6 +18,7 @@ from git_blackbird.messages.display.quantities import render_bytes
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.check import describe_exit
+from git_blackbird.model.run.ended import ExitCause
 
 _SAID_BYTES = 100 * 1000 * 1000
 

@@ -1,6 +1,6 @@
 """What a command of ours writes while agents work is not told, and what others did before it is."""
 
-from git_blackbird.controller.change.work.outside import Baseline
+from git_blackbird.controller.change.work.watch import Baseline
 from git_blackbird.model.run.outside import MAX_RECORDED, Outside, OutsideChange, Subject
 
 BRANCH = (Subject.BRANCH, "main")

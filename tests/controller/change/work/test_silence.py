@@ -2,17 +2,13 @@
 
 import pytest
 
-from git_blackbird.agents.process.outcome import ExitCause, ProcessResult
-from git_blackbird.controller.change.review.reviewer import classify_answer
-from git_blackbird.controller.change.work.outcome import classify
-from git_blackbird.model.run.agent_io import AgentResult
+from git_blackbird.controller.change.reading_run import judged_answer
+from git_blackbird.model.run.ended import Ended, ExitCause, judged
 from git_blackbird.model.run.states import RunStatus, TerminalReason
 
-WAITING = AgentResult(error="killed by signal 2", last_error="slow down")
 
-
-def stopped(cause: ExitCause) -> ProcessResult:
-    return ProcessResult(-2, cause, WAITING)
+def stopped(cause: ExitCause) -> Ended:
+    return Ended(error="killed by signal 2", last_error="slow down", exit_code=-2, cause=cause)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +22,7 @@ def stopped(cause: ExitCause) -> ProcessResult:
 def test_what_an_agent_waited_for_in_silence_is_said_where_the_silence_ended_it(
     cause: ExitCause, reason: TerminalReason, words: str | None
 ) -> None:
-    outcome = classify(stopped(cause), changed=False, worked=True)
-    assert (outcome.status, outcome.reason, outcome.error) == (RunStatus.PAUSED, reason, words)
-    review, _ = classify_answer(stopped(cause), lambda reading: reading)
+    ended = judged(stopped(cause), changed=False)
+    assert (ended.status, ended.reason, ended.error) == (RunStatus.PAUSED, reason, words)
+    review, _ = judged_answer(stopped(cause), lambda end: end)
     assert (review.error or "").endswith(": slow down") == (words is not None)

@@ -1,9 +1,10 @@
-"""The instructions that start or resume an agent on a task."""
+"""What starts or resumes an agent on a task, and what it is told."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from git_blackbird.agents.protocol import RunRequest
+from git_blackbird.agents.protocol import Agent, Assignment, JsonObject, OutputParser
+from git_blackbird.controller.core.agents import agent_for, find_agent_for_run
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.incoming.questions import questions_of
 from git_blackbird.messages.outgoing.prompts import (
@@ -59,16 +60,18 @@ _OF_ONE_RUN = frozenset(
 
 
 @dataclass(frozen=True)
-class Instruction:
-    """One start of an agent, or one resume of a run's session.
+class Start:
+    """One start of an agent, or one resume of a run's session, as it was chosen.
 
     ``prompt`` is for agents that read prose, ``context`` for those that read JSON. ``message`` and
     ``answers`` are what a person adds with this run; the record keeps them until the task is done. In it the
-    agent is to say its ``rulings``.
-    ``launcher`` starts it, where that is not the usual one: at a person's terminal, it is told nothing.
+    agent is to say its ``rulings``. ``by_hand`` opens the session at a person's terminal, where it is told
+    nothing. ``schema`` and ``wall_seconds`` are for one that only reads: the form of its answer, and a limit
+    instead of the configured one.
     """
 
     task: Task
+    agent: Agent
     context: dict[str, Any]
     prompt: str
     resumes: Run | None = None
@@ -76,17 +79,19 @@ class Instruction:
     answers: tuple[Answer, ...] = ()
     rulings: tuple[Ruling, ...] = ()
     gated: bool = False
-    launcher: "Launcher | None" = None
+    by_hand: "Launcher | None" = None
+    schema: JsonObject | None = None
+    wall_seconds: float | None = None
 
-    def with_message(self, message: str) -> "Instruction":
-        """Return the instruction with a person's message after its own."""
+    def with_message(self, message: str) -> "Start":
+        """Return the start with a person's message after its own."""
         context = with_feedback(self.context, (*filter(None, [self.context.get("feedback")]), message))
         return replace(self, context=context, prompt=join_messages(self.prompt, message), message=message)
 
-    def with_other_tasks(self, others: OtherTasks) -> "Instruction":
-        """Return the instruction with a note on the other tasks at work, if there are any."""
+    def with_other_tasks(self, others: OtherTasks) -> "Start":
+        """Return the start with a note on the other tasks at work, if there are any."""
         part = others_part(others)
-        if not part or self.launcher is not None:
+        if not part or self.by_hand is not None:
             return self
         context = {**self.context, OTHERS: part}
         if self.resumes is None:
@@ -102,8 +107,8 @@ class Restart:
     message: str | None
 
 
-def start_instruction(workspace: Workspace, state: PlanState, task: Task, message: str | None) -> Instruction:
-    """Return the instruction that starts a new session with every pending message of the task."""
+def new_start(workspace: Workspace, state: PlanState, task: Task, message: str | None) -> Start:
+    """Start a new session with every pending message of the task."""
     owed = _with_message(state.pending_messages(task.id), message)
     project = load_project_overview(workspace)
     context = with_messages(build_context(state.plan, task, None if project is None else project.text), owed)
@@ -111,10 +116,12 @@ def start_instruction(workspace: Workspace, state: PlanState, task: Task, messag
         context["systemPrompt"] += WORKTREE_PROMPT
     if workspace.config.execution.questions == "rule":
         context["systemPrompt"] += RULING_PROMPT
-    return Instruction(task, context, render_prompt(context), message=message)
+    return Start(task, agent_for(workspace, task), context, render_prompt(context), message=message)
 
 
-def continue_instruction(run: Run, task: Task, owed: PendingMessages, message: str | None) -> Instruction:
+def continuing(
+    workspace: Workspace, run: Run, task: Task, owed: PendingMessages, message: str | None
+) -> Start:
     """Resume a session with a person's message, with review feedback, or with the fixed text.
 
     Without a message it is what a person said while the run worked.
@@ -123,56 +130,64 @@ def continue_instruction(run: Run, task: Task, owed: PendingMessages, message: s
     if message is None and told is not None:
         text, message = render_told(told), told
     prompt = join_messages(text, _earlier_messages(owed, message))
-    return _resuming_instruction(run, task, _with_message(owed, message), prompt, message)
+    return replace(_resuming(workspace, run, task, _with_message(owed, message), prompt), message=message)
 
 
-def by_hand_instruction(run: Run, task: Task, launcher: "Launcher") -> Instruction:
-    """Return the instruction that has a person go on with a session, who decides on what comes of it."""
-    instruction = _resuming_instruction(run, task, PendingMessages(), "", None)
-    return replace(instruction, launcher=launcher, gated=True)
+def going_on_by_hand(workspace: Workspace, run: Run, task: Task, launcher: "Launcher") -> Start:
+    """Have a person go on with a session, who decides on what comes of it."""
+    return replace(_resuming(workspace, run, task, PendingMessages(), ""), by_hand=launcher, gated=True)
 
 
-def answers_instruction(
-    run: Run, task: Task, owed: PendingMessages, answers: tuple[Answer, ...]
-) -> Instruction:
+def answering(
+    workspace: Workspace, run: Run, task: Task, owed: PendingMessages, answers: tuple[Answer, ...]
+) -> Start:
     """Resume a session with the answers to its questions."""
     asked = questions_of(run)
     answered = owed._replace(questions=(*owed.questions, *asked), answers=(*owed.answers, *answers))
     prompt = join_messages(render_answers(asked, answers), _earlier_messages(owed._replace(answers=()), None))
-    return replace(_resuming_instruction(run, task, answered, prompt, None), answers=answers)
+    return replace(_resuming(workspace, run, task, answered, prompt), answers=answers)
 
 
-def ruling_instruction(run: Run, task: Task, owed: PendingMessages) -> Instruction:
+def ruling(workspace: Workspace, run: Run, task: Task, owed: PendingMessages) -> Start:
     """Resume a session whose agent is to decide itself what it asked."""
     asked = run.questions
     rulings = tuple(Ruling(question=question, told=DECIDE_YOURSELF) for question in asked)
-    answered = answers_instruction(run, task, owed, tuple(ruling.answer for ruling in rulings))
+    answered = answering(workspace, run, task, owed, tuple(ruling.answer for ruling in rulings))
     prompt = join_messages(render_ruling(rulings), _earlier_messages(owed, None))
     return replace(answered, prompt=prompt, answers=(), rulings=rulings)
 
 
-def changes_instruction(
-    run: Run, task: Task, owed: PendingMessages, message: str | None, change: Summary | None
-) -> Instruction:
-    """Return the instruction that resumes a session with the change request on ``run``."""
+def changing(
+    workspace: Workspace,
+    run: Run,
+    task: Task,
+    owed: PendingMessages,
+    message: str | None,
+    change: Summary | None,
+) -> Start:
+    """Resume a session with the change request on ``run``."""
     request = run.decision_feedback or ""
     current = join_messages(request, message) if message else request
     request_text = render_change_request(current, change)
     earlier = _earlier_messages(owed, request)
     prompt = join_messages(request_text, earlier) if earlier else request_text
-    instruction = _resuming_instruction(run, task, _with_message(owed, message), prompt, message)
-    return replace(instruction, context=with_changed_files(instruction.context, change))
+    start = _resuming(workspace, run, task, _with_message(owed, message), prompt)
+    return replace(start, context=with_changed_files(start.context, change), message=message)
 
 
-def _resuming_instruction(
-    run: Run, task: Task, owed: PendingMessages, prompt: str, message: str | None
-) -> Instruction:
+def _resuming(workspace: Workspace, run: Run, task: Task, owed: PendingMessages, prompt: str) -> Start:
     fresh = {name: value for name, value in run.context.items() if name not in _OF_ONE_RUN}
     owing = (ruling for ruling in run.rulings if ruling.decision is None)
     unsaid = tuple(ruling for ruling in owing if not ruling.is_overruled(owed.texts))
-    gated = run.decision_required is True
-    context = with_messages(fresh, owed)
-    return Instruction(task, context, prompt, run, message, rulings=unsaid, gated=gated)
+    return Start(
+        task,
+        find_agent_for_run(workspace, run, task),
+        with_messages(fresh, owed),
+        prompt,
+        run,
+        rulings=unsaid,
+        gated=run.decision_required is True,
+    )
 
 
 def _with_message(owed: PendingMessages, message: str | None) -> PendingMessages:
@@ -189,20 +204,21 @@ def _earlier_messages(owed: PendingMessages, said_now: str | None) -> str:
     return join_messages(review, render_earlier_requests(texts), answers).strip("\n")
 
 
-def recorded_assignment(workspace: Workspace, run: Run) -> RunRequest:
-    """Return a recorded run's request again, with the totals of the run that it resumed."""
+def recorded_reader(workspace: Workspace, agent: Agent, run: Run) -> OutputParser:
+    """Return a parser for the output of a recorded run, with the totals of the run that it resumed."""
     resumed = workspace.store.records.history(run.task_id).find(run.resumes) if run.resumes else None
-    return RunRequest(
-        task_id=run.task_id,
-        run_id=run.id,
-        session=run.provider_session_ref,
-        prompt=run.prompt or "",
-        context=run.context,
+    assignment = Assignment(
+        run.provider,
+        run.task_id,
+        run.id,
+        run.provider_session_ref,
+        run.prompt or "",
+        run.context,
         resume=run.resumes is not None,
         previous_totals={} if resumed is None else resumed.raw_totals or {},
-        # Where it worked then: the worktree may have been moved since.
-        folder=run.worktree_path or run.repo_root or str(workspace.repo.top),
     )
+    # Where it worked then: the worktree may have been moved since.
+    return agent.parser(assignment, run.worktree_path or run.repo_root or str(workspace.repo.top))
 
 
 README = "README.md"

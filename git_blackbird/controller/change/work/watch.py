@@ -1,25 +1,23 @@
-"""Detect what an agent changed in configuration and plan, and its commits."""
+"""What is watched while agents work: configuration, plan, commits, and what is around their places."""
 
 import contextlib
 import json
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from git_blackbird.controller.change.work.outside import Baseline, Thing, outside_of
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, read_layers, shorten_path
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Head
-from git_blackbird.git.hooks.attribution import list_commits, mark_active, unmark_active
+from git_blackbird.git.hooks.attribution import mark_active, unmark_active
 from git_blackbird.git.worktree.surroundings import take_surroundings
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.config.settings import merge_layers
-from git_blackbird.model.run.outside import Outside, Subject, Surroundings
+from git_blackbird.model.run.outside import OutsideChange, Subject, Surroundings, differences
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.config_files import format_value, global_config_path
 from git_blackbird.storage.files import write_private
@@ -30,75 +28,66 @@ _LONGEST_VALUE = 60
 # Values of one process only are left out: another one may have to compare.
 _OF_A_PROCESS = frozenset({Layer.FLAG, Layer.ENVIRONMENT})
 _ABSENT, _FILE = "absent", "a file"
+Thing = tuple[Subject, str]
+"""A subject, and a name in it, of which a command of ours writes."""
 
 
-class _Observed(NamedTuple):
+class Baseline(NamedTuple):
+    """The surroundings that those at the end of a run are compared with.
+
+    What a command of ours ``writes`` at present is not compared; ``pending`` is what had changed before it
+    began.
+    """
+
+    at: Surroundings
+    writes: frozenset[Thing] = frozenset()
+    pending: tuple[OutsideChange, ...] = ()
+
+    def changes(self, now: Surroundings) -> Iterator[OutsideChange]:
+        """Yield what is another now, and what has yet to be told."""
+        yield from self.pending
+        yield from (change for change in differences(self.at, now) if _thing(change) not in self.writes)
+
+    def before_writing(self, now: Surroundings, things: frozenset[Thing]) -> "Baseline":
+        """Return a copy that has noted what others changed of these things, which are now written."""
+        found = (change for change in self.changes(now) if _thing(change) in things)
+        pending = tuple(dict.fromkeys((*self.pending, *found)))
+        return self._replace(writes=self.writes | things, pending=pending)
+
+    def after_writing(self, now: Surroundings, things: frozenset[Thing]) -> "Baseline":
+        """Return a copy to which these things are as they are now."""
+        at = {subject: dict(names) for subject, names in self.at.items()}
+        for subject, name in things:
+            value = now.get(subject, {}).get(name)
+            if value is None:
+                at.get(subject, {}).pop(name, None)
+            else:
+                at.setdefault(subject, {})[name] = value
+        return self._replace(at=at, writes=self.writes - things)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return its form in a file."""
+        pending = [change.to_json() for change in self.pending]
+        return {"at": self.at, "writes": sorted(self.writes), "pending": pending}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "Baseline":
+        """Return what has that form. Raises KeyError, TypeError, ValueError for any other."""
+        at = {str(subject): dict(names) for subject, names in content["at"].items()}
+        writes = frozenset((Subject(subject), str(name)) for subject, name in content["writes"])
+        return cls(at, writes, tuple(map(OutsideChange.from_value, content["pending"])))
+
+
+def _thing(change: OutsideChange) -> Thing:
+    return change.subject, change.name
+
+
+class Observed(NamedTuple):
     """The configuration at one moment: all values, and the kinds of its files; and what is to be compared."""
 
     given: tuple[RawSetting, ...]
     files: Mapping[str, str]
     outside: Baseline
-
-
-@dataclass(frozen=True)
-class WorkCheck:
-    """Changes of plan and configuration while an agent worked.
-
-    ``plan_fault`` says what was set aside; ``is_loosened``: what protects the user is looser than it was.
-    """
-
-    plan_changes: tuple[str, ...]
-    plan_fault: str | None
-    config_changes: tuple[str, ...]
-    is_loosened: bool
-    outside: Outside
-
-    def add_notes_to(self, run: Run, earlier: tuple[str, ...] = ()) -> Run:
-        """Return the record with these notes for a person; ``earlier`` edits of the plan wait as well."""
-        fault = () if self.plan_fault is None else (self.plan_fault,)
-        return run.noting(*fault).updated(
-            plan_edits=(*earlier, *self.plan_changes),
-            config_edits=self.config_changes,
-            outside=run.outside.adding(self.outside),
-        )
-
-    def added_to(self, run: Run) -> Run:
-        """Return the record of an earlier run with what changed outside, in plan and configuration added."""
-        return run.updated(
-            plan_edits=(*run.plan_edits, *self.plan_changes),
-            config_edits=(*run.config_edits, *self.config_changes),
-            outside=run.outside.adding(self.outside),
-        )
-
-    @property
-    def needs_decision(self) -> bool:
-        """Whether a person has to decide on the run, also with checkpoints off."""
-        return self.is_loosened or bool(self.plan_changes)
-
-
-@contextlib.contextmanager
-def closing_run(workspace: Workspace, run: Run) -> Iterator[tuple[Transaction, WorkCheck]]:
-    """Hold the store lock to save the end of a run, with its agent's other changes.
-
-    The backup of the plan is to be renewed once the record is saved: then the plan file has what counts.
-    Raises UnusableError when git's configuration cannot be read.
-    """
-    from git_blackbird.controller.change.work.plan_check import check_plan  # at the end of runs alone
-
-    with workspace.transaction() as transaction:
-        before, now = _load(workspace), _observe(workspace)
-        config = _check_config(workspace, before, now)
-        changes = () if before is None else before.outside.changes(now.outside.at)
-        outside = outside_of(workspace, run, {run.id, *workspace.store.at_work}, changes)
-        workspace.store.at_work.discard(run.id)
-        plan = check_plan(workspace, transaction, run)
-        yield transaction, WorkCheck(*plan, *config, outside)
-        if workspace.store.at_work:
-            # The next to end tells what changes from here on.
-            writes = frozenset() if before is None else before.outside.writes
-            _save(workspace, now._replace(outside=now.outside._replace(writes=writes)))
-        else:
-            remove_stored_config(workspace)
 
 
 @contextlib.contextmanager
@@ -107,9 +96,9 @@ def own_writes(workspace: Workspace, *things: Thing) -> Iterator[None]:
 
     def update(change: Callable[[Baseline, Surroundings], Baseline]) -> None:
         with workspace.transaction():
-            if (known := _load(workspace)) is not None:
+            if (known := load_observed(workspace)) is not None:
                 outside = change(known.outside, take_surroundings(workspace.home))
-                _save(workspace, known._replace(outside=outside))
+                save_observed(workspace, known._replace(outside=outside))
 
     if not workspace.paths.known_config.exists():
         yield
@@ -132,11 +121,11 @@ def store_config(workspace: Workspace) -> None:
     What a killed command left is removed before anything starts.
     """
     if not workspace.paths.known_config.exists():
-        _save(workspace, _observe(workspace))
+        save_observed(workspace, observe(workspace))
 
 
-def _check_config(
-    workspace: Workspace, before: _Observed | None, after: _Observed
+def config_changes(
+    workspace: Workspace, before: Observed | None, after: Observed
 ) -> tuple[tuple[str, ...], bool]:
     """Name the differences from the stored configuration, and whether it protects less now."""
     if before is None or (after.given, after.files) == (before.given, before.files):
@@ -149,29 +138,29 @@ def _check_config(
     return tuple(changes), is_looser
 
 
-def remove_stored_config(workspace: Workspace) -> None:
+def remove_observed(workspace: Workspace) -> None:
     """Remove the stored configuration, once its changes are recorded, or when no agent works."""
     workspace.paths.known_config.unlink(missing_ok=True)
 
 
 def follow_own_change(workspace: Workspace, place: str, key: str) -> None:
     """Note that a person changed a key while an agent works, so that it does not count as the agent's."""
-    before = _load(workspace)
+    before = load_observed(workspace)
     if before is None:
         return
 
     def is_changed(setting: RawSetting) -> bool:
         return setting.origin == place and setting.name.lower() == key
 
-    now = _observe(workspace)
+    now = observe(workspace)
     given = [setting for setting in before.given if not is_changed(setting)] + [
         setting for setting in now.given if is_changed(setting)
     ]
     files = {**before.files, **{name: kind for name, kind in now.files.items() if name == place}}
-    _save(workspace, before._replace(given=tuple(given), files=files))
+    save_observed(workspace, before._replace(given=tuple(given), files=files))
 
 
-def _observe(workspace: Workspace) -> _Observed:
+def observe(workspace: Workspace) -> Observed:
     # Of the worktree whose plan it is: an agent may have removed its own.
     given, problems = read_layers(workspace.environment, workspace.home, workspace.paths)
     own = global_config_path(workspace.environment.environ)
@@ -183,7 +172,7 @@ def _observe(workspace: Workspace) -> _Observed:
         if files.get(problem.origin) == _FILE
     }
     lasting = tuple(setting for setting in given if setting.layer not in _OF_A_PROCESS)
-    return _Observed(lasting, files, Baseline(take_surroundings(workspace.home)))
+    return Observed(lasting, files, Baseline(take_surroundings(workspace.home)))
 
 
 def _kind(path: Path) -> str:
@@ -196,7 +185,7 @@ def _kind(path: Path) -> str:
     return _FILE if stat.S_ISREG(mode) else "a folder" if stat.S_ISDIR(mode) else "not a file"
 
 
-def _file_changes(workspace: Workspace, before: _Observed, after: _Observed) -> Iterator[str]:
+def _file_changes(workspace: Workspace, before: Observed, after: Observed) -> Iterator[str]:
     for name, kind in after.files.items():
         old = before.files.get(name, _ABSENT)
         if kind != old and (old, kind) != (_ABSENT, _FILE):
@@ -204,7 +193,7 @@ def _file_changes(workspace: Workspace, before: _Observed, after: _Observed) -> 
             yield f"{_place(workspace, name)} was {clean_line(old)} and is {new}"
 
 
-def _value_changes(workspace: Workspace, before: _Observed, after: _Observed) -> Iterator[str]:
+def _value_changes(workspace: Workspace, before: Observed, after: Observed) -> Iterator[str]:
     # Of one place and key the last one counts.
     old, new = (
         {(setting.origin, setting.name.lower()): setting for setting in at.given} for at in (before, after)
@@ -229,20 +218,20 @@ def _place(workspace: Workspace, origin: str) -> str:
     return clean_line(shorten_path(workspace, origin))
 
 
-def _save(workspace: Workspace, observed: _Observed) -> None:
+def save_observed(workspace: Workspace, observed: Observed) -> None:
     given = [[setting.name, setting.raw, int(setting.layer), setting.origin] for setting in observed.given]
     text = json.dumps({"given": given, "files": observed.files, "outside": observed.outside.to_json()})
     write_private(workspace.paths.known_config, text.encode())
 
 
-def _load(workspace: Workspace) -> _Observed | None:
+def load_observed(workspace: Workspace) -> Observed | None:
     """Return the stored configuration; None if no agent works or another program wrote the file."""
     try:
         content = json.loads(workspace.paths.known_config.read_bytes())
         given = tuple(
             RawSetting(name, raw, Layer(layer), origin) for name, raw, layer, origin in content["given"]
         )
-        return _Observed(given, dict(content["files"]), Baseline.from_json(content["outside"]))
+        return Observed(given, dict(content["files"]), Baseline.from_json(content["outside"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -260,15 +249,6 @@ def start_tracking(workspace: Workspace, ui: UserInterface, run: Run) -> None:
         mark_active(workspace.repo)
     except OSError as error:
         warn(ui, f"commits of run {run.id} may be attributed to a person: {error.strerror}", run.task_id)
-
-
-def list_tracked(workspace: Workspace, ui: UserInterface, run: Run) -> tuple[str, ...]:
-    """Return the commits of a run, oldest first."""
-    try:
-        return list_commits(workspace.repo, run.id)
-    except OSError as error:
-        warn(ui, f"the commits of run {run.id} are not known: {error.strerror}", run.task_id)
-        return ()
 
 
 def stop_tracking(workspace: Workspace) -> None:
