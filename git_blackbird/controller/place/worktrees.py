@@ -62,7 +62,7 @@ class Opened:
     """The place of a run, ready for work.
 
     ``base`` is the tree that its task's change begins with, taken at ``base_at``; None for the worktree as
-    the run finds it. ``begins`` is the snapshot of a new worktree, if that needs no look. ``left_out`` are
+    the run finds it. ``start_snapshot`` is that of a new worktree, if that needs no look. ``left_out`` are
     paths of the user's worktree that a new one does not have; ``notices`` is what people are to be told of
     the place. ``variables`` are what its agent is given beside the usual ones; it works in ``checkout`` where
     it is not to be in the worktree itself.
@@ -71,7 +71,7 @@ class Opened:
     workspace: Workspace
     base: str | None = None
     base_at: str | None = None
-    begins: Snapshot | None = None
+    start_snapshot: Snapshot | None = None
     left_out: tuple[SkippedPath, ...] = ()
     notices: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -219,9 +219,12 @@ def _make(workspace: Workspace, task_id: TaskId, notices: tuple[str, ...]) -> Op
             raise
         end_checkout(linked)
         place = workspace.in_worktree(linked)
-        begins = snapshot_of_new_worktree(place, taken.tree)
+        started = snapshot_of_new_worktree(place, taken.tree)
     return Opened(
-        place, begins=begins, left_out=taken.left_out, notices=(*notices, *_empty_texts(task_id, failed))
+        place,
+        start_snapshot=started,
+        left_out=taken.left_out,
+        notices=(*notices, *_empty_texts(task_id, failed)),
     )
 
 

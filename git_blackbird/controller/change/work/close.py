@@ -37,7 +37,6 @@ from git_blackbird.model.base.redaction import masked_kinds
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.change import Change, contributions
-from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.limits import believed_end, limit_reached
 from git_blackbird.model.run.agent_io import AgentFailure
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
@@ -338,28 +337,6 @@ def _changed_nothing(workspace: Workspace, closed: Run) -> bool:
     except BlackbirdError:
         # Snapshots of earlier runs are gone: only this run is known.
         return closed.tree_pair.is_empty
-
-
-def count_as_failure(workspace: Workspace, run: Run, *, gated: bool) -> None:
-    """Count a run that ended without work as its task's failure; ``gated``: a decision is due then.
-
-    Not where something else has become of the task since.
-    """
-    with workspace.transaction() as transaction:
-        state = transaction.state_of(run.task_id)
-        task, history = state.plan.tasks.get(run.task_id), state.history(run.task_id)
-        latest = None if history.latest is None else history.latest.id
-        if task is None or latest != run.resumes or (latest is None and task.status is not Status.TODO):
-            return
-        failed = (history.find(run.id) or run).updated(
-            superseded_at=None,
-            superseded_by=None,
-            terminal_reason=None,
-            landing=place_of(workspace, run).landing,
-        )
-        now = workspace.environment.timestamp()
-        transaction.save_run(failed.awaiting_decision(now) if gated else failed)
-        save_status(transaction, run.task_id)
 
 
 def drop_stale_plan_backup(workspace: Workspace) -> None:

@@ -14,7 +14,7 @@ from git_blackbird.controller.change.commit.approval import warn_uncommitted
 from git_blackbird.controller.change.limits import await_agent, name_what_follows
 from git_blackbird.controller.change.move import bring_merge
 from git_blackbird.controller.change.stops import interrupted_stop, undelivered_stop
-from git_blackbird.controller.change.work.close import close_run, count_as_failure
+from git_blackbird.controller.change.work.close import close_run
 from git_blackbird.controller.change.work.manual_commits import deferred_commit_of, record_deferred
 from git_blackbird.controller.change.work.starts import Start
 from git_blackbird.controller.change.work.watch import (
@@ -31,13 +31,13 @@ from git_blackbird.controller.core.agents import (
 )
 from git_blackbird.controller.core.guards import require_readable, require_usable
 from git_blackbird.controller.core.other_worktrees import require_not_elsewhere, runs_elsewhere
-from git_blackbird.controller.core.status_sync import save_derived, supersede_runs
+from git_blackbird.controller.core.status_sync import save_derived, save_status, supersede_runs
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.launch import Launcher
 from git_blackbird.controller.launch.scratch import remove_litter, scratch_dir
 from git_blackbird.controller.place.missing_files import name_bound_copies, name_missing_files
+from git_blackbird.controller.place.place import place_of
 from git_blackbird.controller.place.snapshots import snapshot, submodules
 from git_blackbird.controller.place.worktrees import Opened, open_place
 from git_blackbird.errors import AgentUnavailableError, RequestError, UnusableError
@@ -74,7 +74,14 @@ async def work_on(call: Call, start: Start) -> Stop | None:
     task_id, launcher = start.task.id, start.by_hand or call.launcher
     call.ledger.require(task_id)
     with call.start_of(task_id), contextlib.ExitStack() as held:
-        version = await _version_of(call, start, launcher)
+        if start.resumes is not None:
+            require_session_name(start.agent, start.resumes)
+        # A session stays with its agent, and only a start can be in another.
+        is_one_of_all = start.resumes is None and call.scope.only is None
+        way = EXECUTE if is_one_of_all else restart_command(task_id)
+        other = start_with_other_agent(call.workspace, way, start.agent.name, start.task)
+        with adding_way_out(call.workspace, other):
+            version = await call.version_of(start.agent, launcher)
         await call.require_consent(start.agent)
         _warn_before(call, start)
         await call.finish_background_work(task_id)
@@ -111,17 +118,6 @@ async def _go_on_after_limit(call: Call, start: Start, run: Run) -> Stop | None:
     if stop is not None or latest is None or latest.id != resumed.id:
         return stop
     return await work_on(call, start)
-
-
-async def _version_of(call: Call, start: Start, launcher: Launcher) -> str:
-    """Return the version of the agent: a session stays with it, and only a start can be in another."""
-    if start.resumes is not None:
-        require_session_name(start.agent, start.resumes)
-    is_one_of_all = start.resumes is None and call.scope.only is None
-    way = EXECUTE if is_one_of_all else restart_command(start.task.id)
-    other = start_with_other_agent(call.workspace, way, start.agent.name, start.task)
-    with adding_way_out(call.workspace, other):
-        return await call.version_of(start.agent, launcher)
 
 
 def _warn_before(call: Call, start: Start) -> None:
@@ -166,11 +162,32 @@ async def _set_up(call: Call, place: Opened, task_id: TaskId, held: contextlib.E
     with trace.measured(Phase.WORKTREE, task_id), call.at_work("stopping the set-up of", task_id, "it"):
         if not await call.interruptible(set_up_worktree(setup, repo)):
             return None
-    return replace(place, begins=place.begins if setup.is_empty else None, variables=slot.variables)
+    return replace(
+        place, start_snapshot=place.start_snapshot if setup.is_empty else None, variables=slot.variables
+    )
 
 
 def _count_as_failure(call: Call, run: Run, *, gated: bool) -> None:
-    count_as_failure(call.workspace, run, gated=gated)
+    """Count a run that ended without work as its task's failure; ``gated``: a decision is due then.
+
+    Not where something else has become of the task since.
+    """
+    workspace = call.workspace
+    with workspace.transaction() as transaction:
+        state = transaction.state_of(run.task_id)
+        task, history = state.plan.tasks.get(run.task_id), state.history(run.task_id)
+        latest = None if history.latest is None else history.latest.id
+        is_todo = task is not None and task.status is Status.TODO
+        if task is not None and latest == run.resumes and (latest is not None or is_todo):
+            failed = (history.find(run.id) or run).updated(
+                superseded_at=None,
+                superseded_by=None,
+                terminal_reason=None,
+                landing=place_of(workspace, run).landing,
+            )
+            now = workspace.environment.timestamp()
+            transaction.save_run(failed.awaiting_decision(now) if gated else failed)
+            save_status(transaction, run.task_id)
     inform(call.ui, f"{run.task_id} counts as failed: no other task was refused like it", run.task_id)
 
 
@@ -194,13 +211,19 @@ async def run_task(call: Call, start: Start, place: Opened, version: str) -> Run
     same. Raises SaveError, SnapshotError, AgentUnavailableError, LockedError or RequestError with nothing
     left running.
     """
-    workspace, task_id = place.workspace, start.task.id
-    _name_other_agent(call, start)
+    workspace, task_id, name = place.workspace, start.task.id, start.agent.name
+    newest = workspace.store.records.history(task_id).newest
+    if start.resumes is None and newest is not None and newest.provider not in {"", name}:
+        # The rights and the knowledge of its agent differ.
+        text = f"{task_id} was started with {agent_in_text(newest.provider)}; {agent_in_text(name)}"
+        other = task_command("restart", task_id).with_agent(newest.provider, "with that agent")
+        hint = other if newest.provider in AGENT_NAMES else None
+        inform(call.ui, f"{text} starts a new session", task_id, hint)
     # Before the snapshot: what is committed from here on, and not by the agent, is no part of its change.
     size = log_size(workspace.repo.git_dir)
     with trace.measured(Phase.SNAPSHOT, task_id):
         base, inside = await run_in_thread(
-            lambda: (place.begins or snapshot(workspace), submodules(workspace))
+            lambda: (place.start_snapshot or snapshot(workspace), submodules(workspace))
         )
         _warn_left_out(call, base.left_out)
     digests = {path: state.digest for path, state in inside.items()}
@@ -219,18 +242,6 @@ async def run_task(call: Call, start: Start, place: Opened, version: str) -> Run
             _warn_left_out(call, closed.review_summary.left_out)
         call.ui.notify(RunEnded(closed, start.task.title, ended.duration_seconds))
         return closed
-
-
-def _name_other_agent(call: Call, start: Start) -> None:
-    # The rights and the knowledge of its agent differ.
-    task_id, name = start.task.id, start.agent.name
-    newest = call.workspace.store.records.history(task_id).newest
-    if start.resumes is not None or newest is None or newest.provider in {"", name}:
-        return
-    before, now = agent_in_text(newest.provider), agent_in_text(name)
-    hint = task_command("restart", task_id).with_agent(newest.provider, "with that agent")
-    text = f"{task_id} was started with {before}; {now} starts a new session"
-    inform(call.ui, text, task_id, hint if newest.provider in AGENT_NAMES else None)
 
 
 def _warn_left_out(call: Call, left_out: Sequence[SkippedPath]) -> None:
@@ -314,7 +325,12 @@ def _record(call: Call, workspace: Workspace, start: Start, run: Run) -> None:
         if task is None:
             raise StaleTaskError(f"{run.task_id} was removed from the plan meanwhile")
         require_usable(task.id, state.history(task.id))
-        _require_all_told(start, state.history(task.id))
+        resumed = start.resumes
+        stored = None if resumed is None else state.history(task.id).find(resumed.id)
+        known = None if resumed is None else resumed.messages_while_working
+        if stored is not None and stored.messages_while_working != known:
+            way = task_command("resume", task.id)
+            raise StaleTaskError(f"{task.id} was told more before it went on", hint=way)
         if is_new:
             if reasons := readiness(plan, task).reasons:
                 raise StaleTaskError(f"{task.id} is no longer ready: {'; '.join(reasons)}")
@@ -326,19 +342,6 @@ def _record(call: Call, workspace: Workspace, start: Start, run: Run) -> None:
         save_derived(transaction, state, started.plan)
         watch_agent(workspace, transaction, run)
     start_tracking(workspace, call.ui, run)
-
-
-def _require_all_told(start: Start, history: History) -> None:
-    """Refuse to resume a run to which more was said than its start has. Raises StaleTaskError."""
-    resumed = start.resumes
-    stored = None if resumed is None else history.find(resumed.id)
-    if (
-        resumed is not None
-        and stored is not None
-        and stored.messages_while_working != resumed.messages_while_working
-    ):
-        way = task_command("resume", start.task.id)
-        raise StaleTaskError(f"{start.task.id} was told more before it went on", hint=way)
 
 
 _COMMANDS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
