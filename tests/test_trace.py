@@ -58,7 +58,7 @@ def test_a_file_has_what_was_started_read_written_and_decided(planned: Path, tmp
     seen = events(file.read_text())
     whats = {what for what, _ in seen}
     assert {"command", "start", "exit", "read", "write", "rename", "lock", "unlock"} <= whats
-    assert [told for what, told in seen if what == "next action"] == ["StartTask a", "PendingDecision a"]
+    assert [told for what, told in seen if what == "next action"] == ["start a", "decide a"]
     assert [told.split()[0] for what, told in seen if what == "decide"] == ["approved_continue"]
     started = [told for what, told in seen if what == "start"]
     assert any("git rev-parse" in told and told.endswith(f"in {planned}") for told in started)

@@ -167,7 +167,7 @@ class BlackbirdApp(GracefulShutdown):
         text = "\n".join((stop.text, *render_next_steps(replace(stop, next_steps=steps))))
         self.log_and_notify(text, is_good=stop.reason in _GOOD_STOPS)
         if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
-            self.run_worker(self.commands.announce_review(stop.held[0].task_id))
+            self.run_worker(self.commands.announce_review(stop.held[0].task.id))
 
     def when_idle(self) -> None:
         self.main.live.when_idle()
@@ -316,7 +316,7 @@ class BlackbirdApp(GracefulShutdown):
         item = self.main.next_required
         if item is None:
             return
-        self.main.plan_tree.select(item.task_id)
+        self.main.plan_tree.select(item.task.id)
         if self.main.is_decision(item):
             self.action_decide()
         elif self.main.is_question(item) and self.can_execute:

@@ -36,12 +36,12 @@ from git_blackbird.messages.display.undo import confirm_undo, undo_result_lines
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Decision, Reply, RerunReviews, Retry
-from git_blackbird.model.change.stages import PendingKind
+from git_blackbird.model.change.stages import BY_ITSELF, Due
 from git_blackbird.model.change.work import ways_on
 from git_blackbird.model.config.layers import AGENT_NAMES
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.attention import PendingItem
+from git_blackbird.model.rules.queue import PENDING, Item
 from git_blackbird.model.rules.state import feedback_below
 from git_blackbird.model.rules.status import StatusChange
 from git_blackbird.model.run.run import Run
@@ -82,7 +82,7 @@ class Commands:
         Who is asked before the agent starts, a question of its own, is not asked twice.
         """
         pending = self._pending(task)
-        if pending is not None and pending.kind is PendingKind.ANSWERS:
+        if pending is not None and pending.due is Due.ANSWER:
             self._resume(task.id)
         elif task.children:
             if await self._agrees(task, f"Resume {', '.join(self._flagged(task)) or 'its tasks'}"):
@@ -135,13 +135,12 @@ class Commands:
 
     def _superseded(self, task: Task) -> str:
         """Return the remark that a run which waits for a person will be superseded; "" if none does."""
-        pending = self._pending(task)
         state = self._app.view_state
-        is_reviewed = state is not None and state.view(task).to_review is not None
-        is_waiting = is_reviewed or (pending is not None and pending.run is not None)
+        due = () if state is None else state.view(task).due
+        is_waiting = any(item.run is not None and item.due in PENDING | BY_ITSELF for item in due)
         return "; that run will be superseded" if is_waiting else ""
 
-    def _pending(self, task: Task) -> PendingItem | None:
+    def _pending(self, task: Task) -> Item | None:
         state = self._app.view_state
         return None if state is None else state.pending(task.id)
 

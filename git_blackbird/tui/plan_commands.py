@@ -30,12 +30,13 @@ from git_blackbird.controller.plan.outcomes import (
 )
 from git_blackbird.messages.display.events import render_next_steps
 from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.display.queue import item_words
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.messages.forms.form_draft import FilledForm
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.stages import label_of
+from git_blackbird.model.change.stages import BY_ITSELF
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.task_fields import TaskFields, fields_of, merge_fields
@@ -137,15 +138,18 @@ class PlanCommands:
     def _done_first(self) -> Iterator[str]:
         """Yield what an execute does with what was cut off."""
         by_execute = (one for one in self._app.main.required if one.command == EXECUTE)
-        yield from (f"{one.task_id}: {'; '.join(filter(None, (one.words, one.why)))}" for one in by_execute)
+        yield from (
+            f"{one.task.id}: {'; '.join(filter(None, (item_words(one), one.why)))}" for one in by_execute
+        )
 
     def _asked_instead(self) -> Iterator[str]:
         """Yield what an execute that starts nothing asks, checks or lands."""
         state, main = self._app.view_state, self._app.main
-        opened = (one for one in main.required if main.is_decision(one) or main.is_question(one))
-        yield from (f"{one.task_id}: {one.words}" for one in opened)
-        if state is not None:
-            yield from (f"{task.id}: {label_of(run)}" for task, run in state.overview.to_review)
+        due = () if state is None else state.overview.due
+        opened = (
+            one for one in due if one.due in BY_ITSELF or main.is_decision(one) or main.is_question(one)
+        )
+        yield from (f"{one.task.id}: {item_words(one)}" for one in opened)
 
     async def _open(self) -> Workspace:
         workspace = await asyncio.to_thread(self._app.open_workspace)

@@ -11,6 +11,7 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.rules.queue import PENDING
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.spent import Spent, spent_in, total_of
@@ -53,7 +54,7 @@ class Poller:
             return
         if view_state is not None:
             self._app.call_from_thread(self._show, view_state)
-            if view_state.overview.pending:
+            if any(item.due in PENDING for item in view_state.overview.due):
                 # A decision may be opened next, whose text can mention paths.
                 self._app.call_from_thread(self._app.path_lister.prepare, self._app)
         self._tail_logs(was_busy=was_busy)

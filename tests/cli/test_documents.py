@@ -11,7 +11,7 @@ import pytest
 
 from git_blackbird import __version__
 from git_blackbird.errors import ExitCode
-from git_blackbird.model.change.stages import TABLE, Due
+from git_blackbird.model.change.stages import TABLE, Band, Due
 from git_blackbird.model.config.config import KEYS
 from git_blackbird.tui.keys import ACTIONS
 from tests import documents
@@ -204,6 +204,7 @@ def test_the_design_has_every_stage_and_what_follows_from_it() -> None:
     }
 
 
-def test_the_design_has_what_is_due_in_its_order() -> None:
-    listed = DESIGN.partition("`Due` lists")[2].partition(".")[0]
-    assert re.findall(r"`(\w+)`", listed) == list(Due)
+def test_the_design_has_every_kind_of_what_is_due_in_its_order() -> None:
+    queue = DESIGN.partition("## The queue")[2].partition("\n## ")[0]
+    bands = [re.findall(r"`(\w+)`", line) for line in queue.splitlines() if line.startswith("| ")][1:]
+    assert bands == [[due for due in Due if due.band is band] for band in Band]

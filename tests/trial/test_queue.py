@@ -44,12 +44,12 @@ def test_the_queue_begins_with_what_unblocks_most(trial: Trial) -> None:
     assert [(one["task"], one["unblocks"]) for one in waiting] == [("big", 2), ("small", 0)]
 
 
-def test_decide_next_takes_the_first_of_it_and_decide_the_oldest(trial: Trial) -> None:
+def test_decide_takes_the_first_of_it_and_with_next_no_other(trial: Trial) -> None:
     trial.expect(3, "execute", "--no-input", "small", "--jobs", "2")
     trial.expect(3, "execute", "--no-input", "big", "--jobs", "2")
     with Terminal(trial.repo, "decide") as terminal:
         terminal.wait_for_list()
-        assert "Task: small" in terminal.plain
+        assert "Task: big" in terminal.plain
         terminal.type("\x03")
         terminal.end()
     with Terminal(trial.repo, "decide", "--next") as terminal:

@@ -8,9 +8,11 @@ import pytest
 from textual.pilot import Pilot
 
 from git_blackbird.controller.change.decide.record import record_decision
+from git_blackbird.messages.display.queue import item_words
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import runnable
 from git_blackbird.model.change.decision import Decision
+from git_blackbird.model.change.stages import Due
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.parent_verdict import Feedback, completion_signature
@@ -130,14 +132,18 @@ def test_both_name_the_same_in_the_same_words(repo: Path) -> None:
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         required = app.main.required
-        assert [(one.task_id, runnable(one.command)) for one in required[:-1]] == waiting
-        assert (required[-1].task_id, required[-1].what) == ("gone", "its process is gone")
-        for one in required[:-1]:
-            place = lines.index(f"  {one.task_id}  Task {one.task_id}: {one.what}")
+        assert [(one.task.id, runnable(one.command)) for one in required] == waiting
+        for one in required:
+            if one.due is Due.CLOSE:
+                assert (one.task.id, one.words) == ("gone", "its process is gone")
+                continue
+            place = lines.index(f"  {one.task.id}  Task {one.task.id}: {item_words(one)}")
             assert not one.why or lines[place + 1].strip().startswith(one.why)
-        count = len(required)
         await pilot.press(*["down"] * 11)
-        await see(app, pilot, f"Action required ({count}): [a] opens decide: decision due")
+        first = f"Action required ({len(required)}): [a] shows changes: changes requested"
+        await see(app, pilot, first)
+        await pilot.press("a")
+        await see(app, pilot, "[a] opens decide: decision due")
         await pilot.press("a")
         await see(app, pilot, "ACTION REQUIRED  your decision on decide", "1. Approve and continue")
         assert screen_text(app).count("ACTION REQUIRED") == 1
@@ -157,11 +163,11 @@ def test_without_a_decision_the_key_goes_round_all_that_waits(repo: Path) -> Non
         required = app.main.required
         assert app.current is not None
         assert app.current.id == "asks"
-        after_asks = next(place for place, one in enumerate(required) if one.task_id == "asks") + 1
+        after_asks = next(place for place, one in enumerate(required) if one.task.id == "asks") + 1
         for one in (*required[after_asks:], *required[: after_asks - 1]):
-            await see(app, pilot, f"[a] shows {one.task_id}: {one.what}")
+            await see(app, pilot, f"[a] shows {one.task.id}: {item_words(one)}")
             await pilot.press("a")
-            assert app.current.id == one.task_id
+            assert app.current.id == one.task.id
         await see(app, pilot, "[a] opens asks: waits for answers")
 
     drive(repo, session, (200, 50))

@@ -65,7 +65,8 @@ def _rehearse(call: CommandContext, workspace: Workspace) -> ExitCode:
     resumed: TaskId | None = None
     for _ in range(_MAX_ROUNDS):
         stop = _perform(call, workspace, resumed)
-        resumed = stop.held[0].resume[0] if stop.held and stop.held[0].resume else None
+        flagged = stop.held[0].flagged if stop.held else None
+        resumed = flagged.resume[0] if flagged is not None and flagged.resume else None
         if resumed is None and stop.reason is StopReason.FAILED and stop.task_id is not None:
             call.print(f"$ git blackbird retry {stop.task_id}")
             change = reset_task(workspace, stop.task_id)

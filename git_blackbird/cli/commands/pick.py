@@ -58,7 +58,7 @@ def _actions(state: PlanState, task: Task) -> Iterator[questionary.Choice]:
         yield questionary.Choice("Run it", ["execute", task.id])
     elif due is Due.DECIDE:
         yield questionary.Choice("Decide on it", ["decide", task.id])
-    elif due in {Due.ASK, Due.CONTINUE}:
+    elif due in {Due.ANSWER, Due.ASK_PAUSED, Due.CONTINUE}:
         yield questionary.Choice("Continue it", ["resume", task.id])
     yield questionary.Choice("Show it", ["show", task.id])
     yield questionary.Choice("Edit it", ["edit", task.id])

@@ -9,15 +9,13 @@ import click
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.runs import by_hand_lines, commit_lines, origin_lines, runs_table
-from git_blackbird.cli.render.status import review_wait_lines, worktree_lines
+from git_blackbird.cli.render.status import item_lines, worktree_lines
 from git_blackbird.cli.render.tables import Cell, label_cell, render_section, render_table
 from git_blackbird.controller.core.other_worktrees import runs_elsewhere
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.attach import attach_command
-from git_blackbird.controller.queries.attention import pending_reason
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_live_commits
-from git_blackbird.controller.queries.reviews import REVIEW_WORDS
-from git_blackbird.controller.queries.status import TaskView, view_task, why_failed
+from git_blackbird.controller.queries.status import TaskView, view_task
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import (
     adoptable_text,
@@ -32,12 +30,12 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.messages.display.quantities import counted, format_moment
 from git_blackbird.messages.display.reviews import overall_word
-from git_blackbird.model.base.next_steps import EXECUTE, task_command
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.change.stages import label_of
+from git_blackbird.model.change.stages import Due
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.queue import REVIEWS_OF_PARENTS
 from git_blackbird.model.rules.reviews import merged_or_none
 
 
@@ -158,26 +156,12 @@ def _readiness(view: TaskView) -> Iterator[str]:
 
 
 def _due(view: TaskView, columns: int | None) -> Iterator[str]:
-    if view.pending is not None:
-        yield view.pending.words
-        for question in view.pending.questions:
-            yield f"{clean_line(question.id)}: {clean_line(question.prompt)}"
-        if reason := pending_reason(view.pending):
-            yield reason
-        yield f"    {view.pending.command}"
-    elif view.to_review is not None:
-        yield label_of(view.to_review)
-        yield f"    {EXECUTE}"
-    elif view.unreviewed is not None:
-        yield REVIEW_WORDS[view.unreviewed.wait]
-        yield from (f"    {line}" for line in review_wait_lines(view.unreviewed, columns))
-        yield f"    {task_command('review show', view.task.id)}"
-    elif view.task.status is Status.FAILED:
-        yield f"failed: {clean_line(why_failed(view.history.latest) or 'no reason is recorded')}"
-        yield f"    {task_command('retry', view.task.id)}"
-    elif view.stuck is not None:
-        yield view.stuck.words
-        yield f"    {view.stuck.command}"
+    for item in view.due:
+        if item.due not in {Due.START, Due.UNREADABLE}:
+            yield item.words
+            yield from (f"    {line}" for line in item_lines(item, columns))
+        if item.due in REVIEWS_OF_PARENTS:
+            yield f"    {task_command('review show', view.task.id)}"
 
 
 def _runs(view: TaskView, call: CommandContext) -> Iterator[str]:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 import click
 
 from git_blackbird.cli.render.tables import Cell, bounded, render_section, render_table, truncate
-from git_blackbird.controller.queries.attention import counts_text
 from git_blackbird.controller.queries.report import AgentSpent, Report, ReportedTask
 from git_blackbird.messages.display.budgets import budget_rows
 from git_blackbird.messages.display.quantities import (
@@ -15,6 +14,7 @@ from git_blackbird.messages.display.quantities import (
     render_duration,
     short_number,
 )
+from git_blackbird.messages.display.queue import item_words, why_text
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.check import CheckOutcome
 from git_blackbird.model.run.spent import Spent
@@ -71,13 +71,13 @@ def title_text(report: Report) -> str:
 
 def summary_lines(report: Report) -> Iterator[str]:
     """Sum it up in a few lines."""
-    if plan := counts_text(report.overview):
+    if plan := report.overview.counts_text:
         yield f"plan: {plan}"
     yield f"done: {done_text(report)}; proven: {proven_text(report)}"
     yield f"spent: {total_text(report.spent)}"
     if report.planning.runs:
         yield f"planning, of this: {total_text(report.planning)}"
-    yield f"waiting for you: {len(report.waiting) or 'nothing'}"
+    yield f"waiting for you: {len(report.overview.waiting) or 'nothing'}"
 
 
 def done_text(report: Report) -> str:
@@ -184,11 +184,11 @@ def _agent_lines(agents: Sequence[AgentSpent], columns: int | None) -> list[str]
 
 
 def _waiting_lines(report: Report, columns: int | None) -> Iterator[str]:
-    for item in report.waiting[:MAX_TASKS]:
-        task = report.plan.tasks.get(item.task_id)
-        title = "" if task is None else f"  {clean_line(task.title)}"
-        why = f" ({clean_line(item.why, _LONGEST_WHY)})" if item.why else ""
-        yield truncate(f"{clean_line(item.task_id)}{title}: {item.words}{why}", columns)
+    for item in report.overview.waiting[:MAX_TASKS]:
+        reason = why_text(item)
+        why = f" ({clean_line(reason, _LONGEST_WHY)})" if reason else ""
+        title = f"{item.task.id}  {clean_line(item.task.title)}"
+        yield truncate(f"{title}: {item_words(item)}{why}", columns)
         yield f"    {item.command}"
-    if len(report.waiting) > MAX_TASKS:
-        yield f"and {len(report.waiting) - MAX_TASKS} more (`git blackbird status`)"
+    if len(report.overview.waiting) > MAX_TASKS:
+        yield f"and {len(report.overview.waiting) - MAX_TASKS} more (`git blackbird status`)"

@@ -30,10 +30,10 @@ from git_blackbird.cli.render.svg import (
 )
 from git_blackbird.cli.render.timeline import draw_timeline
 from git_blackbird.cli.render.timeline import remark_on as remark_on_timeline
-from git_blackbird.controller.queries.attention import counts_text
 from git_blackbird.controller.queries.report import Report, ReportedTask
 from git_blackbird.messages.display.budgets import budget_rows
 from git_blackbird.messages.display.quantities import render_duration, short_number
+from git_blackbird.messages.display.queue import item_words, why_text
 from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.plan.layers import layered_graph
 from git_blackbird.model.run.spent import Spent
@@ -109,31 +109,31 @@ def _tiles(report: Report) -> Iterator[str]:
     spent = report.spent
     tiles = {
         "done": done_text(report),
-        "waiting for you": str(len(report.waiting) or "nothing"),
+        "waiting for you": str(len(report.overview.waiting) or "nothing"),
         "in runs": f"{render_duration(spent.seconds)}",
         "tokens": short_number(spent.tokens) if spent.tokens else "-",
         "cost": cost_text(spent),
     }
     listed = "".join(f"<li><b>{html.escape(value)}</b>{name}</li>" for name, value in tiles.items())
     yield f'<ul class="tiles">{listed}</ul>'
-    if plan := counts_text(report.overview):
+    if plan := report.overview.counts_text:
         yield f"<p>Plan: {html.escape(plan)}</p>"
     yield f"<p>Proven of what is done: {html.escape(proven_text(report))}</p>"
     yield f"<p>Spent: {html.escape(total_text(spent))}</p>"
 
 
 def _waiting(report: Report) -> Iterator[str]:
-    if not report.waiting:
+    if not report.overview.waiting:
         return
     yield '<ul class="due">'
-    for item in report.waiting[:MAX_TASKS]:
-        task = report.plan.tasks.get(item.task_id)
-        title = "" if task is None else f" {escape(task.title)}"
-        why = f' <span class="dim">({escape(item.why, _LONGEST_WHY)})</span>' if item.why else ""
-        what = f"<b>{escape(item.task_id)}</b>{title}: {escape(item.words)}{why}"
+    for item in report.overview.waiting[:MAX_TASKS]:
+        reason = why_text(item)
+        why = f' <span class="dim">({escape(reason, _LONGEST_WHY)})</span>' if reason else ""
+        title = f"<b>{escape(item.task.id)}</b> {escape(item.task.title)}"
+        what = f"{title}: {escape(item_words(item))}{why}"
         yield f"<li>{what}<br>{_command(item.command)}</li>"
     yield "</ul>"
-    yield from _left_out(len(report.waiting), MAX_TASKS)
+    yield from _left_out(len(report.overview.waiting), MAX_TASKS)
 
 
 def _command(line: str) -> str:

@@ -1,7 +1,7 @@
 """The text of ``status``: counts, runs, and what is due, with the command that answers it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby
+from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -10,46 +10,50 @@ import click
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.tables import bounded, render_section, render_table, truncate
 from git_blackbird.controller.core.other_worktrees import RunElsewhere
-from git_blackbird.controller.queries.attention import (
-    CUT_OFF,
-    DueItem,
-    counts_text,
-    due_groups,
-    in_queue,
-    pending_reason,
-    review_outcome_text,
-    unwatched_words,
-)
-from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBlock
-from git_blackbird.controller.queries.status import APPROVING, LiveRun, StatusReport
+from git_blackbird.controller.queries.status import APPROVING, StatusReport
 from git_blackbird.messages.display.budgets import budget_rows
 from git_blackbird.messages.display.format import (
     adoptable_text,
     question_line,
     review_word,
     run_seconds,
-    unblocks_text,
 )
 from git_blackbird.messages.display.limits import countdown
 from git_blackbird.messages.display.quantities import format_moment, format_seconds
+from git_blackbird.messages.display.queue import item_words, reviews_text
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import DECIDE_EACH, EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.change.stages import PendingKind, is_half_written
+from git_blackbird.model.change.stages import Due, is_half_written
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.attention import PendingItem
+from git_blackbird.model.rules.queue import (
+    GONE,
+    PENDING,
+    REVIEWS_OF_PARENTS,
+    UNWATCHED,
+    Flagged,
+    Item,
+    LiveRun,
+    Questions,
+)
+from git_blackbird.model.run.provenance import RecordError
 
 if TYPE_CHECKING:
     from git_blackbird.controller.queries.conflicts import Conflict
 
 # The groups of what is due that are listed, and how what is left out of each is told.
-_MORE = {
-    "pending": " (`git blackbird list --status waiting_user`)",
-    "change_review": " whose change is to be reviewed or to land",
-    "parent_review": " that wait for their review",
-    "failed": " failed (`git blackbird list --status failed`)",
-    "stuck": " without a run",
-    "unreadable": " with such records",
-}
+_MORE = (
+    (PENDING, " (`git blackbird list --status waiting_user`)"),
+    (
+        {Due.FINISH, Due.CHECK, Due.REVIEW, Due.LAND},
+        " whose change is to be reviewed or to land",
+    ),
+    (REVIEWS_OF_PARENTS, " that wait for their review"),
+    ({Due.FAILED}, " failed (`git blackbird list --status failed`)"),
+    ({Due.STUCK}, " without a run"),
+    ({Due.UNREADABLE}, " with such records"),
+)
+_LISTED = frozenset[Due]().union(*(kinds for kinds, _ in _MORE))
 BAR_WIDTH = 60
 MAX_LISTED = 8
 _NO_TASKS = "the plan has no tasks; `git blackbird add` opens a page for some"
@@ -71,7 +75,7 @@ def status_lines(
     """Write the whole screen."""
     now = call.environment.timestamp()
     columns = call.columns_less(2)
-    yield counts_text(overview) or _NO_TASKS
+    yield overview.counts_text or _NO_TASKS
     if overview.leaves:
         yield _bar(overview, BAR_WIDTH - 2 if columns is None else min(BAR_WIDTH, columns))
     yield from render_section("running", _running(overview, now))
@@ -79,7 +83,7 @@ def status_lines(
     yield from render_section("due", _due(overview, columns))
     yield from render_section("budgets", budget_rows(overview.budgets))
     yield from render_section("blocked", _blocked(overview, columns))
-    yield from render_section(CUT_OFF, _interrupted(overview))
+    yield from render_section(Due.FINISH_APPROVAL.words, _interrupted(overview))
     yield from render_section("commits of yours that are not recorded yet", _deferred(overview))
     yield from render_section("the plan and the records differ", _drift(overview))
     yield from render_section("tasks that are not in this plan", _orphaned(overview))
@@ -141,7 +145,7 @@ def _running_text(live: LiveRun, overview: StatusReport, now: str) -> str:
     if holder is not None:
         return text if live.alive else f"{text}; its process has ended"
     does = "stops it and keeps what it did" if live.alive else "closes its record"
-    return f"{text}\n      {unwatched_words(live)}; `git blackbird execute` {does}"
+    return f"{text}\n      {UNWATCHED if live.alive else GONE}; `git blackbird execute` {does}"
 
 
 def _limits(overview: StatusReport, now: int) -> Iterator[str]:
@@ -151,69 +155,58 @@ def _limits(overview: StatusReport, now: int) -> Iterator[str]:
 
 
 def _due(overview: StatusReport, columns: int | None) -> Iterator[str]:
-    groups = due_groups(overview)
-    by_task = {
-        group: [list(items) for _, items in groupby(groups[group], key=attrgetter("task.id"))]
-        for group in _MORE
-    }
-    shown = chain.from_iterable(chain.from_iterable(found[:MAX_LISTED] for found in by_task.values()))
-    for _, items in groupby(in_queue(shown), key=attrgetter("task.id")):
+    left, shown = [], set[TaskId]()
+    for kinds, more in _MORE:
+        tasks = dict.fromkeys(item.task.id for item in overview.due if item.due in kinds)
+        shown |= {*tuple(tasks)[:MAX_LISTED]}
+        if len(tasks) > MAX_LISTED:
+            left.append(f"and {len(tasks) - MAX_LISTED} more{more}")
+    listed = [item for item in overview.due if item.due in _LISTED and item.task.id in shown]
+    for _, items in groupby(listed, key=attrgetter("task.id")):
         yield from _due_of_task(list(items), columns)
-    for group, more in _MORE.items():
-        if len(by_task[group]) > MAX_LISTED:
-            yield f"and {len(by_task[group]) - MAX_LISTED} more{more}"
-    decisions = sum(item.kind is PendingKind.DECISION for item in groups["pending"])
+    yield from left
+    decisions = sum(item.due is Due.DECIDE for item in overview.due)
     if decisions > 1:
         yield f"decisions due: {decisions}"
         yield f"    {DECIDE_EACH}"
-    if overview.ready:
-        named = ", ".join(task.id for task in overview.ready[:MAX_LISTED])
-        more = f" and {len(overview.ready) - MAX_LISTED} more" if len(overview.ready) > MAX_LISTED else ""
+    if ready := overview.ready:
+        named = ", ".join(item.task.id for item in ready[:MAX_LISTED])
+        more = f" and {len(ready) - MAX_LISTED} more" if len(ready) > MAX_LISTED else ""
         yield truncate(f"ready: {named}{more}", columns)
         yield f"    {_execute(overview)}"
 
 
-def _due_of_task(items: Sequence[DueItem], columns: int | None) -> Iterator[str]:
+def _due_of_task(items: Sequence[Item], columns: int | None) -> Iterator[str]:
     first = items[0]
-    what = f"{first.what}{unblocks_text(first.unblocks)}"
+    what = item_words(first)
     room = None if columns is None else columns - len(what) - len(first.task.id) - 4
     yield f"{first.task.id}  {truncate(clean_line(first.task.title), room)}: {what}"
     for item in items[:MAX_LISTED]:
-        yield from (f"    {line}" for line in _due_lines(item, columns))
+        yield from (f"    {line}" for line in item_lines(item, columns and columns - 4))
 
 
-def _due_lines(item: DueItem, columns: int | None) -> Iterator[str]:
-    room = None if columns is None else columns - 4
-    match item.source:
-        case PendingItem():
-            yield from _pending_lines(item.source, room)
-        case BlockedParentView():
-            yield from review_wait_lines(item.source, room)
-        case None:
-            if item.why:
-                yield truncate(clean_line(item.why), room)
-            yield item.command
-        case _:
+def item_lines(item: Item, columns: int | None) -> Iterator[str]:
+    """Yield what there is to know of an item, and the commands that answer it."""
+    match item.details:
+        case Questions(questions):
+            yield from (truncate(question_line(question), columns) for question in questions)
+        case RecordError():
             yield strip_controls(item.command)
-
-
-def _pending_lines(item: PendingItem, columns: int | None) -> Iterator[str]:
-    if item.kind is PendingKind.ANSWERS:
-        yield from (truncate(question_line(question), columns) for question in item.questions)
-    if verdict := review_outcome_text(item):
+            return
+        case Flagged() as flagged:
+            if item.why and item.due is not Due.REVIEW_PARENT:
+                yield truncate(clean_line(item.why), columns)
+            if flagged.skipped:
+                yield truncate(f"skipped: {', '.join(flagged.skipped)}", columns)
+            yield from flagged.commands
+            return
+        case _:
+            pass
+    if verdict := reviews_text(item):
         yield f"{verdict} ({task_command('review show', item.task.id)})"
-    if reason := pending_reason(item):
-        yield reason
+    if item.why:
+        yield item.why if item.due in PENDING else truncate(clean_line(item.why), columns)
     yield item.command
-
-
-def review_wait_lines(waiting: BlockedParentView, columns: int | None) -> Iterator[str]:
-    """Say what a review found, or why it found nothing, and the next commands for its parent."""
-    if waiting.why and waiting.wait is not ReviewBlock.REVIEW_DUE:
-        yield truncate(clean_line(waiting.why), columns)
-    if waiting.skipped:
-        yield truncate(f"skipped: {', '.join(waiting.skipped)}", columns)
-    yield from waiting.commands
 
 
 def _blocked(overview: StatusReport, columns: int | None) -> Iterator[str]:
@@ -264,9 +257,8 @@ def _orphaned(overview: StatusReport) -> Iterator[str]:
 
 def _execute(overview: StatusReport) -> str:
     """Return the command that starts what is ready; a plain execute may stop before that."""
-    stops_at = "the review" if overview.stops_at_review else overview.undeliverable
-    if stops_at is not None:
-        remark = f"by name; without one, execute stops at {stops_at}"
-        return task_command("execute", overview.ready[0].id, remark=remark)
+    if overview.stops_at is not None:
+        remark = f"by name; without one, execute stops at {overview.stops_at}"
+        return task_command("execute", overview.ready[0].task.id, remark=remark)
     first = ", ".join(overview.unfinished[:MAX_LISTED])
     return EXECUTE.with_remark(f"continues {first} first") if first else EXECUTE

@@ -41,12 +41,12 @@ def _reasons(stop: Stop, shown: Collection[RunId]) -> Iterator[str]:
     if not stop.held:
         yield from (clean_line(line, _LONGEST_LINE) for line in stop.text.splitlines())
     for parent in stop.held:
-        if parent.run_id in shown:
+        if parent.run_id in shown or (flagged := parent.flagged) is None:
             continue
-        if parent.fault is None:
-            yield from render_failing(parent.task_id, parent.resume, parent.feedback)
+        if flagged.fault is None:
+            yield from render_failing(parent.task.id, flagged.resume, flagged.feedback)
         else:
-            yield render_no_verdict(parent.task_id, parent.fault)
+            yield render_no_verdict(parent.task.id, flagged.fault)
 
 
 def show_timings(call: CommandContext, timings: Timings) -> None:

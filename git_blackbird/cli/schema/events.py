@@ -314,11 +314,11 @@ class CheckpointReached(EventOutput, event="checkpoint"):
 class BlockedParentItem(View):
     """A parent that its review keeps from being done."""
 
-    task: TaskId = field("The parent.", "task_id")
+    task: TaskId = field("The parent.", "task.id")
     run: RunId | None = field("The review.", "run_id")
-    resume: tuple[TaskId, ...] = field("The children that it flags.")
-    feedback: str = field("The beginning of what it asks for, in one line.")
-    fault: str | None = field("Why there is no verdict.")
+    resume: tuple[TaskId, ...] = field("The children that it flags.", "flagged.resume")
+    feedback: str = field("The beginning of what it asks for, in one line.", "flagged.feedback")
+    fault: str | None = field("Why there is no verdict.", "flagged.fault")
 
 
 _Seconds = Annotated[float, AfterValidator(lambda seconds: round(seconds, 3))]

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from git_blackbird.cli.schema.base import BudgetView, DataOutput, StepView, View, field
+from git_blackbird.cli.schema.base import BudgetView, DataOutput, View, field
+from git_blackbird.cli.schema.status import ItemView
 from git_blackbird.controller.queries.report import Report
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.status import Status
@@ -43,15 +44,6 @@ class AgentSpentView(View):
     spent: SpentView = field("What its runs took.")
 
 
-class WaitingView(StepView):
-    """Something that waits for a person."""
-
-    task: TaskId = field("The task.", "task_id")
-    what: str = field("What waits.")
-    why: str = field("Why; empty where nothing is known.")
-    unblocks: int = field("How many tasks wait for the answer to this alone, directly or through others.")
-
-
 def _samples(estimate: Estimate) -> int:
     return len(estimate.samples)
 
@@ -80,7 +72,9 @@ class ReportOutput(DataOutput, schema_name="report"):
         "overview.budgets",
     )
     agents: tuple[AgentSpentView, ...] = field("What the runs of each agent took.")
-    waiting: tuple[WaitingView, ...] = field("What waits for a person.")
+    waiting: tuple[ItemView, ...] = field(
+        "What waits for a person, in the order of `status`.", "overview.waiting"
+    )
 
 
 class SpreadView(View):

@@ -18,14 +18,12 @@ from git_blackbird.cli.schema.base import (
     field,
 )
 from git_blackbird.cli.schema.plan import PlannedTask
-from git_blackbird.cli.schema.status import DueParentReview
+from git_blackbird.cli.schema.status import ItemView
 from git_blackbird.controller.change.export import RestoreResult
 from git_blackbird.controller.place.listing import PlaceState
 from git_blackbird.controller.queries.status import TaskView
 from git_blackbird.messages.display.reviews import change_steps, parent_steps
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.next_steps import EXECUTE
-from git_blackbird.model.change.stages import PendingKind
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import ChangeReviewView, GateState, merged_or_none, missing_texts
 from git_blackbird.model.run.commits import Evidence
@@ -62,28 +60,6 @@ class OneRunOutput(DataOutput, schema_name="runs-one"):
     record: Run = field("The record, as in its file.")
 
 
-class DueOfTask(StepView):
-    """What is due of one task."""
-
-    kind: PendingKind = field("What it is.")
-    run: RunId | None = field("The run that it is about.", "run_id")
-
-
-def _reviewed(view: TaskView) -> Run | None:
-    return view.to_review if view.to_review is not None and view.to_review.awaits_verdict else None
-
-
-def _execute(_: Run) -> str:
-    return EXECUTE
-
-
-class ChangeToReview(View):
-    """A change that is to be reviewed."""
-
-    run: RunId = field("The run that made it.", "id")
-    command: str = field("The command that has it reviewed.", using=_execute)
-
-
 class FeedbackView(View):
     """What a parent review left pending for a task."""
 
@@ -109,9 +85,7 @@ class ShowOutput(DataOutput, schema_name="show"):
     hints: Commands = field("Commands that get it on.", "readiness.hints")
     dependents: tuple[TaskId, ...] = field("Tasks that depend on it.", "dependents", each="id")
     skipped_children: tuple[TaskId, ...] = field("Children that the parent is complete without.", "skipped")
-    due: DueOfTask | None = field("What waits for a person.", "pending")
-    change_review: ChangeToReview | None = field("Its change, where that is to be reviewed.", using=_reviewed)
-    review: DueParentReview | None = field("How a parent waits for its review.", "unreviewed")
+    due: tuple[ItemView, ...] = field("What is due of it, in the order in which it is done.")
     undo: tuple[str, ...] = field("Commands that take a rejected change back, each one line.")
     pending_feedback: FeedbackView | None = field(
         "Feedback of a parent review that its agent must still be told.", "words.review"

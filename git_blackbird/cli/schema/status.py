@@ -1,8 +1,6 @@
 """Output of ``status``."""
 
 from collections.abc import Mapping
-from itertools import chain
-from typing import Literal, assert_never
 
 from git_blackbird.cli.schema.base import (
     AdoptableView,
@@ -15,207 +13,82 @@ from git_blackbird.cli.schema.base import (
     UnreadableRecord,
     View,
     field,
-    is_none,
 )
-from git_blackbird.controller.queries.attention import (
-    FAILED,
-    DueItem,
-    due_groups,
-    in_queue,
-    pending_reason,
-)
-from git_blackbird.controller.queries.reviews import BlockedParentView, ReviewBlock
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.next_steps import runnable
-from git_blackbird.model.change.stages import OtherKind, PendingKind
+from git_blackbird.model.change.stages import Due
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.attention import PendingItem
-from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.model.rules.queue import Flagged, Item, Merged, Questions
 from git_blackbird.model.run.findings import FollowUp, MergedVerdict
 from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.states import RunType
 
 _TASK = "The task."
-_UNBLOCKS = "How many tasks wait for the answer to this alone, directly or through others."
 
 
-class _PendingFields(View):
-    kind: PendingKind = field("What is asked for; `paused` is a run that was interrupted.")
-    task: TaskId = field(_TASK, "task.id")
-    run: RunId | None = field("The run that it is about.", "run_id")
+class QuestionsView(View):
+    """What an agent asks, where the kind is `answers`."""
+
+    questions: tuple[Question, ...] = field("The questions.")
 
 
-def _questions(item: PendingItem) -> tuple[Question, ...] | None:
-    return item.questions if item.kind is PendingKind.ANSWERS else None
+class MergedView(View):
+    """What the reviews of a change say, where the kind is `decision`."""
 
-
-class DuePending(StepView, _PendingFields):
-    """Something that a person is asked for."""
-
-    why: str | None = field(
-        "What speaks against an approval (nothing was changed, the check failed, it could not land), or how a"
-        " paused run ended that is not known to have finished.",
-        using=pending_reason,
-        default=None,
-        exclude_if=is_none,
-    )
-    questions: tuple[Question, ...] | None = field(
-        "What the agent asks, where the kind is `answers`.",
-        using=_questions,
-        default=None,
-        exclude_if=is_none,
-    )
-    unblocks: int = field(_UNBLOCKS, default=0)
-
-
-class DueReviewedDecision(DuePending):
-    """A decision on a change that was reviewed."""
-
-    overall: MergedVerdict | None = field("What both reviews came to; null where one is missing.")
+    overall: MergedVerdict | None = field("What both came to; null where one is missing.")
     action: FollowUp | None = field("What they ask for; null where one is missing.")
 
 
-class DueChangeReview(View):
-    """A change that is to be reviewed."""
+class FaultView(View):
+    """The record that cannot be read, where the kind is `unreadable`."""
 
-    kind: Literal["change_review"] = field("What is due.", default="change_review")
-    task: TaskId = field(_TASK, "task.id")
-    run: RunId = field("The run whose change it is.", "run_id")
-    command: str = field("The command that has it reviewed.")
+    path: str = field("Its path.")
+    what: str = field("What is wrong with it.")
 
 
-class DueLanding(View):
-    """A change that is accepted and is to land in the user's worktree, or to be committed there."""
+class FlaggedView(View):
+    """What the review of a parent says."""
 
-    kind: Literal["landing"] = field("What is due.", default="landing")
-    task: TaskId = field(_TASK, "task.id")
-    run: RunId = field("The run whose change it is.", "run_id")
-    command: str = field("The command that lands or commits it.")
-    why: str | None = field("Which task lands before.")
-
-
-class DueUndo(View):
-    """An undo or a redo that was interrupted."""
-
-    kind: Literal["undo"] = field("What is due.", default="undo")
-    task: TaskId = field(_TASK, "task.id")
-    run: RunId = field("The run that it is noted on.", "run_id")
-    command: str = field("The command that completes it.")
-
-
-def _first_command(waiting: BlockedParentView) -> str | None:
-    return runnable(waiting.commands[0])
-
-
-class DueParentReview(View):
-    """A parent that waits for its review."""
-
-    kind: ReviewBlock = field("What it waits for.", "wait")
-    task: TaskId = field("The parent.", "task.id")
-    run: RunId | None = field("The review.", "status.run_id")
-    resume: tuple[TaskId, ...] = field("The children that the review flags.", "status.resume")
-    feedback: str = field("The beginning of what it asks for.", "status.feedback")
-    fault: str | None = field("Why there is no verdict.", "status.fault")
+    resume: tuple[TaskId, ...] = field("The children that it flags.")
+    feedback: str = field("The beginning of what it asks for.")
+    fault: str | None = field("Why there is no verdict.")
     skipped: tuple[TaskId, ...] = field("Children that the parent is complete without.")
-    command: str | None = field("The first of `commands`.", using=_first_command)
-    commands: Commands = field("Every command that gets the parent on.")
-    steps: tuple[StepView, ...] = field("The same, and hints in prose.", "commands")
-    unblocks: int = field(_UNBLOCKS, default=0)
+    steps: tuple[StepView, ...] = field("Every command that gets the parent on.", "commands")
 
 
-def _why_failed(item: DueItem) -> str | None:
-    return item.why or (None if item.what == FAILED else item.what)
+Details = QuestionsView | MergedView | FaultView | FlaggedView
 
 
-class DueRetry(View):
-    """A task that failed."""
-
-    kind: Literal["failed"] = field("What is due.", default="failed")
-    task: TaskId = field(_TASK, "task.id")
-    why: str | None = field("Why it failed.", using=_why_failed)
-    command: str = field("The command that sets it back to todo.")
-    unblocks: int = field(_UNBLOCKS, default=0)
-
-
-class DueStuck(View):
-    """A task that nothing would ever get on: the plan says that it is worked on, and it has no run."""
-
-    kind: Literal["stuck"] = field("What is due.", default="stuck")
-    task: TaskId = field(_TASK, "task.id")
-    command: str = field("The command that gets it on.")
-    unblocks: int = field(_UNBLOCKS, default=0)
-
-
-class _UnreadableFields(View):
-    kind: Literal["unreadable"] = field("What is due.", default="unreadable")
-    task: TaskId = field(_TASK, "task.id")
-    path: str = field("The record.", "source.path")
-    what: str = field("What is wrong with it.", "source.what")
-    unblocks: int = field(_UNBLOCKS, default=0)
-
-
-class DueUnreadable(StepView, _UnreadableFields):
-    """A record that cannot be read and stops its task."""
-
-
-class DueStart(View):
-    """A task that can start."""
-
-    kind: Literal["ready"] = field("What is due.", default="ready")
-    task: TaskId = field(_TASK, "task.id")
-    command: str = field("The command that starts it.")
-
-
-Due = (
-    DueReviewedDecision
-    | DuePending
-    | DueChangeReview
-    | DueLanding
-    | DueUndo
-    | DueParentReview
-    | DueRetry
-    | DueStuck
-    | DueUnreadable
-    | DueStart
-)
-
-
-def _due(report: StatusReport) -> list[Due]:
-    return [*map(_due_item, in_queue(chain.from_iterable(due_groups(report).values())))]
-
-
-def _due_item(item: DueItem) -> Due:
-    match item.source:
-        case PendingItem(run=run, kind=PendingKind.DECISION) if run and (merged := merged_or_none(run)):
-            verdict = {"overall": merged.overall, "action": merged.action}
-            return DueReviewedDecision.of(item.source, unblocks=item.unblocks, **verdict)
-        case PendingItem():
-            return DuePending.of(item.source, unblocks=item.unblocks)
-        case BlockedParentView():
-            return DueParentReview.of(item.source, unblocks=item.unblocks)
+def _details(item: Item) -> Details | None:
+    match item.details:
+        case Questions() as questions:
+            return QuestionsView.of(questions)
+        case Merged() as merged:
+            return MergedView.of(merged)
+        case RecordError() as fault:
+            return FaultView.of(fault)
+        case Flagged() as flagged:
+            return FlaggedView.of(flagged)
         case _:
-            return _model_of(OtherKind(item.kind)).of(item)
+            return None
 
 
-def _model_of(kind: OtherKind) -> type[Due]:
-    match kind:
-        case OtherKind.CHANGE_REVIEW:
-            return DueChangeReview
-        case OtherKind.LANDING:
-            return DueLanding
-        case OtherKind.UNDO:
-            return DueUndo
-        case OtherKind.FAILED:
-            return DueRetry
-        case OtherKind.STUCK:
-            return DueStuck
-        case OtherKind.UNREADABLE:
-            return DueUnreadable
-        case OtherKind.READY:
-            return DueStart
-        case _:
-            assert_never(kind)
+class _ItemFields(View):
+    kind: Due = field("What is due.", "due")
+    task: TaskId = field("The task, or the parent.", "task.id")
+    run: RunId | None = field("The run that it is about; of a parent its review.", "run_id")
+    since: str | None = field("Since when, as far as the run has a time for it.")
+    what: str = field("What is due, in words.", "words")
+    why: str | None = field("What there is to say of it: what speaks against an approval, why it failed.")
+    unblocks: int = field("How many tasks wait for the answer to this alone, directly or through others.")
+    details: Details | None = field(
+        "The questions, the reviews, the record or the review of a parent, by `kind`.", using=_details
+    )
+
+
+class ItemView(StepView, _ItemFields):
+    """Something that is due, with the command that answers it."""
 
 
 class LiveRunView(View):
@@ -296,9 +169,7 @@ class StatusOutput(DataOutput, schema_name="status"):
     approving: TaskRun | None = field(
         "A decision that is taken, and whose change is being committed.", "approving.run"
     )
-    due: tuple[Due, ...] = field(
-        "What is due, in the order in which a person should look at it; `kind` tells which it is.", using=_due
-    )
+    due: tuple[ItemView, ...] = field("Everything that is due, in the order in which it is done.")
     blocked: Mapping[TaskId, tuple[TaskId, ...]] = field(
         "Leaves that wait, and for which tasks.", using=_blocked
     )

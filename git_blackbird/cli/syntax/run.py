@@ -144,9 +144,9 @@ decide = CommandSpec(
     "decide:decide",
     """Decide on the changes of tasks, from anywhere.
 
-    Without an option it asks for each decision that waits, oldest first, or for those on TASKs. What is
-    approved lands at once, and no agent is started: requests are sent by the next execute or resume. An
-    execute that is waiting for the decision continues with it.
+    Without an option it asks for each decision that waits, those first that unblock most, or for those on
+    TASKs. What is approved lands at once, and no agent is started: requests are sent by the next execute or
+    resume. An execute that is waiting for the decision continues with it.
     """,
     Argument(["task_ids"], type=TASK, nargs=-1, metavar="[TASK]...", shell_complete=complete.tasks),
     flag("Ask for one decision alone: the one that unblocks most.", "--next", "only_next"),

@@ -35,10 +35,11 @@ from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.place.slots import Slot, Slots
 from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.next_steps import restart_command
+from git_blackbird.model.change.stages import Due
 from git_blackbird.model.config.layers import OnLimit
-from git_blackbird.model.rules.attention import pending_decisions
 from git_blackbird.model.rules.limits import Hold
-from git_blackbird.model.rules.next_action import CallScope, RunAction, TaskAction, leads_to_agent
+from git_blackbird.model.rules.queue import Item
+from git_blackbird.model.rules.scope import CallScope, leads_to_agent
 from git_blackbird.model.rules.spending import BudgetLine, BudgetScope
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.findings import Source
@@ -131,7 +132,7 @@ class Call:
     def awaits_enough(self, state: PlanState) -> bool:
         """Whether so many decisions wait for a person that no more tasks start."""
         config = self.workspace.config.execution
-        pending = sum(self.scope.covers(due.task.id) for due in pending_decisions(state))
+        pending = sum(self.scope.covers(task.id) for task, _ in state.due(Due.DECIDE))
         return pending >= (config.max_pending_decisions or 2 * config.jobs)
 
     @property
@@ -244,19 +245,22 @@ class Call:
         """Return the stop where these limits are spent; the next step is about the tasks of this call."""
         return budget_stop(self.workspace, lines, execute_again(sorted(self.scope.only or ())))
 
-    def within_budget(self, scope: CallScope, action: TaskAction) -> CallScope:
-        """Return the scope without the task of an action that no budget is left for.
+    def within_budget(self, scope: CallScope, item: Item) -> CallScope:
+        """Return the scope without the task of an item that no budget is left for.
 
         Nothing else starts either where that is no budget of its own, or where it would be over files in the
-        user's worktree that the action would have gone on with.
+        user's worktree that the item would have gone on with.
         """
-        task_id = action.task.id
-        lines = self.ledger.spent_lines(task_id) if leads_to_agent(action) else ()
-        if not lines and (task_id not in self.held or not leads_to_agent(action)):
+        if not leads_to_agent(item):
+            return scope
+        task_id = item.task.id
+        lines = self.ledger.spent_lines(task_id)
+        if not lines and task_id not in self.held:
             return scope
         self.held.add(task_id)
         is_of_task = all(line.scope is BudgetScope.TASK for line in lines)
-        is_apart = is_of_task and not (isinstance(action, RunAction) and action.run.is_in_place)
+        run = item.run
+        is_apart = is_of_task and (run is None or run.is_review or not run.is_in_place)
         starts_left = scope.starts_left if is_apart else 0
         return replace(scope, busy=scope.busy | {task_id}, starts_left=starts_left)
 

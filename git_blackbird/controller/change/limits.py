@@ -20,7 +20,6 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.rules.limits import Hold
-from git_blackbird.model.rules.next_action import AwaitLimit
 from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.state import PlanState, ready_tasks
 from git_blackbird.model.run.agent_io import agent_in_text
@@ -95,11 +94,11 @@ def in_time(call: Call, holds: Sequence[Hold]) -> Sequence[Hold]:
     return [hold for hold in holds if last is None or hold.until < last]
 
 
-async def await_limit(call: Call, action: AwaitLimit) -> Stop | None:
+async def await_limit(call: Call, limits: Sequence[Hold]) -> Stop | None:
     """Wait until the first limit is over or something has changed elsewhere; None to go on."""
-    holds = in_time(call, action.holds)
+    holds = in_time(call, limits)
     if not holds:
-        hold = action.holds[0]
+        hold = limits[0]
         stop = agent_refused_stop(call.workspace, hold.run)
         return replace(stop, text=f"{limit_words(hold)}, after the end of this call; {stop.text}")
     await call.interruptible(limit_over(call, holds))
@@ -135,7 +134,7 @@ async def await_agent(call: Call, run: Run) -> Stop | None:
     """Wait until the agent that refused a run for its limit may work again; None to go on."""
     by = AgentModel.of(run)
     while (hold := holds_of(call, call.workspace.plan_state()).get(by)) is not None:
-        stop = await await_limit(call, AwaitLimit((hold,)))
+        stop = await await_limit(call, (hold,))
         if stop is not None:
             return stop
     return None

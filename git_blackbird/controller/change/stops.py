@@ -18,13 +18,10 @@ from git_blackbird.model.base.next_steps import (
     task_command,
 )
 from git_blackbird.model.base.sanitize import clean_clause, shell_word
+from git_blackbird.model.change.stages import Due
 from git_blackbird.model.config.layers import Layer
-from git_blackbird.model.rules.next_action import (
-    ApplyChangeRequest,
-    ContinueRun,
-)
+from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.spending import BudgetLine, BudgetScope
-from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import OPEN_DECISIONS, RunStatus, RunType
@@ -132,21 +129,17 @@ def refused_session_text(run: Run) -> str:
     return f"{agent_in_text(run.provider)} refused session {run.provider_session_ref} of run {run.resumes}"
 
 
-def undeliverable_stop(
-    workspace: Workspace, state: PlanState, action: ApplyChangeRequest | ContinueRun
-) -> Stop | None:
+def undeliverable_stop(workspace: Workspace, item: Item) -> Stop | None:
     """Return the stop where a session is known to be lost; None where it may continue."""
-    obstacle = why_not_resumable(workspace, state.history(action.task.id), action.run)
-    return None if obstacle is None else undelivered_stop(action, obstacle)
+    obstacle = why_not_resumable(workspace, item.state.history(item.task.id), item.of_run)
+    return None if obstacle is None else undelivered_stop(item, obstacle)
 
 
-def undelivered_stop(
-    action: ApplyChangeRequest | ContinueRun, why: str, ways_out: tuple[str, ...] = ()
-) -> Stop:
+def undelivered_stop(item: Item, why: str, ways_out: tuple[str, ...] = ()) -> Stop:
     """Return the stop where a session is lost."""
-    task_id = action.task.id
+    task_id = item.task.id
     what = f"{task_id} cannot be continued"
-    if isinstance(action, ApplyChangeRequest):
+    if item.due is Due.REQUEST:
         what = f"the change request on {task_id} cannot be delivered"
     # A restart that is named already says where it would be.
     commands = (step for step in ways_out if isinstance(step, FixedCommand))

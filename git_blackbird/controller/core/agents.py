@@ -20,21 +20,14 @@ from git_blackbird.model.base.next_steps import (
     task_command,
 )
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.stages import Due
 from git_blackbird.model.config.config import KEYS, Config, ReviewerConfig, with_value
 from git_blackbird.model.config.layers import AGENT_NAMES, Layer
 from git_blackbird.model.plan.plan import Plan, Task
-from git_blackbird.model.rules.next_action import (
-    ApplyChangeRequest,
-    CallScope,
-    ContinueRun,
-    NextAction,
-    ReviewChange,
-    ReviewParent,
-    SendFeedback,
-    StartTask,
-)
+from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.reviews import TYPES
+from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.rules.state import PlanState, parents_to_review
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.findings import Source
@@ -109,16 +102,16 @@ def model_of(agent: Agent) -> AgentModel:
     return AgentModel(agent.name, agent.model)
 
 
-def models_of(workspace: Workspace, action: NextAction) -> frozenset[AgentModel]:
-    """Return the agents that an action starts, with their models, as far as known."""
-    match action:
-        case StartTask():
-            find = [partial(agent_for, workspace, action.task)]
-        case ReviewParent():
+def models_of(workspace: Workspace, item: Item) -> frozenset[AgentModel]:
+    """Return the agents that an item starts, with their models, as far as known."""
+    match item.due:
+        case Due.START:
+            find = [partial(agent_for, workspace, item.task)]
+        case Due.REVIEW_PARENT | Due.REVIEW_AGAIN:
             find = [partial(chosen_agent, workspace)]
-        case ApplyChangeRequest() | ContinueRun() | SendFeedback():
-            find = [partial(find_agent_for_run, workspace, action.run, action.task)]
-        case ReviewChange():
+        case Due.REQUEST | Due.CONTINUE | Due.FEEDBACK:
+            find = [partial(find_agent_for_run, workspace, item.of_run, item.task)]
+        case Due.REVIEW:
             find = [partial(reviewer_of, workspace, source) for source in Source]
         case _:
             return frozenset()

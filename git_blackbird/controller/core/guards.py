@@ -9,6 +9,7 @@ from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import IN_HAND
+from git_blackbird.model.rules.queue import UNWATCHED
 from git_blackbird.model.rules.state import PlanState, unreadable_below
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parts import LocalProcess
@@ -100,7 +101,6 @@ def require_whole(history: History) -> None:
 
 
 _PAUSES = "Ctrl+C in the terminal that runs it pauses it"
-UNWATCHED = "no controller is running it"
 
 
 def require_not_busy(workspace: Workspace, task: Task) -> None:

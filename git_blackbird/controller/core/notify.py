@@ -14,7 +14,7 @@ from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.attention import pending_items
+from git_blackbird.model.rules.queue import PENDING, queue
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
@@ -132,9 +132,7 @@ class NotifyingUI:
 
     def _notify_waiting(self, state: PlanState) -> None:
         waiting = [
-            item.task.id
-            for item in pending_items(state)
-            if item.run is None or item.run.id not in self._notified
+            item.task.id for item in queue(state) if item.due in PENDING and item.run_id not in self._notified
         ]
         if waiting:
             verb = "waits" if len(waiting) == 1 else "wait"

@@ -32,9 +32,10 @@ from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.next_steps import ADOPT, SETTING_BACK, ShellLine, task_command
 from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.change.stages import Band, Due
 from git_blackbird.model.plan.status import IN_HAND
-from git_blackbird.model.rules.attention import stuck_tasks
-from git_blackbird.model.rules.next_action import CallScope
+from git_blackbird.model.rules.queue import items_in
+from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.views.doctor import DiskUse, Finding, Mend
@@ -162,7 +163,8 @@ def _missing_records(workspace: Workspace) -> Iterator[Finding]:
         what = f"what another program or clone did does not count here: {adoptable_counts(adoptable)}"
         yield Finding(what, str(workspace.paths.state), ways_out=(ADOPT,))
         tasks.update(item.task_id for item in adoptable)
-    for stuck in stuck_tasks(state):
+    stuck_items = (item for item in items_in(Band.PERSON, state) if item.due is Due.STUCK)
+    for stuck in stuck_items:
         if stuck.task.status in IN_HAND and stuck.task.id not in tasks:
             what = f"{stuck.task.id} is {stuck.words}"
             yield Finding(what, str(workspace.paths.task_runs(stuck.task.id)), ways_out=(stuck.command,))

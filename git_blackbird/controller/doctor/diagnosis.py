@@ -20,7 +20,7 @@ from git_blackbird.git.worktree.index_lock import clear_leftover_lock
 from git_blackbird.git.worktree.saved_trees import broken_refs
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.next_steps import ShellLine
-from git_blackbird.model.rules.next_action import CallScope
+from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.views.doctor import DiskUse, Finding, Mend
 
 

@@ -39,15 +39,10 @@ from git_blackbird.model.base.next_steps import MESSAGE, restart_command, task_c
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.next_steps import answer_options, decide_run_command
+from git_blackbird.model.change.stages import Due
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.attention import PendingDecision
-from git_blackbird.model.rules.next_action import (
-    AskQuestions,
-    CallScope,
-    Idle,
-    ParentReviewRequired,
-    next_action,
-)
+from git_blackbird.model.rules.queue import Item
+from git_blackbird.model.rules.scope import CallScope, next_item
 from git_blackbird.model.rules.state import PlanState, feedback_below, full_readiness, waits_for
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History
@@ -111,13 +106,11 @@ async def decide_beside(
     call = Call(workspace, ui, _scope_of_decisions(workspace, task_ids, only_next=only_next))
     while True:
         state = workspace.plan_state()
-        action = next_action(state, call.scope)
-        while not isinstance(action, PendingDecision | Idle | ParentReviewRequired):
-            call.scope = replace(call.scope, busy=call.scope.busy | {action.task.id})
-            action = next_action(state, call.scope)
-        if not isinstance(action, PendingDecision):
+        while (item := next_item(state, call.scope)) is not None and item.due is not Due.DECIDE:
+            call.scope = replace(call.scope, busy=call.scope.busy | {item.task.id})
+        if item is None:
             return Stop(StopReason.COMPLETED, "no decision waits")
-        if (stop := await decide(call, action, state)) is not None:
+        if (stop := await decide(call, item)) is not None:
             return stop
 
 
@@ -188,7 +181,7 @@ def _scope_of(task_id: str) -> CallScope:
 
 def _resume(
     workspace: Workspace, state: PlanState, request: ResumeRequest
-) -> Start | AskQuestions | PlanState:
+) -> Start | tuple[Item, str | None] | PlanState:
     task, run = _latest_run(state, request.task_id)
     history, owed = state.history(task.id), state.pending_messages(task.id)
     if run.is_pending:
@@ -205,7 +198,7 @@ def _resume(
         _, summary = change_of(workspace, state, task.id)
         return changing(workspace, run, task, owed, request.message, summary)
     if run.status is RunStatus.WAITING_USER:
-        return _answer(workspace, task, run, owed, request)
+        return _answer(workspace, Item(Due.ANSWER, task, run, state=state), owed, request)
     is_owed = owed.review is not None or bool(owed.select(sent=False))
     if run.status is not RunStatus.PAUSED and not request.message and not is_owed:
         raise RequestError(f"nothing to resume: {task.id} is {task.status}", hint="-m TEXT says what to do")
@@ -273,7 +266,7 @@ def _nothing_to_resume(state: PlanState, task: Task) -> RequestError:
 
 
 def _request_changes(workspace: Workspace, task: Task, run: Run, request: ResumeRequest) -> PlanState:
-    # Applying it is the next action then.
+    # Carrying it out is due then.
     if not request.message:
         raise RequestError(f"a decision is due on {task.id} (run {run.id})", hint=decide_run_command(run))
     if run.provider_session_ref is not None:
@@ -294,8 +287,9 @@ def _require_session(workspace: Workspace, history: History, run: Run) -> None:
 
 
 def _answer(
-    workspace: Workspace, task: Task, run: Run, owed: PendingMessages, request: ResumeRequest
-) -> Start | AskQuestions:
+    workspace: Workspace, item: Item, owed: PendingMessages, request: ResumeRequest
+) -> Start | tuple[Item, str | None]:
+    task, run = item.task, item.of_run
     questions, given, message = questions_of(run), request.answers, request.message
     # Answers that were given before, to a session that refused to go on.
     known = {answer.id: answer for answer in owed.select(sent=False).answers}
@@ -308,4 +302,4 @@ def _answer(
     if given:
         start = answering(workspace, run, task, owed, match_answers(questions, given, parse_answer))
         return start if message is None else start.with_message(message)
-    return AskQuestions(task, run, message)
+    return item, message

@@ -13,18 +13,13 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.stops import parent_review_stop, unreadable_stop
 from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.model.base.ids import PLANNING, TaskId
+from git_blackbird.model.change.stages import Due
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.next_action import (
-    AskPaused,
-    CallScope,
-    ParentReviewRequired,
-    change_requests,
-    next_action,
-    unfinished,
-)
+from git_blackbird.model.rules.queue import queue
 from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
+from git_blackbird.model.rules.scope import CallScope, next_item, review_stops
 from git_blackbird.model.rules.spending import BudgetScope
 from git_blackbird.model.rules.state import PlanState, is_stopped
 from git_blackbird.model.rules.status import PlanProgress, apply_statuses, derive
@@ -83,7 +78,8 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
     if stop is not None:
         return DryRun((), stop.with_options(workspace.call_options))
     passing = Transition(workspace.environment.timestamp(), ReviewGate(is_on=False, histories={}))
-    requests = tuple(action.task for action in change_requests(state, call))
+    items = [item for item in queue(state) if call.may_do(item)]
+    requests = tuple(item.task for item in items if item.due is Due.REQUEST)
     due = ((task, state.latest(task.id)) for task in state.plan.leaves() if call.covers(task.id))
     waiting = [(task, run) for task, run in due if run is not None and run.awaits_verdict]
     changes = tuple(
@@ -94,7 +90,7 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
     plan = apply_statuses(plan, {task.id: Status.DONE for task in (*requests, *verdicts)}, passing)
     order = list(_gated_parents(state, call, _newly_done(state.plan, plan)))
     progress = PlanProgress(plan)
-    continued = tuple(action.task for action in unfinished(state, call))
+    continued = tuple(item.task for item in items if item.due in _UNFINISHED)
     for resumed in continued:
         order += [resumed, *_gated_parents(state, call, _finish(progress, resumed))]
     starts = 0
@@ -111,20 +107,23 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
     return DryRun(tuple(order), unreadable_stop(state, call), changes, requests, continued, agents)
 
 
+_UNFINISHED = frozenset({Due.ASK_PAUSED, Due.CONTINUE})
+
+
 def _first_stop(workspace: Workspace, state: PlanState, call: CallScope) -> Stop | None:
-    for request in change_requests(state, call):
-        if (stop := undeliverable_stop(workspace, state, request)) is not None:
+    items = [item for item in queue(state) if call.may_do(item)]
+    for item in items:
+        if item.due is Due.REQUEST and (stop := undeliverable_stop(workspace, item)) is not None:
             return stop
     spent = [line for line in Ledger(workspace).spent_lines(PLANNING) if line.scope is BudgetScope.PLAN]
     if spent:
         return budget_stop(workspace, spent, execute_again(sorted(call.only or ())))
-    action = next_action(state, call)
-    if isinstance(action, ParentReviewRequired):
-        return parent_review_stop(state, action)
-    for action in unfinished(state, call):
-        if isinstance(action, AskPaused):
-            return paused_stop(state, action.run)
-        if (stop := undeliverable_stop(workspace, state, action)) is not None:
+    if next_item(state, call) is None and (held := review_stops(state, call)):
+        return parent_review_stop(state, held)
+    for item in items:
+        if item.due is Due.ASK_PAUSED:
+            return paused_stop(state, item.of_run)
+        if item.due is Due.CONTINUE and (stop := undeliverable_stop(workspace, item)) is not None:
             return stop
     return None
 

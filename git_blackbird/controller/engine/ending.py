@@ -4,16 +4,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from git_blackbird.controller.change.call import Call
-from git_blackbird.controller.engine.stops import unreadable_stop
+from git_blackbird.controller.engine.stops import parent_review_stop, unreadable_stop
 from git_blackbird.messages.display.quantities import counted, format_moment
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.timestamps import format_timestamp
-from git_blackbird.model.change.work import way_on
+from git_blackbird.model.change.stages import BY_ITSELF, Due
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.attention import pending_decisions, pending_items, stuck_tasks
-from git_blackbird.model.rules.next_action import CallScope, Idle
-from git_blackbird.model.rules.state import PlanState, ready_tasks
+from git_blackbird.model.rules.queue import REVIEWS_OF_PARENTS, queue
+from git_blackbird.model.rules.scope import CallScope, review_stops
+from git_blackbird.model.rules.state import PlanState, blocked_tasks, ready_tasks
 from git_blackbird.model.views.stop import Stop, StopReason
 
 
@@ -27,11 +27,13 @@ def end_of_call(stop: Stop, scope: CallScope, state: PlanState) -> Stop:
     return replace(stop, next_steps=tuple(dict.fromkeys((*_next_steps(scope, state), *stop.next_steps))))
 
 
-def idle_stop(call: Call, action: Idle, state: PlanState) -> Stop:
-    """Return the stop of a call with nothing left to do, with what is blocked."""
-    tasks, stop = state.plan.tasks, unreadable_stop(state, call.scope)
+def last_stop(call: Call, state: PlanState) -> Stop:
+    """Return the stop of a call with nothing left to do, with what is blocked, or at reviews."""
     if not call.scope.starts_agents:
         return _decided_stop(state, call.scope)
+    if held := review_stops(state, call.scope):
+        return parent_review_stop(state, held)
+    tasks, stop = state.plan.tasks, unreadable_stop(state, call.scope)
     touched = sorted(call.touched & tasks.keys())
     failed = [task_id for task_id in touched if tasks[task_id].status == Status.FAILED]
     if stop is None and call.not_set_up:
@@ -43,12 +45,12 @@ def idle_stop(call: Call, action: Idle, state: PlanState) -> Stop:
     elif stop is None:
         next_steps = tuple(_next_steps(call.scope, state))
         stop = Stop(StopReason.COMPLETED, f"{_time_text(call)}{_completed_text(state)}", next_steps)
-    return replace(stop, blocked=action.blocked)
+    return replace(stop, blocked=blocked_tasks(state))
 
 
 def _decided_stop(state: PlanState, scope: CallScope) -> Stop:
     """Return the stop of a call that only decides and lands."""
-    due = sum(scope.covers(decision.task.id) for decision in pending_decisions(state))
+    due = sum(scope.covers(task.id) for task, _ in state.due(Due.DECIDE))
     text = f"{counted(due, 'decision')} left" if due else "no decision waits"
     return Stop(StopReason.COMPLETED, text, tuple(_next_steps(scope, state)))
 
@@ -79,13 +81,14 @@ def _completed_text(state: PlanState) -> str:
     return "no ready tasks remaining"
 
 
+_NO_STEPS = BY_ITSELF | REVIEWS_OF_PARENTS | {Due.FINISH, Due.UNREADABLE}
+
+
 def _next_steps(scope: CallScope, state: PlanState) -> Iterable[str]:
     """Return the commands that go on with the plan; failures of earlier calls are not this call's."""
-    commands = {item.task.id: item.command for item in pending_items(state)}
-    commands |= {stuck.task.id: stuck.command for stuck in stuck_tasks(state)}
-    yield from (command for task_id, command in commands.items() if scope.covers(task_id))
-    for task in state.plan.unfinished_leaves():
-        if task.status == Status.FAILED and scope.covers(task.id):
-            yield way_on(task.id, state.latest(task.id))
-    if ready_tasks(state):
-        yield EXECUTE
+    for item in queue(state):
+        if item.due is Due.START:
+            yield EXECUTE
+            return
+        if item.due not in _NO_STEPS and scope.covers(item.task.id):
+            yield item.command

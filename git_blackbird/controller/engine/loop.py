@@ -1,7 +1,7 @@
 """The loop: perform the next action until none is due or someone must decide."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import Protocol, assert_never
 
@@ -37,7 +37,7 @@ from git_blackbird.controller.core.drafts import drop_recorded_drafts
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.engine.ending import end_of_call, idle_stop
+from git_blackbird.controller.engine.ending import end_of_call, last_stop
 from git_blackbird.controller.engine.recovery import recover, require_decided, require_planned, scan
 from git_blackbird.controller.engine.scheduler import Scheduler
 from git_blackbird.controller.engine.stops import (
@@ -47,7 +47,6 @@ from git_blackbird.controller.engine.stops import (
     notify_paused,
     notify_waiting,
     notify_without_agent,
-    parent_review_stop,
 )
 from git_blackbird.controller.launch.launch import Launcher
 from git_blackbird.controller.launch.ledger import BudgetSpentError
@@ -57,38 +56,20 @@ from git_blackbird.controller.reviews.step import review_parent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.writing.journal import Journal
 from git_blackbird.messages.display.format import adopted_text
-from git_blackbird.model.change.stages import is_half_written
-from git_blackbird.model.rules.attention import PendingDecision
-from git_blackbird.model.rules.next_action import (
-    ApplyChangeRequest,
-    AskPaused,
-    AskQuestions,
-    AwaitLimit,
-    CallAction,
-    CallScope,
-    CheckChange,
-    ContinueRun,
-    FinishUndo,
-    Idle,
-    LandChange,
-    LastAction,
-    NextAction,
-    ParentReviewRequired,
-    ReviewChange,
-    ReviewParent,
-    SendFeedback,
-    StartTask,
-    TaskAction,
-    is_passed,
-    next_action,
-)
+from git_blackbird.model.change.stages import Due, Stage, stage_of
+from git_blackbird.model.rules.limits import Hold
+from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.refusals import AgentModel
+from git_blackbird.model.rules.scope import ASKS, CallScope, next_item
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Phase
 from git_blackbird.model.views.stop import Stop, StopReason, first_of
 
-FirstStep = Callable[[PlanState], Start | AskQuestions | Restart | PlanState | None]
-"""What a call begins with after the first recovery: an action, or the state it wrote for the next action."""
+FirstStep = Callable[[PlanState], Start | tuple[Item, str | None] | Restart | PlanState | None]
+"""What a call begins with after the first recovery, or the state it wrote.
+
+It is what an agent is told, a restart, or questions to ask, with a message that goes with the answers.
+"""
 
 
 _ReadState = Callable[[Workspace, UserInterface, CallScope], PlanState]
@@ -221,7 +202,7 @@ class Loop:
         if call.scope.starts_agents:
             require_reviewers(self._workspace, state, call.scope)
         while (half := self._half_written(state)) is not None:
-            stop = await perform(call, *half)
+            stop = await perform(call, half)
             scanned = None if stop is not None else await self._scan(call.scope)
             if scanned is None:
                 return stop or interrupted_stop()
@@ -243,8 +224,8 @@ class Loop:
                 return await restart_task(call, first, state)
             case Start():
                 return await work_on(call, first)
-            case AskQuestions():
-                return await perform(call, first, state)
+            case item, message:
+                return await ask_questions(call, item, message)
             case PlanState() | None:
                 return first or state
 
@@ -255,37 +236,39 @@ class Loop:
             inform(self._call.ui, adopted_text(one.item, one.status), one.item.task_id)
         return self._workspace.plan_state() if adopted else state
 
-    def _half_written(self, state: PlanState) -> tuple[NextAction, PlanState] | None:
-        """Return the action that completes an interrupted landing or undo, if there is one.
+    def _half_written(self, state: PlanState) -> Item | None:
+        """Return the interrupted landing or undo that is to be completed, if there is one.
 
         Raises RequestError for a task that has left the plan.
         """
         require_planned(state)
-        action, state = self._confirmed_action(state, self._call.scope, frozenset())
-        is_half = isinstance(action, FinishUndo | LandChange) and is_half_written(action.run)
-        return (action, state) if is_half else None
+        item = self._confirmed(state, self._call.scope, frozenset())
+        return item if item is not None and item.due is Due.FINISH else None
 
     async def _next(self, state: PlanState) -> Stop | None:
-        if self._call.is_interrupted:
+        call = self._call
+        if call.is_interrupted:
             return interrupted_stop()
         if self._workspace.config.execution.jobs > 1:
-            return await Scheduler(self._call, self._choose, perform, self._scan).run(state)
-        action, state = self._choose(state, self._call.scope)
-        if isinstance(action, LastAction) and (stops := self._call.charge_failures()):
+            return await Scheduler(call, self._choose, perform, self._scan).run(state)
+        item, holds = self._choose(state, call.scope)
+        if item is None and (stops := call.charge_failures()):
             return next(filter(None, stops), None)
+        if item is None:
+            return await await_limit(call, holds) if holds else last_stop(call, state)
         try:
-            return await perform(self._call, action, state)
+            return await perform(call, item)
         except AgentUnavailableError:
-            if isinstance(action, StartTask):
-                notify_without_agent(self._workspace, self._call.ui, state, self._call.scope, action.task)
+            if item.due is Due.START:
+                notify_without_agent(self._workspace, call.ui, state, call.scope, item.task)
             raise
 
     async def _scan(self, scope: CallScope) -> PlanState | None:
         work = run_in_thread(lambda: scan(self._workspace, self._call.ui, scope))
         return await self._call.interruptible(work)
 
-    def _choose(self, state: PlanState, scope: CallScope) -> tuple[CallAction, PlanState]:
-        """Return the next action with its state; it waits where all that is left is at a usage limit."""
+    def _choose(self, state: PlanState, scope: CallScope) -> tuple[Item | None, Sequence[Hold]]:
+        """Return the next item; without one the usage limits for which all that is left waits, if it does."""
         call = self._call
         held = holds_of(call, state)
         if call.stand_ins:
@@ -294,15 +277,14 @@ class Loop:
         if self._is_time_up or call.awaits_enough(state):
             scope = replace(scope, starts_left=0)
         chosen = self._choose_turn(state, scope, call.empty_starts.stopped | held.keys())
-        is_last = isinstance(chosen[0], Idle | ParentReviewRequired) or is_passed(chosen[0], scope)
-        if held and is_last:
-            wanted, _ = self._choose_turn(state, scope, call.empty_starts.stopped)
-            if held.keys() & models_of(self._workspace, wanted):
-                if not isinstance(wanted, LastAction) and self._is_half_done(wanted):
+        if held and (chosen is None or scope.goes_past(chosen)):
+            wanted = self._choose_turn(state, scope, call.empty_starts.stopped)
+            if wanted is not None and held.keys() & models_of(self._workspace, wanted):
+                if self._is_half_done(wanted):
                     name_half_done(call, state, held.keys(), wanted.task.id)
-                return AwaitLimit(tuple(held.values())), state
+                return None, tuple(held.values())
         call.show_limits()
-        return chosen
+        return chosen, ()
 
     @property
     def _is_time_up(self) -> bool:
@@ -311,98 +293,91 @@ class Loop:
 
     def _choose_turn(
         self, state: PlanState, scope: CallScope, left_out: frozenset[AgentModel]
-    ) -> tuple[NextAction, PlanState]:
-        """Return the next action of other agents with its state. A landing waits for its turn.
+    ) -> Item | None:
+        """Return the next item of other agents. A landing waits for its turn.
 
         It lands out of turn if nothing else can be done without a person.
         """
         if left_out:
             elsewhere = scope.elsewhere | tasks_of_agents(self._workspace, state.plan, left_out)
             scope = replace(scope, elsewhere=elsewhere)
-        action, state = first = self._confirmed_action(state, scope, left_out)
-        while isinstance(action, LandChange) and next_to_land(self._workspace, state, action.run) is not None:
-            scope = replace(scope, busy=scope.busy | {action.task.id})
-            action, state = self._confirmed_action(state, scope, left_out)
-        is_over = not scope.keeps_turns and self._needs_person(action)
-        return first if is_over and isinstance(first[0], LandChange) else (action, state)
+        item = first = self._confirmed(state, scope, left_out)
+        while item is not None and item.due is Due.LAND and self._waits_its_turn(item):
+            scope = replace(scope, busy=scope.busy | {item.task.id})
+            item = self._confirmed(state, scope, left_out)
+        is_over = not scope.keeps_turns and self._needs_person(item)
+        return first if is_over and first is not None and first.due is Due.LAND else item
 
-    def _needs_person(self, action: NextAction) -> bool:
+    def _waits_its_turn(self, item: Item) -> bool:
+        return next_to_land(self._workspace, item.state, item.of_run) is not None
+
+    def _needs_person(self, item: Item | None) -> bool:
         """Whether only a person can go on; with several jobs, people are asked beside other work."""
-        is_asked = isinstance(action, PendingDecision | AskQuestions | AskPaused)
-        is_last = isinstance(action, Idle | ParentReviewRequired)
-        return is_last or (is_asked and self._workspace.config.execution.jobs == 1)
+        return item is None or (item.due in ASKS and self._workspace.config.execution.jobs == 1)
 
-    def _confirmed_action(
-        self, state: PlanState, scope: CallScope, left_out: frozenset[AgentModel]
-    ) -> tuple[NextAction, PlanState]:
-        """Return the next action, confirmed with every record of its task, and the state with these.
+    def _confirmed(self, state: PlanState, scope: CallScope, left_out: frozenset[AgentModel]) -> Item | None:
+        """Return the next item, confirmed with every record of its task.
 
         Agents in ``left_out``, and those that no budget is left for, do nothing; where one of them is to go
         on in the user's worktree, no task starts over what it left there. Once the time of the call is up,
         only what no agent or person does is done.
         """
-        action = next_action(state, scope)
-        while not isinstance(action, LastAction):
-            task_id = action.task.id
-            if self._is_time_up and not isinstance(action, CheckChange | LandChange | FinishUndo):
+        while (item := next_item(state, scope)) is not None:
+            task_id = item.task.id
+            if self._is_time_up and item.due not in {Due.CHECK, Due.LAND, Due.FINISH}:
                 scope = replace(scope, busy=scope.busy | {task_id})
-            elif (within := self._call.within_budget(scope, action)) is not scope:
+            elif (within := self._call.within_budget(scope, item)) is not scope:
                 scope = within
-            elif left_out and left_out & models_of(self._workspace, action):
-                left = 0 if self._is_half_done(action) else scope.starts_left
+            elif left_out and left_out & models_of(self._workspace, item):
+                left = 0 if self._is_half_done(item) else scope.starts_left
                 scope = replace(scope, busy=scope.busy | {task_id}, starts_left=left)
             elif state.history(task_id).is_whole:
                 break
             else:
                 whole = self._workspace.store.records.history(task_id)
                 state = replace(state, histories={**state.histories, task_id: whole})
-            action = next_action(state, scope)
-        return action, state
+        return item
 
-    def _is_half_done(self, action: TaskAction) -> bool:
+    def _is_half_done(self, item: Item) -> bool:
         """Whether tasks that start now would start over what a run is to go on with."""
-        is_begun = isinstance(action, ApplyChangeRequest | ContinueRun) and action.run.is_in_place
+        is_begun = item.due in {Due.REQUEST, Due.CONTINUE} and item.of_run.is_in_place
         return is_begun and not self._workspace.uses_worktrees
 
 
-async def perform(call: Call, action: CallAction, state: PlanState) -> Stop | None:  # noqa: PLR0911, PLR0912, C901  # a table
-    """Hand an action to its handler."""
-    about = "" if isinstance(action, LastAction) else action.task.id
-    trace.event("next action", type(action).__name__, about)
-    match action:
-        case ApplyChangeRequest():
-            return await apply_change_request(call, action, state)
-        case CheckChange():
-            with trace.measured(Phase.CHECK, action.task.id):
-                return await check_change(call, action, state)
-        case LandChange():
-            with trace.measured(Phase.LANDING, action.task.id):
-                return await land_change(call, action, state)
-        case FinishUndo():
-            return await finish_undo(call, action)
-        case ReviewChange():
-            with trace.measured(Phase.REVIEWS, action.task.id):
-                return await review_change(call, action, state)
-        case PendingDecision():
-            return await decide(call, action, state)
-        case AskQuestions():
-            return await ask_questions(call, action, state)
-        case SendFeedback():
-            return await send_feedback(call, action, state)
-        case ReviewParent():
-            with trace.measured(Phase.REVIEWS, action.task.id):
-                return await review_parent(call, action, state)
-        case ParentReviewRequired():
-            return parent_review_stop(state, action)
-        case ContinueRun():
-            return await continue_run(call, action, state)
-        case AskPaused():
-            return await ask_paused(call, action, state)
-        case StartTask():
-            return await start_task(call, action, state)
-        case AwaitLimit():
-            return await await_limit(call, action)
-        case Idle():
-            return idle_stop(call, action, state)
+async def perform(call: Call, item: Item) -> Stop | None:  # noqa: PLR0911  # a table
+    """Do what is due."""
+    task_id = item.task.id
+    trace.event("next action", item.due.name.lower(), task_id)
+    match item.due:
+        case Due.REQUEST:
+            return await apply_change_request(call, item)
+        case Due.CHECK:
+            with trace.measured(Phase.CHECK, task_id):
+                return await check_change(call, item)
+        case Due.FINISH if stage_of(item.of_run) is not Stage.LANDING:
+            return await finish_undo(call, item)
+        case Due.LAND | Due.FINISH:
+            with trace.measured(Phase.LANDING, task_id):
+                return await land_change(call, item)
+        case Due.REVIEW:
+            with trace.measured(Phase.REVIEWS, task_id):
+                return await review_change(call, item)
+        case Due.DECIDE:
+            return await decide(call, item)
+        case Due.ANSWER:
+            return await ask_questions(call, item)
+        case Due.FEEDBACK:
+            return await send_feedback(call, item)
+        case Due.REVIEW_PARENT | Due.REVIEW_AGAIN:
+            with trace.measured(Phase.REVIEWS, task_id):
+                return await review_parent(call, item)
+        case Due.CONTINUE:
+            return await continue_run(call, item)
+        case Due.ASK_PAUSED:
+            return await ask_paused(call, item)
+        case Due.START:
+            return await start_task(call, item)
+        case Due.FINISH_APPROVAL | Due.REVIEW_FAILED | Due.FAILED | Due.STUCK | Due.UNREADABLE | Due.CLOSE:
+            raise ValueError(f"no call does this: {item.due}")
         case _:
-            assert_never(action)
+            assert_never(item.due)

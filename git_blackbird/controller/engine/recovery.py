@@ -43,7 +43,7 @@ from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.change.next_steps import decide_run_command
-from git_blackbird.model.rules.next_action import CallScope
+from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.history import History

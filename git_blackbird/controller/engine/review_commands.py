@@ -22,10 +22,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.attention import resume_command
-from git_blackbird.model.rules.next_action import (
-    CallScope,
-)
+from git_blackbird.model.rules.queue import resume_command
 from git_blackbird.model.rules.reviews import (
     allows_done,
     current_review,
@@ -33,6 +30,7 @@ from git_blackbird.model.rules.reviews import (
     latest_verdict,
     why_incomplete,
 )
+from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.rules.state import PlanState, feedback_below
 from git_blackbird.model.run.parent_verdict import Dismissal, completion_signature
 from git_blackbird.model.run.run import Run

@@ -1,4 +1,4 @@
-"""Perform the next actions of several tasks at once."""
+"""Do what is due on several tasks at once."""
 
 import asyncio
 from collections import Counter
@@ -8,55 +8,39 @@ from typing import Any
 
 from git_blackbird import trace
 from git_blackbird.controller.change.call import Call
-from git_blackbird.controller.change.limits import ended_waiting, in_time, limit_over
+from git_blackbird.controller.change.limits import await_limit, ended_waiting, in_time, limit_over
 from git_blackbird.controller.change.stops import NotAgreedError, interrupted_stop, open_items_stop
 from git_blackbird.controller.core.agents import agent_name_for, models_of, tasks_of_agents
 from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.core.waiting import external_change
+from git_blackbird.controller.engine.ending import last_stop
 from git_blackbird.controller.engine.stops import joined_steps, not_started_stop, without_agent_text
 from git_blackbird.controller.launch.ledger import BudgetSpentError
 from git_blackbird.errors import AgentUnavailableError, BlackbirdError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.stages import Due, due_of
-from git_blackbird.model.rules.attention import PendingDecision
 from git_blackbird.model.rules.limits import Hold
-from git_blackbird.model.rules.next_action import (
-    ApplyChangeRequest,
-    AskPaused,
-    AskQuestions,
-    AwaitLimit,
-    CallAction,
-    CallScope,
-    CheckChange,
-    ContinueRun,
-    FinishUndo,
-    LandChange,
-    LastAction,
-    ReviewChange,
-    ReviewParent,
-    SendFeedback,
-    StartTask,
-    TaskAction,
-)
+from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.refusals import AgentModel
+from git_blackbird.model.rules.scope import ASKS, CallScope
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason, first_of
 
-Perform = Callable[[Call, CallAction, PlanState], Coroutine[Any, Any, Stop | None]]
-Choose = Callable[[PlanState, CallScope], tuple[CallAction, PlanState]]
+Perform = Callable[[Call, Item], Coroutine[Any, Any, Stop | None]]
+Choose = Callable[[PlanState, CallScope], tuple[Item | None, Sequence[Hold]]]
 Scan = Callable[[CallScope], Awaitable[PlanState | None]]
 # An agent, and the worker that it has to work on if it is to go on in a session there.
 _AgentPlace = tuple[str, str | None]
 
-# Resources that an action holds: an agent, the person's attention, the user's own worktree.
+# Resources that an item holds: an agent, the person's attention, the user's own worktree.
 _AGENT, _PERSON, _WORKTREE = "agent", "person", "worktree"
 _OPEN = frozenset({StopReason.DECISION_REQUIRED, StopReason.WAITING_USER})
 
 
 @dataclass(frozen=True)
 class _Job:
-    """An action that is being performed, what it holds, and the agent that it needs if that is known.
+    """An item that is being done, what it holds, and the agent that it needs if that is known.
 
     ``models`` are all agents that it starts.
     """
@@ -68,9 +52,9 @@ class _Job:
 
 
 class Scheduler:
-    """Performs the actions of one call, several at a time, until none is due or nothing more may begin.
+    """Does the items of one call, several at a time, until none is due or nothing more may begin.
 
-    A task has one action at a time. A decision that nobody is here to take is left open, and others go on.
+    One of a task at a time. A decision that nobody is here to take is left open, and others go on.
     """
 
     def __init__(self, call: Call, choose: Choose, perform: Perform, scan: Scan) -> None:
@@ -92,11 +76,11 @@ class Scheduler:
         try:
             while True:
                 self._call.empty_starts.seen_at_work.clear()
-                last = await self._begin(state)
-                holds = in_time(self._call, last.holds) if isinstance(last, AwaitLimit) else ()
-                is_over = not self._jobs and (last is None or not self._charge_failures())
+                ending = await self._begin(state)
+                holds = in_time(self._call, ending or ())
+                is_over = not self._jobs and (ending is None or not self._charge_failures())
                 if is_over and not holds:
-                    return await self._end(last, state)
+                    return await self._end(state, ending)
                 if self._jobs or is_over:
                     await self._wait(state, holds)
                 if is_over and (stop := ended_waiting(self._call)):
@@ -111,7 +95,7 @@ class Scheduler:
             await asyncio.gather(*self._jobs, return_exceptions=True)
 
     async def _wait(self, state: PlanState, holds: Sequence[Hold]) -> None:
-        """Wait until an action has ended, an agent in doubt is seen at work, or what was left is decided.
+        """Wait until an item is done, an agent in doubt is seen at work, or what was left is decided.
 
         Or until the first usage limit is over for which the call waits, or it is interrupted meanwhile.
         """
@@ -141,23 +125,23 @@ class Scheduler:
     def _busy(self) -> frozenset[TaskId]:
         return frozenset(job.task_id for job in self._jobs.values())
 
-    async def _begin(self, state: PlanState) -> LastAction | None:
-        """Begin what may begin; return the action that would end the call, None if it ends already."""
+    async def _begin(self, state: PlanState) -> Sequence[Hold] | None:
+        """Begin what may begin; return the limits that what is left waits for, None if the call has ended."""
         self._left = {task_id: stop for task_id, stop in self._left.items() if _is_still_left(state, task_id)}
         waiting: frozenset[TaskId] = frozenset((*self._left, *self._faults, *self._unavailable))
         while not self._call.is_interrupted and not self._stops:
-            action, state = self._choose(state, self._scope(state, waiting))
-            if isinstance(action, LastAction):
-                return action
-            task_id, holds, agent = action.task.id, _resources_of(action), self._agent_of(action)
-            models = models_of(self._call.workspace, action)
+            item, limits = self._choose(state, self._scope(state, waiting))
+            if item is None:
+                return limits
+            task_id, holds, agent = item.task.id, _resources_of(item), self._agent_of(item)
+            models = models_of(self._call.workspace, item)
             if agent in self._gone:
                 self._not_started.add(task_id)
             if agent in self._gone or not self._has_room(holds) or not self._may_begin(models):
                 waiting |= {task_id}
                 continue
-            trace.event("begin", type(action).__name__, task_id)
-            job = asyncio.create_task(self._perform(self._call, action, state))
+            trace.event("begin", item.due.name.lower(), task_id)
+            job = asyncio.create_task(self._perform(self._call, item))
             self._jobs[job] = _Job(task_id, holds, agent, models)
             # It takes what it needs of the scope, such as one of the starts, before it waits for anything.
             await asyncio.sleep(0)
@@ -166,24 +150,22 @@ class Scheduler:
     def _scope(self, state: PlanState, waiting: frozenset[TaskId]) -> CallScope:
         """Return the scope for the next choice, without tasks that are at work or have to wait."""
         scope = self._call.scope
-        # A new start would begin with half of a change.
-        may_begin = self._has_room(frozenset({_AGENT}))
         if doubted := self._doubted_at_work:
             held = tasks_of_agents(self._call.workspace, state.plan, doubted)
             scope = replace(scope, elsewhere=scope.elsewhere | held)
-        if state.begun or not may_begin:
+        if not self._has_room(frozenset({_AGENT})):
             scope = replace(scope, starts_left=0)
         at_work = frozenset[str]().union(*(job.holds for job in self._jobs.values()))
         return replace(scope, busy=self._busy | waiting, keeps_turns=not at_work <= {_PERSON})
 
-    def _agent_of(self, action: TaskAction) -> _AgentPlace | None:
-        match action:
-            case StartTask():
-                return agent_name_for(self._call.workspace, action.task), None
-            case ReviewParent():
+    def _agent_of(self, item: Item) -> _AgentPlace | None:
+        match item.due:
+            case Due.START:
+                return agent_name_for(self._call.workspace, item.task), None
+            case Due.REVIEW_PARENT | Due.REVIEW_AGAIN:
                 return self._call.workspace.config.agent, None
-            case ApplyChangeRequest() | ContinueRun() | SendFeedback():
-                return action.run.provider, action.run.worker
+            case Due.REQUEST | Due.CONTINUE | Due.FEEDBACK:
+                return item.of_run.provider, item.of_run.worker
             case _:
                 return None
 
@@ -202,7 +184,7 @@ class Scheduler:
         return all(held[each] < (jobs if each == _AGENT else 1) for each in holds)
 
     def _collect(self) -> None:
-        """Collect the results of the actions that have ended."""
+        """Collect the results of what has been done."""
         for task in [task for task in self._jobs if task.done()]:
             job = self._jobs.pop(task)
             try:
@@ -236,7 +218,7 @@ class Scheduler:
         if stop.reason is StopReason.INTERRUPTED and not call.is_interrupted:
             call.interrupt()
 
-    async def _end(self, last: LastAction | None, state: PlanState) -> Stop:
+    async def _end(self, state: PlanState, limits: Sequence[Hold] | None) -> Stop:
         """Return the stop that comes first in the order of exit codes."""
         if self._unavailable and self._not_started:
             inform(self._call.ui, without_agent_text(sorted(self._not_started)))
@@ -247,9 +229,10 @@ class Scheduler:
             stops.append(interrupted_stop())
         if self._left:
             stops.append(open_items_stop(list(self._left.values())))
-        ending = None if last is None else await self._perform(self._call, last, state)
-        if ending is not None:
-            stops.append(ending)
+        if limits and (stop := await await_limit(self._call, limits)) is not None:
+            stops.append(stop)
+        elif limits is not None:
+            stops.append(last_stop(self._call, state))
         first = first_of(stops)
         steps = (step for stop in stops if stop.reason is first.reason for step in stop.next_steps)
         return replace(first, next_steps=tuple(joined_steps(steps, self._call.scope.only)))
@@ -258,19 +241,19 @@ class Scheduler:
 def _is_still_left(state: PlanState, task_id: TaskId) -> bool:
     """Whether nobody has answered meanwhile what was left open."""
     run = state.latest(task_id)
-    return run is not None and due_of(run) in {Due.DECIDE, Due.ASK, Due.CONTINUE}
+    return run is not None and due_of(run) in {*ASKS, Due.CONTINUE}
 
 
-def _resources_of(action: TaskAction) -> frozenset[str]:
-    match action:
-        case PendingDecision() | AskQuestions() | AskPaused():
+def _resources_of(item: Item) -> frozenset[str]:
+    match item.due:
+        case due if due in ASKS:
             return frozenset({_PERSON})
-        case LandChange() | FinishUndo():
+        case Due.LAND | Due.FINISH:
             return frozenset({_WORKTREE})
-        case ReviewParent():
+        case Due.REVIEW_PARENT | Due.REVIEW_AGAIN:
             # It looks at the user's worktree, where nothing may land meanwhile.
             return frozenset({_AGENT, _WORKTREE})
-        case ApplyChangeRequest() | ContinueRun() | SendFeedback():
-            return frozenset({_AGENT, _WORKTREE} if action.run.is_in_place else {_AGENT})
-        case StartTask() | CheckChange() | ReviewChange():
+        case Due.REQUEST | Due.CONTINUE | Due.FEEDBACK if item.of_run.is_in_place:
+            return frozenset({_AGENT, _WORKTREE})
+        case _:
             return frozenset({_AGENT})

@@ -7,7 +7,6 @@ from git_blackbird.controller.core.agents import agent_name_for, continue_with_o
 from git_blackbird.controller.core.guards import stopped_text
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.queries.reviews import parent_review_status
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import (
@@ -19,21 +18,20 @@ from git_blackbird.model.base.next_steps import (
     with_options,
 )
 from git_blackbird.model.base.sanitize import clean_clause
+from git_blackbird.model.change.stages import Due
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.attention import paused_runs, pending_items, resume_command
-from git_blackbird.model.rules.next_action import (
-    CallScope,
-    ParentReviewRequired,
-)
-from git_blackbird.model.rules.state import ParentReviewStatus, PlanState, feedback_below, ready_tasks
+from git_blackbird.model.rules.queue import PENDING, Item, queue, resume_command
+from git_blackbird.model.rules.scope import CallScope
+from git_blackbird.model.rules.state import PlanState, feedback_below, ready_tasks
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.views.stop import Stop, StopReason
+
+_WAITING = PENDING - {Due.ASK_PAUSED, Due.CONTINUE}
 
 
 def notify_paused(ui: UserInterface, state: PlanState, scope: CallScope) -> None:
     """Name the paused runs of other tasks: their unfinished edits are in the same worktree."""
-    for task, run in paused_runs(state):
+    for task, run in (*state.due(Due.ASK_PAUSED), *state.due(Due.CONTINUE)):
         if not scope.covers(task.id):
             text = f"{task.id} is paused: its unfinished edits are in {run.worktree_path or 'the worktree'}"
             warn(ui, text, task.id, resume_command(state, task))
@@ -43,9 +41,8 @@ def notify_waiting(
     workspace: Workspace, ui: UserInterface, state: PlanState, scope: CallScope, stop: Stop
 ) -> None:
     """Name the tasks that wait for a person, and the records that block one, unless the stop does."""
-    for item in pending_items(state):
-        is_paused = item.run is not None and item.run.status is RunStatus.PAUSED
-        if not is_paused and not scope.covers(item.task.id) and item.command not in stop.next_steps:
+    for item in queue(state):
+        if item.due in _WAITING and not scope.covers(item.task.id) and item.command not in stop.next_steps:
             command = with_options(item.command, workspace.call_options)
             inform(ui, f"{item.task.id} is waiting for you too", item.task.id, command)
     for task_id, faults in state.unreadable.items():
@@ -123,15 +120,16 @@ def lost_sessions_stop(runs: Sequence[Run]) -> Stop:
     return Stop(StopReason.AGENT_UNAVAILABLE, "; ".join(texts), tuple(steps), runs[0].task_id)
 
 
-def parent_review_stop(state: PlanState, action: ParentReviewRequired) -> Stop:
-    """Name the parents and leaves, with the commands that go on with each."""
-    parents = tuple(parent_review_status(state, parent) for parent in action.parents)
-    commands = {item.task.id: item.command for item in pending_items(state)}
+def parent_review_stop(state: PlanState, items: Sequence[Item]) -> Stop:
+    """Name the parents and leaves with which a person goes on, with the commands for each."""
+    parents = tuple(item for item in items if item.due is not Due.FEEDBACK)
+    leaves = [item.task for item in items if item.due is Due.FEEDBACK]
+    commands = {item.task.id: item.command for item in queue(state) if item.due in PENDING}
 
     def resume(leaf: Task) -> str:
         return commands.get(leaf.id) or resume_command(state, leaf)
 
-    above = dict.fromkeys(state.feedback[leaf.id].parent_task_id for leaf in action.leaves)
+    above = dict.fromkeys(state.feedback[leaf.id].parent_task_id for leaf in leaves)
     several = (
         one
         for one in above
@@ -139,27 +137,31 @@ def parent_review_stop(state: PlanState, action: ParentReviewRequired) -> Stop:
     )
     steps: list[str] = [task_command("resume --all", one, remark="each of these") for one in several]
     places = {leaf.id: place for place, leaf in enumerate(state.plan.leaves())}
-    steps += [resume(leaf) for leaf in sorted(action.leaves, key=lambda leaf: places[leaf.id])]
+    steps += [resume(leaf) for leaf in sorted(leaves, key=lambda leaf: places[leaf.id])]
     for parent in parents:
-        if parent.fault is not None:
-            leaves = feedback_below(state, state.plan.tasks[parent.task_id])
-            again = task_command("review run", parent.task_id) if leaves else EXECUTE
-            steps += [*(resume(leaf) for leaf in leaves), again, dismiss_command(parent.task_id)]
+        if parent.due is not Due.REVIEW_FAILED:
+            below = feedback_below(state, parent.task)
+            again = task_command("review run", parent.task.id) if below else EXECUTE
+            steps += [*(resume(leaf) for leaf in below), again, dismiss_command(parent.task.id)]
     return Stop(
         StopReason.PARENT_REVIEW_REQUIRED,
-        _parents_text(parents, action.leaves),
+        _parents_text(parents, leaves),
         tuple(dict.fromkeys(steps)),
-        parents[0].task_id if parents else action.leaves[0].parent,
+        parents[0].task.id if parents else leaves[0].parent,
         held=parents,
     )
 
 
-def _parents_text(parents: Sequence[ParentReviewStatus], leaves: Sequence[Task]) -> str:
+def _parents_text(parents: Sequence[Item], leaves: Sequence[Task]) -> str:
     if not parents:
         have = "has" if len(leaves) == 1 else "have"
         return f"{', '.join(leaf.id for leaf in leaves)} {have} open review feedback"
-    failed = ", ".join(parent.task_id for parent in parents if parent.fault is None)
+    failed = [parent.task.id for parent in parents if parent.due is Due.REVIEW_FAILED]
     without_verdict = (
-        f"no verdict on {parent.task_id}: {parent.fault}" for parent in parents if parent.fault is not None
+        f"no verdict on {parent.task.id}: {parent.why}"
+        for parent in parents
+        if parent.due is not Due.REVIEW_FAILED
     )
-    return "; ".join([*([f"parent review failed for {failed}"] if failed else []), *without_verdict])
+    return "; ".join(
+        [*([f"parent review failed for {', '.join(failed)}"] if failed else []), *without_verdict]
+    )

@@ -21,11 +21,12 @@ from git_blackbird.git.worktree.linked import (
     task_worktrees,
 )
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import IN_HAND
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState, RunStatus
+from git_blackbird.model.run.states import RunStatus
 
 
 class PlaceState(StrEnum):
@@ -50,10 +51,17 @@ class PlaceState(StrEnum):
 
 
 _DONE_WITH = frozenset({PlaceState.NOT_STARTED, PlaceState.GIVEN_UP, PlaceState.LANDED})
-_OF_STATUS = {
-    RunStatus.WAITING_USER: PlaceState.ANSWERS,
-    RunStatus.PAUSED: PlaceState.PAUSED,
-    RunStatus.FAILED: PlaceState.FAILED,
+_OF_STAGE = {
+    Stage.WORKING: PlaceState.AT_WORK,
+    Stage.ASKED: PlaceState.ANSWERS,
+    Stage.PAUSED: PlaceState.PAUSED,
+    Stage.SENT_BACK: PlaceState.CHANGES,
+    Stage.SENT_BACK_AFTER_FAILURE: PlaceState.CHANGES,
+    Stage.BLOCKED: PlaceState.DECISION,
+    Stage.DECIDING: PlaceState.DECISION,
+    Stage.DECIDING_FAILURE: PlaceState.DECISION,
+    Stage.REJECTED: PlaceState.GIVEN_UP,
+    Stage.FAILED: PlaceState.FAILED,
 }
 
 
@@ -211,15 +219,8 @@ def _state_of(history: History, run: Run | None, task: Task | None) -> PlaceStat
         return PlaceState.UNREADABLE
     if run is None:
         return PlaceState.GIVEN_UP if task is None else PlaceState.NOT_STARTED
-    requested = run.decision_state is DecisionState.CHANGES_REQUESTED
-    is_rejected = run.decision_state is DecisionState.REJECTED
-    facts = (
-        (run.status is RunStatus.RUNNING, PlaceState.AT_WORK),
-        (run.has_landed, PlaceState.LANDED),
-        (task is None or is_rejected or history.latest != run, PlaceState.GIVEN_UP),
-        (run.is_pending, PlaceState.DECISION),
-        (requested, PlaceState.CHANGES),
-        (run.awaits_landing, PlaceState.LANDING),
-    )
-    first = next((state for holds, state in facts if holds), None)
-    return first or _OF_STATUS.get(run.status, PlaceState.LANDING)
+    if run.has_landed:
+        return PlaceState.LANDED
+    if run.status is not RunStatus.RUNNING and (task is None or history.latest != run):
+        return PlaceState.GIVEN_UP
+    return _OF_STAGE.get(stage_of(run), PlaceState.LANDING)

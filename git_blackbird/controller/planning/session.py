@@ -31,7 +31,7 @@ from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, ShellLine, TaskCommand, task_command
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.plan import Plan, new_task
-from git_blackbird.model.rules.next_action import CallScope
+from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.run.parts import Answer, Question
 from git_blackbird.model.run.states import TerminalReason
 from git_blackbird.model.views.stop import Stop, StopReason

@@ -1,14 +1,13 @@
 """The budgets that are set here, with what of each is spent."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from git_blackbird.controller.config.settings import TICK_NANOSECONDS
 from git_blackbird.controller.core.spending import spent_before
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.budgets import raise_command
-from git_blackbird.model.change.stages import PendingKind
-from git_blackbird.model.rules.attention import PendingItem, pending_items
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.rules.spending import BudgetLine, BudgetScope, budget_lines
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run
@@ -31,18 +30,10 @@ def read_budgets(workspace: Workspace, state: PlanState) -> Iterator[BudgetLine]
         yield from (line for line in lines if line.is_spent or history.at_work)
 
 
-def owed_items(state: PlanState, budgets: Iterable[BudgetLine]) -> tuple[PendingItem, ...]:
-    """Return what waits for a person; where an agent is to go on and no budget is left, that is to be raised.
-
-    ``budgets`` are those that ``read_budgets`` yields.
-    """
-    spent = {line.task_id: line for line in budgets if line.is_spent and line.scope is not BudgetScope.CALL}
-    return tuple(
-        item
-        if item.kind is PendingKind.DECISION or (line := spent.get(item.task.id) or spent.get(None)) is None
-        else item._replace(command=raise_command(line))
-        for item in pending_items(state)
-    )
+def raising_commands(budgets: Iterable[BudgetLine]) -> Mapping[TaskId | None, str]:
+    """Return the command that raises each spent budget, by task; None for that of the plan."""
+    spent = (line for line in budgets if line.is_spent and line.scope is not BudgetScope.CALL)
+    return {line.task_id: raise_command(line) for line in spent}
 
 
 def _spent_since(workspace: Workspace, since: int) -> Spent:

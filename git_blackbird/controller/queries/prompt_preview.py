@@ -17,9 +17,9 @@ from git_blackbird.controller.change.work.starts import (
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.attention import is_session_lost
 from git_blackbird.model.rules.other_tasks import based_at, other_tasks
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.history import is_session_lost
 from git_blackbird.model.run.states import DecisionState, RunStatus
 
 _WAITING = frozenset({RunStatus.PAUSED, RunStatus.WAITING_USER})

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.queries.attention import AttentionItem, attention_items
 from git_blackbird.controller.queries.status import StatusReport, build_overview
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.messages.display.format import format_decision
@@ -128,7 +127,6 @@ class Report:
     tasks: tuple[ReportedTask, ...]
     agents: tuple[AgentSpent, ...]
     planning: Spent
-    waiting: tuple[AttentionItem, ...]
     faults: tuple[RecordError, ...]
 
     @property
@@ -183,7 +181,6 @@ def build_report(workspace: Workspace, since: str | None = None) -> Report:
         tasks=tuple(_tasks(state, reading)),
         agents=_agents(reading),
         planning=total_of(run.spent for run in reading.runs.get(PLANNING, ())),
-        waiting=tuple(attention_items(overview)),
         faults=tuple(dict.fromkeys((*overview.unreadable, *reading.faults))),
     )
 

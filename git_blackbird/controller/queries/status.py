@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -10,44 +10,30 @@ from git_blackbird.controller.change.land.turns import next_to_land
 from git_blackbird.controller.core.guards import processes_at_work
 from git_blackbird.controller.core.limits import current_holds
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.queries.budgets import owed_items, read_budgets
-from git_blackbird.controller.queries.reviews import BlockedParentView, blocked_parent_views
+from git_blackbird.controller.queries.budgets import raising_commands, read_budgets
 from git_blackbird.git.hooks.task_commits import list_deferred
-from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.messages.display.quantities import counted
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand, task_command
 from git_blackbird.model.change.messages import PendingMessages
-from git_blackbird.model.change.stages import (
-    Due,
-    PendingKind,
-    Stage,
-    due_of,
-    is_half_written,
-    label_of,
-    stage_of,
-)
+from git_blackbird.model.change.stages import BY_ITSELF, Due, is_half_written, label_of
 from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness
 from git_blackbird.model.plan.label import NONE_STOPPED, state_label
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.attention import (
-    PendingItem,
-    StuckTask,
-    paused_runs,
-    stuck_tasks,
-)
 from git_blackbird.model.rules.limits import Hold
+from git_blackbird.model.rules.queue import InterruptedApproval, Item, LiveRun, Seen, queue
 from git_blackbird.model.rules.reviews import skipped_children
 from git_blackbird.model.rules.spending import BudgetLine
 from git_blackbird.model.rules.state import (
     PlanState,
     blocked_tasks,
     full_readiness,
-    is_blocked_by_review,
     is_stopped,
     may_start,
-    ready_tasks,
+    unreadable_below,
 )
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.provenance import Adoptable, RecordError
@@ -55,20 +41,6 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, RunType
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
 from git_blackbird.storage.notes import load_pending_approval
-
-
-class InterruptedApproval(NamedTuple):
-    """An interrupted approval; ``command`` finishes it.
-
-    ``commit`` is what HEAD has of it, None where nothing was committed; the index may not follow it, and
-    with ``is_recorded`` that is all that is left to do.
-    """
-
-    task_id: TaskId
-    run_id: RunId
-    commit: str | None
-    is_recorded: bool
-    command: str
 
 
 def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | None:
@@ -88,31 +60,28 @@ def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | Non
     return InterruptedApproval(note.task_id, note.run_id, oid, is_recorded=not is_pending, command=command)
 
 
-_BY_ITSELF = frozenset({Due.CHECK, Due.REVIEW, Due.LAND, Due.FINISH_UNDO})
 APPROVING = "approved: its change is being committed"
-
-
-class LiveRun(NamedTuple):
-    """A record that says an agent is at work, and whether its process is there."""
-
-    run: Run
-    alive: bool
+_COUNTED = (
+    (Status.DONE, "done"),
+    (Status.IN_PROGRESS, "in progress"),
+    (Status.QUEUED, "queued"),
+    (Status.WAITING_USER, "waiting"),
+    (Status.FAILED, "failed"),
+    (Status.BLOCKED, "blocked"),
+    (Status.SKIPPED, "skipped"),
+)
 
 
 class StatusReport(NamedTuple):
-    """One screen: counts, what runs, what a person owes, what is next, and what is odd.
+    """One screen: counts, what runs, what is due, and what is odd.
 
-    ``undeliverable`` is a task whose session is gone, which stops an execute; ``unfinished`` are those whose
-    work was broken off, and that come first in one.
-    ``to_review`` are runs whose change is yet to be checked or reviewed, or to land, and that nobody reviews
-    now; ``turns`` are the tasks of those whose landing waits, each with the one that lands before;
-    ``failed`` leaves have their latest run. ``hints`` are commands that get tasks on
-    which wait for a skipped one. ``approving`` is a decision that is taken, and whose change is being
-    committed: nobody may decide otherwise meanwhile. ``stopped`` are the tasks that records stop which cannot
-    be read, ``unreadable`` all such records. ``drift`` is what the plan says and what the records say, where
-    that differs; readers only report it, and not while a call is at work, which corrects it.
-    ``cluster_address`` is the scheduler that calls use here, if any. ``unblocked`` counts the tasks that wait
-    for each task alone. ``limits`` are those that agents are at.
+    ``due`` is the whole queue. ``stops_at`` names what a plain execute stops at before it starts a task, and
+    ``unfinished`` are the tasks whose work was broken off, and that come first in one. ``hints`` are commands
+    that get tasks on which wait for a skipped one. ``approving`` is a decision that is taken, and whose
+    change is being committed: nobody may decide otherwise meanwhile. ``unreadable`` are all records that
+    cannot be read. ``drift`` is what the plan says and what the records say, where that differs; readers only
+    report it, and not while a call is at work, which corrects it. ``cluster_address`` is the scheduler that
+    calls use here, if any. ``limits`` are those that agents are at.
     """
 
     counts: Mapping[Status, int]
@@ -120,18 +89,10 @@ class StatusReport(NamedTuple):
     parents: int
     locked_by: str | None
     running: tuple[LiveRun, ...]
-    pending: tuple[PendingItem, ...]
-    approving: PendingItem | None
-    unreviewed: tuple[BlockedParentView, ...]
-    stops_at_review: bool
-    undeliverable: TaskId | None
+    due: tuple[Item, ...]
+    approving: Item | None
+    stops_at: str | None
     unfinished: tuple[TaskId, ...]
-    to_review: tuple[tuple[Task, Run], ...]
-    turns: Mapping[TaskId, TaskId]
-    ready: tuple[Task, ...]
-    failed: tuple[tuple[Task, Run | None], ...]
-    stuck: tuple[StuckTask, ...]
-    stopped: Mapping[Task, tuple[RecordError, ...]]
     blocked: Mapping[TaskId, tuple[TaskId, ...]]
     skipped: tuple[TaskId, ...]
     hints: tuple[str, ...]
@@ -143,40 +104,61 @@ class StatusReport(NamedTuple):
     interrupted_approval: InterruptedApproval | None
     deferred: tuple[str, ...]
     cluster_address: str | None
-    unblocked: Mapping[TaskId, int]
     limits: tuple[Hold, ...]
     budgets: tuple[BudgetLine, ...] = ()
+
+    @property
+    def ready(self) -> tuple[Item, ...]:
+        """The tasks that may start."""
+        return tuple(item for item in self.due if item.due is Due.START)
+
+    @property
+    def waiting(self) -> tuple[Item, ...]:
+        """What waits for a person: nothing of it does the next execute, or the call at work, by itself."""
+        by_call = {Due.FINISH} if self.locked_by is not None else set()
+        return tuple(item for item in self.due if item.due not in BY_ITSELF | by_call)
+
+    @property
+    def counts_text(self) -> str:
+        """The tasks by status in one line; "" for a plan without tasks."""
+        if not self.leaves:
+            return ""
+        parts = [f"{self.counts[status]} {word}" for status, word in _COUNTED if self.counts[status]]
+        if self.counts[Status.TODO]:
+            parts.append(f"{self.counts[Status.TODO]} todo ({len(self.ready)} ready)")
+        above = f" and {counted(self.parents, 'parent')}" if self.parents else ""
+        return f"{counted(self.leaves, 'task')}{above}: {', '.join(parts)}"
 
 
 def build_overview(workspace: Workspace, state: PlanState | None = None) -> StatusReport:
     """Build the status report; the state is read if it is not given."""
     state = state or workspace.plan_state()
     plan, leaves = state.plan, state.plan.leaves()
-    budgets = tuple(read_budgets(workspace, state))
-    owed = owed_items(state, budgets)
-    approving, waits = _approving(workspace, owed), blocked_tasks(state)
+    budgets, waits = tuple(read_budgets(workspace, state)), blocked_tasks(state)
     hints = [hint for task_id in sorted(waits) for hint in readiness(plan, plan.tasks[task_id]).hints]
     skipped = {dep for deps in waits.values() for dep in deps if plan.tasks[dep].status == Status.SKIPPED}
     holder, running = controller_holder(workspace.paths), _running(workspace, state)
-    asked, odd = {one.task.id for one in owed}, sorted(state.open_histories.items())
+    approval, odd = find_interrupted_approval(workspace), sorted(state.open_histories.items())
+    seen = Seen(
+        at_work=frozenset(one.run.task_id for one in running if one.alive),
+        unwatched=() if holder is not None else running,
+        approval=approval,
+        raising=raising_commands(budgets),
+        turns=dict(_turns(workspace, state)),
+    )
+    due = tuple(queue(state, seen))
+    claimed = approval_in_progress(workspace.paths)
+    approving = next((item for item in due if item.due is Due.DECIDE and item.run_id == claimed), None)
     return StatusReport(
         counts=Counter(task.status for task in leaves),
         leaves=len(leaves),
         parents=len(plan.tasks) - len(leaves),
         locked_by=holder,
         running=running,
-        pending=tuple(one for one in owed if one is not approving),
+        due=tuple(item for item in due if item is not approving),
         approving=approving,
-        unreviewed=blocked_parent_views(state),
-        stops_at_review=is_blocked_by_review(state),
-        undeliverable=next((one.task.id for one in owed if _stops_execute(one)), None),
-        unfinished=tuple(_unfinished(state, () if holder is not None else running)),
-        to_review=tuple(_due_reviews(state, running)),
-        turns=dict(_turns(workspace, state)),
-        ready=ready_tasks(state),
-        failed=tuple((task, state.latest(task.id)) for task in _failed(state) if task.id not in asked),
-        stuck=stuck_tasks(state),
-        stopped={plan.tasks[task_id]: faults for task_id, faults in state.unreadable.items()},
+        stops_at=_stops_at(state, due),
+        unfinished=tuple(item.task.id for item in due if _is_unfinished(item)),
         blocked=waits,
         skipped=tuple(sorted(skipped)),
         hints=tuple(dict.fromkeys(hints)),
@@ -188,10 +170,9 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         adoptable=workspace.store.unanswered(state),
         orphaned=_orphaned(state),
         problems=workspace.settings.problems,
-        interrupted_approval=find_interrupted_approval(workspace),
+        interrupted_approval=approval,
         deferred=list_deferred(os.fspath(workspace.paths.private)),
         cluster_address=workspace.config.cluster.address,
-        unblocked=state.unblocked,
         budgets=budgets,
         limits=tuple(current_holds(workspace, state).values()),
     )
@@ -205,35 +186,27 @@ def _lasting_drift(workspace: Workspace, state: PlanState) -> Mapping[TaskId, tu
     return {task_id: differ for task_id, differ in state.drift.items() if again.get(task_id) == differ}
 
 
-def _approving(workspace: Workspace, owed: Iterable[PendingItem]) -> PendingItem | None:
-    run_id = approval_in_progress(workspace.paths)
-    decisions = (one for one in owed if one.kind is PendingKind.DECISION)
-    return next((one for one in decisions if one.run_id == run_id), None)
-
-
 def _orphaned(state: PlanState) -> tuple[Run, ...]:
     """Runs of tasks that are not in this plan, with a decision due, which blocks nothing, or half written."""
     latest = map(state.latest, sorted(state.open_histories.keys() - state.plan.tasks.keys()))
     return tuple(run for run in latest if run is not None and (run.is_pending or is_half_written(run)))
 
 
-def _stops_execute(owed: PendingItem) -> bool:
-    """Whether a request or half-done work waits for a lost session, so that an execute starts nothing."""
-    is_question = owed.run is not None and owed.run.status is RunStatus.WAITING_USER
-    return owed.kind is PendingKind.NEW_SESSION and not is_question
+def _stops_at(state: PlanState, due: Iterable[Item]) -> str | None:
+    """Return at which review or lost session a plain execute stops before it starts a task."""
+    failing = (item for item in due if item.due is Due.REVIEW_FAILED)
+    if state.owing or any(not unreadable_below(state, item.task) for item in failing):
+        return "the review"
+    # Who was asked is answered in a new session as well.
+    lost = (item.task.id for item in due if item.is_session_lost and item.due is not Due.ANSWER)
+    return next(lost, None)
 
 
-def _failed(state: PlanState) -> Iterator[Task]:
-    """Return the failed tasks whose records can be read."""
-    failed = (task for task in state.plan.leaves() if task.status == Status.FAILED)
-    return (task for task in failed if task.id not in state.unreadable)
-
-
-def why_failed(run: Run | None) -> str | None:
-    """Return why a task failed, as far as its latest run says."""
-    if run is None:
-        return None
-    return run.error if stage_of(run) is Stage.FAILED else label_of(run)
+def _is_unfinished(item: Item) -> bool:
+    """Whether an item is work that was broken off, if recovery has yet to record that."""
+    run = item.run
+    is_left = run is not None and run.run_type is RunType.EXECUTE and run.provider_session_ref is not None
+    return item.due in {Due.ASK_PAUSED, Due.CONTINUE} or (item.due is Due.CLOSE and is_left)
 
 
 def _running(workspace: Workspace, state: PlanState) -> tuple[LiveRun, ...]:
@@ -245,34 +218,10 @@ def _running(workspace: Workspace, state: PlanState) -> tuple[LiveRun, ...]:
     return tuple(LiveRun(run, bool(run.is_remote or processes_at_work(workspace.paths, run))) for run in runs)
 
 
-def _unfinished(state: PlanState, abandoned: Sequence[LiveRun]) -> Iterator[TaskId]:
-    """Yield the tasks whose work was interrupted, including those that recovery has yet to record."""
-    yield from (task.id for task, _ in paused_runs(state))
-    for run in (one.run for one in abandoned if one.run.run_type is RunType.EXECUTE):
-        if run.provider_session_ref is not None and run.task_id in state.plan.tasks:
-            yield run.task_id
-
-
 def _turns(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, TaskId]]:
     for task, run in state.due(Due.LAND):
         if (first := next_to_land(workspace, state, run)) is not None:
             yield task.id, first
-
-
-def _to_review(state: PlanState, task: Task) -> Run | None:
-    run = state.latest(task.id)
-    return run if run is not None and _is_next(run) else None
-
-
-def _is_next(run: Run) -> bool:
-    """Whether the next execute does something about the change of a run, without a person."""
-    return due_of(run) in _BY_ITSELF
-
-
-def _due_reviews(state: PlanState, running: Iterable[LiveRun]) -> Iterator[tuple[Task, Run]]:
-    busy = {one.run.task_id for one in running if one.alive}
-    due = {task.id: run for task, run in state.open_runs if _is_next(run)}
-    yield from ((task, due[task.id]) for task in state.plan.leaves() if task.id in due.keys() - busy)
 
 
 def stopped_tasks(state: PlanState) -> frozenset[TaskId]:
@@ -321,12 +270,9 @@ def tree_of_tasks(plan: Plan, wanted: Filter) -> list[tuple[int, Task]]:
 class TaskView(NamedTuple):
     """One task with everything that follows for it.
 
-    ``owed`` is what waits for a person's command, ``words`` what the task must still hear, ``unreviewed``
-    how a parent waits for its review, ``to_review`` the run whose change is yet to be checked or reviewed, or
-    to land,
-    ``unreadable`` what cannot be read of all that is recorded of it,
-    ``skipped`` the children that nobody does, ``undo`` how a rejected change is taken back;
-    ``adoptable`` is what another program or clone did of it; ``stuck`` is why nothing would get it on.
+    ``due`` is what is due of it, ``words`` what the task must still hear, ``unreadable`` what cannot be read
+    of all that is recorded of it, ``skipped`` the children that nobody does, ``undo`` how a rejected change
+    is taken back; ``adoptable`` is what another program or clone did of it.
     """
 
     task: Task
@@ -335,15 +281,12 @@ class TaskView(NamedTuple):
     dependents: tuple[Task, ...]
     deps: tuple[Task, ...]
     history: History
-    pending: PendingItem | None
+    due: tuple[Item, ...]
     words: PendingMessages
-    unreviewed: BlockedParentView | None = None
-    to_review: Run | None = None
     unreadable: tuple[RecordError, ...] = ()
     skipped: tuple[TaskId, ...] = ()
     undo: tuple[TaskCommand, ...] = ()
     adoptable: tuple[Adoptable, ...] = ()
-    stuck: StuckTask | None = None
     labels: Mapping[TaskId, str] = MappingProxyType({})
     """Of the tasks that it depends on, and that depend on it."""
 
@@ -362,21 +305,18 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
     """
     state = workspace.plan_state_of(task_id)
     task = find_task(state.plan, task_id)
-    owed = owed_items(state, read_budgets(workspace, state))
-    view = view_in(state, task, owed, blocked_parent_views(state))
+    seen = Seen(raising=raising_commands(read_budgets(workspace, state)))
+    view = view_in(state, task, queue(state, seen))
     path = str(workspace.paths.feedback_file(task.id))
     return view._replace(
         unreadable=(*view.unreadable, *(one for one in state.lost_feedback if one.path == path)),
         undo=() if view.history.newest is None else undo_commands(view.history.newest),
         adoptable=workspace.store.unanswered(state, task.id),
-        stuck=next((one for one in stuck_tasks(state) if one.task.id == task.id), None),
     )
 
 
-def view_in(
-    state: PlanState, task: Task, owed: Iterable[PendingItem], unreviewed: Iterable[BlockedParentView]
-) -> TaskView:
-    """Build the view of one task from a state; ``owed`` and ``unreviewed`` are those of all tasks."""
+def view_in(state: PlanState, task: Task, due: Iterable[Item]) -> TaskView:
+    """Build the view of one task from a state and its queue."""
     plan, history = state.plan, state.history(task.id)
     after, before = dependents(plan, task.id), tuple(plan.tasks[dep] for dep in task.deps)
     return TaskView(
@@ -386,10 +326,8 @@ def view_in(
         after,
         before,
         history,
-        next((one for one in owed if one.task.id == task.id), None),
+        tuple(item for item in due if item.task.id == task.id),
         state.pending_messages(task.id),
-        next((one for one in unreviewed if one.task.id == task.id), None),
-        _to_review(state, task),
         history.faults,
         skipped_children(plan.tasks, task),
         labels={other.id: state_label(plan, other) for other in (*before, *after)},

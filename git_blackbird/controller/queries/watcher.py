@@ -14,8 +14,9 @@ from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.queries.status import StatusReport, TaskView, build_overview, view_in
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Plan, Task
-from git_blackbird.model.rules.attention import BY_STATE, PendingItem
+from git_blackbird.model.rules.queue import PENDING, Item
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.takers import TAKERS
 from git_blackbird.storage.files import changed_at
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
 from git_blackbird.storage.paths import Paths
@@ -44,13 +45,14 @@ class ViewState(NamedTuple):
         """The plan."""
         return self.state.plan
 
-    def pending(self, task_id: TaskId) -> PendingItem | None:
-        """Return what a person owes a task; None if nothing."""
-        return next((one for one in self.overview.pending if one.task.id == task_id), None)
+    def pending(self, task_id: TaskId) -> Item | None:
+        """Return what a person is to say of a run of a task; None if nothing."""
+        found = (one for one in self.overview.due if one.task.id == task_id and one.due in PENDING)
+        return next(found, None)
 
     def view(self, task: Task) -> TaskView:
         """Show one task of it."""
-        view = view_in(self.state, task, self.overview.pending, self.overview.unreviewed)
+        view = view_in(self.state, task, self.overview.due)
         adoptable = tuple(item for item in self.overview.adoptable if item.task_id == task.id)
         return view._replace(adoptable=adoptable)
 
@@ -135,8 +137,8 @@ class WorktreeWatcher:
         )
 
 
-def _tasks_by_verb(state: PlanState, approving: PendingItem | None) -> dict[str, frozenset[TaskId]]:
-    takers = {verb: frozenset(task.id for task in choose(state)) for verb, choose in BY_STATE.items()}
+def _tasks_by_verb(state: PlanState, approving: Item | None) -> dict[str, frozenset[TaskId]]:
+    takers = {verb: frozenset(task.id for task in choose(state)) for verb, choose in TAKERS.items()}
     if approving is None:
         return takers
     # Its runs are nobody else's until they are committed; who only reads takes nothing.

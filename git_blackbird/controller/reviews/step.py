@@ -8,22 +8,21 @@ from git_blackbird.controller.core.agents import adding_way_out, require_reviewe
 from git_blackbird.controller.core.ui import warn
 from git_blackbird.controller.reviews.parent import StaleReviewError, run_review
 from git_blackbird.model.base.next_steps import task_command
-from git_blackbird.model.rules.next_action import ReviewParent
-from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.run.states import TerminalReason
 from git_blackbird.model.views.stop import Stop
 
 
-async def review_parent(call: Call, action: ReviewParent, state: PlanState) -> Stop | None:
+async def review_parent(call: Call, item: Item) -> Stop | None:
     """Run the review, and stop where it gives no verdict, or one that a person has to act on."""
-    parent = action.task
+    parent = item.task
     reviewer = require_reviewer(call.workspace)
     with adding_way_out(call.workspace, task_command("review run", parent.id).with_agent()):
         await call.version_of(reviewer)
     await call.require_consent(reviewer, as_reviewer=True)
     try:
         with call.at_work("stopping the review of", parent.id):
-            run = await call.interruptible(run_review(call, reviewer, parent, state))
+            run = await call.interruptible(run_review(call, reviewer, parent, item.state))
     except StaleReviewError as error:
         warn(call.ui, error.message, parent.id)
         return None

@@ -162,17 +162,8 @@ _MAX_CHECK_LINES = 10
 
 def check_word(check: CheckResult) -> str:
     """Return the verdict of the user's check on a change on one line."""
-    match check.outcome:
-        case CheckOutcome.PASSED:
-            return f"passed ({render_duration(check.seconds or 0)})"
-        case CheckOutcome.FAILED:
-            return f"failed: {check.ended}"
-        case CheckOutcome.FAILED_BEFORE:
-            return f"failed before: {check.ended}, as on the base of the change"
-        case CheckOutcome.BROKEN:
-            return f"broken: {clean_line(check.reason or 'no reason is recorded')}"
-        case _:
-            return "due"
+    took = f" ({render_duration(check.seconds or 0)})" if check.outcome is CheckOutcome.PASSED else ""
+    return f"{check.words}{took}"
 
 
 def check_lines(check: CheckResult) -> Iterator[str]:

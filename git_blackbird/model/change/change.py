@@ -13,7 +13,7 @@ from typing import NamedTuple
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import Moment
 from git_blackbird.model.change.messages import PendingMessages, messages_of, was_sent
-from git_blackbird.model.change.stages import Stage, is_settled, stage_of, status_of
+from git_blackbird.model.change.stages import Stage, is_settled, stage_before_undo, stage_of, status_of
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.commits import HeadMove
@@ -22,7 +22,6 @@ from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.parts import Ruling
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
-    APPROVALS,
     SUPERSEDED_BY_STATUS,
     DecisionState,
     Requester,
@@ -248,13 +247,7 @@ class Change:
 
 def finishes_task(run: Run) -> bool:
     """Whether the task was ``done`` after this run: a new change and new messages start after it."""
-    if run.superseded_by == f"{SUPERSEDED_BY_STATUS}done":
-        return True
-    if run.awaits_verdict or run.awaits_landing:
-        return False
-    if run.decision_state is not None:
-        return run.decision_state in APPROVALS
-    return run.status == RunStatus.SUCCESS
+    return run.superseded_by == f"{SUPERSEDED_BY_STATUS}done" or stage_before_undo(run) is Stage.DONE
 
 
 def contributions(runs: Sequence[Run]) -> tuple[Contribution, ...]:

@@ -4,8 +4,8 @@ The stage is that of the newest run of a task that counts. It is derived, never 
 """
 
 from collections.abc import Callable, Mapping
-from enum import StrEnum
-from typing import NamedTuple, assert_never
+from enum import IntEnum, StrEnum
+from typing import NamedTuple, Self, assert_never
 
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.timestamps import moment_of
@@ -45,52 +45,78 @@ class Stage(StrEnum):
     FAILED = "failed"
 
 
+class Band(IntEnum):
+    """The bands of the queue, in the order in which they are done.
+
+    Half of a change in the user's worktree; what a begun change needs from the call; what a person answers,
+    first what unblocks most; parent reviews and runs that were broken off; ready tasks.
+    """
+
+    HALF_WRITTEN = 0
+    CHANGE = 1
+    PERSON = 2
+    RUN = 3
+    READY = 4
+
+
+class Stops(StrEnum):
+    """What an item stops as long as it is there: nothing, or also that tasks start or go on."""
+
+    NOTHING = "nothing"
+    STARTS = "starts"
+
+
 class Due(StrEnum):
-    """What the next action does about a change, in the order in which it is done."""
+    """The kinds of things to do, in the order in which they are done in a band; the values are for JSON.
 
-    FINISH_UNDO = "finish_undo"
-    CARRY_OUT_REQUEST = "carry_out_request"
-    CHECK = "check"
-    REVIEW = "review"
-    LAND = "land"
-    DECIDE = "decide"
-    ASK = "ask"
-    CONTINUE = "continue"
+    Each has its band, what it stops, and its words; where these are "", the stage of its run has a label.
+    """
+
+    def __new__(cls, value: str, band: Band, stops: Stops = Stops.NOTHING, words: str = "") -> Self:
+        """Make a kind with what is said of it."""
+        due = str.__new__(cls, value)
+        due._value_ = value
+        due.order, due.band, due.stops, due.words = len(cls.__members__), band, stops, words
+        return due
+
+    order: int
+    band: Band
+    stops: Stops
+    words: str
+
+    FINISH = "half_written", Band.HALF_WRITTEN, Stops.STARTS
+    FINISH_APPROVAL = "approval", Band.HALF_WRITTEN, Stops.NOTHING, "an approval was interrupted"
+    REQUEST = "change_request", Band.CHANGE
+    CHECK = "check", Band.CHANGE
+    REVIEW = "change_review", Band.CHANGE
+    LAND = "landing", Band.CHANGE
+    DECIDE = "decision", Band.PERSON, Stops.STARTS
+    ANSWER = "answers", Band.PERSON
+    ASK_PAUSED = "paused", Band.PERSON, Stops.STARTS
+    FEEDBACK = "review_feedback", Band.PERSON, Stops.STARTS, "the parent review asked for changes"
+    REVIEW_FAILED = "review_failing", Band.PERSON, Stops.STARTS, "its review failed"
+    FAILED = "failed", Band.PERSON
+    STUCK = "stuck", Band.PERSON
+    UNREADABLE = "unreadable", Band.PERSON, Stops.NOTHING, "one of its records cannot be used"
+    REVIEW_PARENT = "review_due", Band.RUN, Stops.STARTS, "parent review pending"
+    REVIEW_AGAIN = "review_without_verdict", Band.RUN, Stops.STARTS, "its review gave no verdict"
+    CONTINUE = "interrupted", Band.RUN
+    CLOSE = "unwatched", Band.RUN
+    START = "ready", Band.READY, Stops.NOTHING, "ready"
 
 
-class PendingKind(StrEnum):
-    """The kinds of what waits for a person, in the order in which they are listed."""
-
-    DECISION = "decision"
-    CHANGE_REQUEST = "change_request"
-    REVIEW_FEEDBACK = "review_feedback"
-    NEW_SESSION = "new_session"
-    ANSWERS = "answers"
-    PAUSED = "paused"
-
-
-class OtherKind(StrEnum):
-    """The other kinds of what is due, parents aside."""
-
-    CHANGE_REVIEW = "change_review"
-    LANDING = "landing"
-    UNDO = "undo"
-    FAILED = "failed"
-    STUCK = "stuck"
-    UNREADABLE = "unreadable"
-    READY = "ready"
+BY_ITSELF = frozenset({Due.CHECK, Due.REVIEW, Due.LAND, Due.REVIEW_PARENT, Due.START})
+"""What the next call does without a person, so that it waits for none."""
 
 
 class Consequences(NamedTuple):
-    """What follows from a stage: the status of the task, what is due, how that is listed, and the choices.
+    """What follows from a stage: the status of its task, what is due, its label and command, the choices.
 
     The choices are those that there may be: which of them are offered depends on the change as well.
-    ``kind`` names it in ``--json``; what has none is not listed. ``verb`` is the command for it.
     """
 
     status: Status
     due: Due | None
-    kind: PendingKind | OtherKind | None
     label: str
     verb: str = "execute"
     choices: tuple[Choice, ...] = ()
@@ -117,33 +143,31 @@ _ON_REFUSED_COMMIT = (
 
 
 def _deciding(status: Status, label: str, choices: tuple[Choice, ...] = _ON_SUCCESS) -> Consequences:
-    return Consequences(status, Due.DECIDE, PendingKind.DECISION, label, "decide", choices)
+    return Consequences(status, Due.DECIDE, label, "decide", choices)
 
 
 def _sent_back(status: Status, label: str) -> Consequences:
-    return Consequences(status, Due.CARRY_OUT_REQUEST, PendingKind.CHANGE_REQUEST, label, "resume")
+    return Consequences(status, Due.REQUEST, label, "resume")
 
 
 TABLE: Mapping[Stage, Consequences] = {
-    Stage.HALF_UNDONE: Consequences(Status.IN_PROGRESS, Due.FINISH_UNDO, OtherKind.UNDO, "half taken back"),
-    Stage.WORKING: Consequences(Status.IN_PROGRESS, None, None, "at work", "runs"),
-    Stage.ASKED: Consequences(
-        Status.WAITING_USER, Due.ASK, PendingKind.ANSWERS, "waits for answers", "resume"
-    ),
-    Stage.PAUSED: Consequences(Status.WAITING_USER, Due.CONTINUE, PendingKind.PAUSED, "paused", "resume"),
-    Stage.CHECKING: Consequences(Status.IN_PROGRESS, Due.CHECK, OtherKind.CHANGE_REVIEW, "check due"),
-    Stage.REVIEWING: Consequences(Status.IN_PROGRESS, Due.REVIEW, OtherKind.CHANGE_REVIEW, "reviews due"),
+    Stage.HALF_UNDONE: Consequences(Status.IN_PROGRESS, Due.FINISH, "half taken back"),
+    Stage.WORKING: Consequences(Status.IN_PROGRESS, None, "at work", "runs"),
+    Stage.ASKED: Consequences(Status.WAITING_USER, Due.ANSWER, "waits for answers", "resume"),
+    Stage.PAUSED: Consequences(Status.WAITING_USER, Due.CONTINUE, "paused", "resume"),
+    Stage.CHECKING: Consequences(Status.IN_PROGRESS, Due.CHECK, "check due"),
+    Stage.REVIEWING: Consequences(Status.IN_PROGRESS, Due.REVIEW, "reviews due"),
     Stage.SENT_BACK: _sent_back(Status.WAITING_USER, "changes requested"),
     Stage.SENT_BACK_AFTER_FAILURE: _sent_back(Status.FAILED, "failed: changes requested"),
     Stage.BLOCKED: _deciding(Status.WAITING_USER, "cannot land", _ON_BLOCKED),
     Stage.NOT_COMMITTED: _deciding(Status.WAITING_USER, "landed, not committed", _ON_REFUSED_COMMIT),
     Stage.DECIDING: _deciding(Status.WAITING_USER, "decision due"),
     Stage.DECIDING_FAILURE: _deciding(Status.FAILED, "failed: decision due", _ON_FAILURE),
-    Stage.UNDONE: Consequences(Status.FAILED, None, OtherKind.FAILED, "taken back", "retry"),
-    Stage.REJECTED: Consequences(Status.FAILED, None, OtherKind.FAILED, "rejected", "retry"),
-    Stage.LANDING: Consequences(Status.IN_PROGRESS, Due.LAND, OtherKind.LANDING, "to land"),
-    Stage.DONE: Consequences(Status.DONE, None, None, "done"),
-    Stage.FAILED: Consequences(Status.FAILED, None, OtherKind.FAILED, "failed", "retry"),
+    Stage.UNDONE: Consequences(Status.FAILED, None, "taken back", "retry"),
+    Stage.REJECTED: Consequences(Status.FAILED, None, "rejected", "retry"),
+    Stage.LANDING: Consequences(Status.IN_PROGRESS, Due.LAND, "to land"),
+    Stage.DONE: Consequences(Status.DONE, None, "done"),
+    Stage.FAILED: Consequences(Status.FAILED, None, "failed", "retry"),
 }
 
 
@@ -154,6 +178,12 @@ def stage_of(run: Run) -> Stage:
         # Half of a landing that a person gave up is taken out.
         if run.moving.verb is not Verb.LAND or not may_land:
             return Stage.HALF_UNDONE
+    stage = stage_before_undo(run)
+    return Stage.UNDONE if run.undone is not None and stage in _UNDOABLE else stage
+
+
+def stage_before_undo(run: Run) -> Stage:
+    """Return the stage as if nobody had taken the change back."""
     match run.status:
         case RunStatus.RUNNING:
             return Stage.WORKING
@@ -179,13 +209,11 @@ def _stage_of_ended(run: Run) -> Stage:
         case DecisionState.CHANGES_REQUESTED:
             return Stage.SENT_BACK if has_succeeded else Stage.SENT_BACK_AFTER_FAILURE
         case DecisionState.REJECTED:
-            return Stage.UNDONE if run.undone is not None else Stage.REJECTED
+            return Stage.REJECTED
         case DecisionState.APPROVED_CONTINUE | DecisionState.APPROVED_QUIT:
             return _stage_of_accepted(run)
         case None:
-            if has_succeeded:
-                return _stage_of_accepted(run)
-            return Stage.UNDONE if run.undone is not None else Stage.FAILED
+            return _stage_of_accepted(run) if has_succeeded else Stage.FAILED
         case _:
             assert_never(run.decision_state)
 
@@ -207,11 +235,12 @@ def _stage_of_accepted(run: Run) -> Stage:
         case LandingDue() | LandingBlocked():
             return Stage.LANDING
         case Landed() | None:
-            return Stage.UNDONE if run.undone is not None else Stage.DONE
+            return Stage.DONE
         case _:
             assert_never(run.landing)
 
 
+_UNDOABLE = frozenset({Stage.DONE, Stage.REJECTED, Stage.FAILED})
 _OPEN = frozenset(stage for stage, row in TABLE.items() if row.due is not None) | {Stage.WORKING}
 
 
@@ -251,9 +280,19 @@ def label_of(run: Run) -> str:
             return label
 
 
+# Ends of paused runs on which only a person knows how to go on.
+_ASKED = frozenset({TerminalReason.WALL_LIMIT, TerminalReason.IDLE_LIMIT, TerminalReason.UNKNOWN_END})
+
+
 def due_of(run: Run) -> Due | None:
-    """Return what the next action does about the change of a newest run; None where nothing is due."""
-    return TABLE[stage_of(run)].due
+    """Return what is due about the change of a newest run; None where nothing is."""
+    match TABLE[stage_of(run)].due:
+        case Due.CONTINUE if run.terminal_reason in _ASKED:
+            return Due.ASK_PAUSED
+        case Due.LAND if run.moving is not None:
+            return Due.FINISH
+        case due:
+            return due
 
 
 def is_open(run: Run) -> bool:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import NamedTuple
 
-from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.histories import open_histories
 from git_blackbird.model.change.messages import PendingMessages
@@ -149,6 +149,25 @@ class PlanState:
         return {what: tuple(pairs) for what, pairs in by_due.items()}
 
     @cached_property
+    def held_parents(self) -> tuple[tuple[Task, Run | None], ...]:
+        """The parents that only their review keeps from being ``done``, each with the verdict that fails it.
+
+        None of them is an ancestor of another: a parent is complete only when everything below it is done.
+        """
+        return tuple(
+            (task, current_review(self.plan.tasks, task, self.history(task.id)))
+            for task in self.plan.parents()
+            if is_complete(self.plan.tasks, task)
+            if task.status != Status.DONE and task.id not in self.unreadable
+            if self.gate.state(self.plan.tasks, task) is not GateState.OPEN
+        )
+
+    @cached_property
+    def owing(self) -> frozenset[TaskId]:
+        """The leaves with review feedback that a person is to have sent, where parents are reviewed."""
+        return frozenset(leaf.id for leaf in leaves_with_feedback(self)) if self.is_gated else frozenset()
+
+    @cached_property
     def unblocked(self) -> Mapping[TaskId, int]:
         """How many tasks wait for each task alone, of those for which any do."""
         return count_unblocked(self.plan, self.feedback.keys())
@@ -233,51 +252,6 @@ def full_readiness(state: PlanState, task: Task) -> Readiness:
 
 # The feedback of a skipped leaf stays pending, and nobody waits for it.
 _NOT_OWING = frozenset({Status.TODO, Status.IN_PROGRESS, Status.SKIPPED})
-
-
-class ParentReviewStatus(NamedTuple):
-    """A parent blocked by its review, as shown when the loop stops.
-
-    ``resume`` are the children that the verdict flags, sorted; ``feedback`` is an excerpt on one line.
-    ``fault`` says why there is no verdict.
-    """
-
-    task_id: TaskId
-    run_id: RunId | None
-    resume: tuple[TaskId, ...] = ()
-    feedback: str = ""
-    fault: str | None = None
-
-
-class BlockedParent(NamedTuple):
-    """A parent blocked by its review: the failing verdict, or None if no reviewer gave one."""
-
-    task: Task
-    review: Run | None
-
-
-def blocked_parents(state: PlanState) -> tuple[BlockedParent, ...]:
-    """Return the parents that are not ``done`` only because of their review, smallest id first.
-
-    None of them is an ancestor of another: a parent is complete only when everything below it is done.
-    """
-    return tuple(
-        BlockedParent(task, current_review(state.plan.tasks, task, state.history(task_id)))
-        for task_id, task in sorted((task.id, task) for task in state.plan.parents())
-        if is_complete(state.plan.tasks, task)
-        if task.status != Status.DONE and task_id not in state.unreadable
-        if state.gate.state(state.plan.tasks, task) is not GateState.OPEN
-    )
-
-
-def is_blocked_by_review(state: PlanState) -> bool:
-    """Whether an execute would start nothing because of what a review found."""
-    if not state.is_gated:
-        return False
-    return bool(leaves_with_feedback(state)) or any(
-        parent.review is not None and not unreadable_below(state, parent.task)
-        for parent in blocked_parents(state)
-    )
 
 
 def parents_to_review(state: PlanState) -> tuple[Task, ...]:

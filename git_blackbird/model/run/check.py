@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from git_blackbird.model.base.ids import ObjectId
 from git_blackbird.model.base.record import Record
+from git_blackbird.model.base.sanitize import clean_line
 
 
 class CheckOutcome(StrEnum):
@@ -41,6 +42,19 @@ class CheckResult(Record):
     def ended(self) -> str:
         """How its process ended."""
         return describe_exit(self.exit_code)
+
+    @property
+    def words(self) -> str:
+        """The verdict on one line."""
+        match self.outcome:
+            case CheckOutcome.FAILED:
+                return f"failed: {self.ended}"
+            case CheckOutcome.FAILED_BEFORE:
+                return f"failed before: {self.ended}, as on the base of the change"
+            case CheckOutcome.BROKEN:
+                return f"broken: {clean_line(self.reason or 'no reason is recorded')}"
+            case _:
+                return self.outcome.value
 
 
 def describe_exit(code: int | None) -> str:

@@ -18,6 +18,7 @@ from git_blackbird.model.run.states import (
     ReviewState,
     RunStatus,
     RunType,
+    TerminalReason,
 )
 
 _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
@@ -134,3 +135,11 @@ class History:
 
 NO_HISTORY = History()
 """The history of a task without runs."""
+
+
+def is_session_lost(history: History, run: Run) -> bool:
+    """Whether the provider refused to continue this run's conversation, or it never had one."""
+    return run.provider_session_ref is None or any(
+        later.resumes == run.id and later.terminal_reason == TerminalReason.SESSION_LOST
+        for later in history.since(run)
+    )

@@ -462,10 +462,10 @@ class Run(Record):
     @property
     def moved_at(self) -> Moment | None:
         """When the status began that its task has by this run."""
-        return moment_of(self.status_since) or self._last_event
+        return moment_of(self.status_since) or self.event_at
 
     @property
-    def _last_event(self) -> Moment | None:
+    def event_at(self) -> Moment | None:
         """When what the status follows from happened, as far as the record has a time for it."""
         if self.status is RunStatus.RUNNING:
             return moment_of(self.started_at)

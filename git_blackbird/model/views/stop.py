@@ -7,7 +7,7 @@ from enum import StrEnum
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import CallOptions, TaskCommand, with_options
-from git_blackbird.model.rules.state import ParentReviewStatus
+from git_blackbird.model.rules.queue import Item
 
 
 class StopReason(StrEnum):
@@ -53,7 +53,7 @@ class Stop:
     next_steps: tuple[str, ...] = ()
     task_id: TaskId | None = None
     blocked: Mapping[TaskId, tuple[TaskId, ...]] = field(default_factory=dict)
-    held: tuple[ParentReviewStatus, ...] = ()
+    held: tuple[Item, ...] = ()
     is_choice: bool = False
     unblocked: Mapping[TaskId, int] = field(default_factory=dict, compare=False, repr=False)
 

@@ -12,15 +12,15 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.queries.attention import AttentionItem, attention_items
 from git_blackbird.controller.queries.status import StatusReport, stopped_tasks
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.messages.display.task_graph import PlanGraph
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.stages import PendingKind
+from git_blackbird.model.change.stages import Due
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.run.spent import Spent
 from git_blackbird.tui.keys import KeyTable, bindings_of
 from git_blackbird.tui.widgets.bars import (
@@ -92,7 +92,7 @@ class MainScreen(Screen[None]):
         self.tabs = TabbedPane(_TABS, id="right")
         self.keys = KeyTable()
         self.view_state: ViewState | None = None
-        self.required: tuple[AttentionItem, ...] = ()
+        self.required: tuple[Item, ...] = ()
         self._open_workspace = open_workspace
         self._chosen_agent = chosen_agent
         self._plan_graph: PlanGraph | None = None
@@ -122,22 +122,19 @@ class MainScreen(Screen[None]):
         return self.plan_tree.current
 
     @property
-    def next_required(self) -> AttentionItem | None:
-        """The next decision after the current task, or else the next item that waits for a person."""
-        here = None if self.current is None else self.current.id
-        decisions = [item for item in self.required if self.is_decision(item)]
-        return next_item(decisions or self.required, here)
+    def next_required(self) -> Item | None:
+        """The next item after those of the current task, or else the first one."""
+        return next_item(self.required, None if self.current is None else self.current.id)
 
-    def is_decision(self, item: AttentionItem) -> bool:
-        return self.view_state is not None and self.view_state.inputs("decide", item.task_id)
+    def is_decision(self, item: Item) -> bool:
+        return item.due is Due.DECIDE
 
-    def is_question(self, item: AttentionItem) -> bool:
+    def is_question(self, item: Item) -> bool:
         """Whether an agent waits for answers, and can go on with them now."""
         state = self.view_state
         if state is None or state.overview.locked_by is not None:
             return False
-        pending = state.pending(item.task_id)
-        return pending is not None and pending.kind is PendingKind.ANSWERS
+        return item.due is Due.ANSWER and not item.is_session_lost
 
     def on_mount(self) -> None:
         self.plan_tree.focus()
@@ -156,7 +153,7 @@ class MainScreen(Screen[None]):
         self.view_state, self._now, self._error = view_state, now, ""
         overview = view_state.overview
         self.plan_tree.show(view_state.plan, _at_work(overview), stopped_tasks(view_state.state))
-        self.required = tuple(attention_items(overview))
+        self.required = overview.waiting
         self.query_one("#odd", StatusBar).show_text(warnings_text(overview))
         self._show_all()
         self.call_after_refresh(self._add_history)
@@ -179,11 +176,7 @@ class MainScreen(Screen[None]):
 
     def _count_waiting(self) -> int:
         """Count the items that wait for a person, except failed tasks, which are counted as failed."""
-        tasks = {} if self.view_state is None else self.view_state.plan.tasks
-        return sum(
-            item.task_id not in tasks or tasks[item.task_id].status is not Status.FAILED
-            for item in self.required
-        )
+        return sum(item.task.status is not Status.FAILED for item in self.required)
 
     def on_plan_tree_moved(self) -> None:
         self._show_all()
@@ -214,9 +207,7 @@ class MainScreen(Screen[None]):
             return
         match self.tabs.shown:
             case "details":
-                items = [item for item in self.required if item.task_id == task.id]
-                shown = ShownTask(self.view_state.view(task), self.keys)
-                self.details.show_task(shown, items, self._now)
+                self.details.show_task(ShownTask(self.view_state.view(task), self.keys), self._now)
             case "runs":
                 self._history.runs.show_task(task.id)
             case "diff":

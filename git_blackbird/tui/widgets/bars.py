@@ -12,18 +12,19 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
-from git_blackbird.controller.queries.attention import AttentionItem
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.messages.display.budgets import budget_name
 from git_blackbird.messages.display.format import adoptable_counts
 from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.display.queue import item_words, why_text
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.rules.queue import Item
 
 
-def next_item(waiting: Sequence[AttentionItem], here: TaskId | None) -> AttentionItem | None:
+def next_item(waiting: Sequence[Item], here: TaskId | None) -> Item | None:
     """Return the item after those of the task ``here``, or else the first one."""
-    indexes = [index for index, item in enumerate(waiting) if item.task_id == here]
+    indexes = [index for index, item in enumerate(waiting) if item.task.id == here]
     return waiting[(indexes[-1] + 1) % len(waiting) if indexes else 0] if waiting else None
 
 
@@ -64,13 +65,14 @@ def _warnings(overview: StatusReport) -> Iterator[str]:
         yield counted(len(settings), "remark") + " on the configuration ([c])"
 
 
-def banner_text(count: int, item: AttentionItem | None, does: str) -> str:
+def banner_text(count: int, item: Item | None, does: str) -> str:
     """Return the count of items that wait, and what a key ``does`` with which of them."""
     if item is None:
         return ""
-    why = f"\n  {clean_line(item.why)}" if item.why else ""
+    reason = why_text(item)
+    why = f"\n  {clean_line(reason)}" if reason else ""
     # The key comes before what may be cut on a narrow screen.
-    return f"Action required ({count}): {does} {item.task_id}: {item.words}{why}"
+    return f"Action required ({count}): {does} {item.task.id}: {item_words(item)}{why}"
 
 
 @runtime_checkable

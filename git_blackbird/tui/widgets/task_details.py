@@ -1,10 +1,8 @@
 """The details of one task: what waits for a person, why it is or is not ready, its texts and runs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from git_blackbird.controller.queries.attention import AttentionItem
-from git_blackbird.controller.queries.reviews import REVIEW_WORDS, ReviewBlock
 from git_blackbird.controller.queries.status import TaskView
 from git_blackbird.messages.display.format import (
     adoptable_lines,
@@ -14,13 +12,14 @@ from git_blackbird.messages.display.format import (
     run_seconds,
 )
 from git_blackbird.messages.display.quantities import format_cost, format_moment, format_seconds
+from git_blackbird.messages.display.queue import item_words, why_text
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import EXECUTE, task_command
+from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.messages import PendingMessages
-from git_blackbird.model.change.stages import label_of
+from git_blackbird.model.change.stages import Due
 from git_blackbird.model.change.work import ways_on
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import merged_or_none
@@ -42,21 +41,21 @@ class ShownTask(NamedTuple):
 class TaskDetails(WrappedView, can_focus=True):
     """Shows one task."""
 
-    def show_task(self, shown: ShownTask, items: Sequence[AttentionItem], now: str) -> None:
-        """Show a task; ``items`` are those of it that wait for a person, ``now`` is the time."""
-        self.show(task_lines(shown, items, now), shown.view.task.id)
+    def show_task(self, shown: ShownTask, now: str) -> None:
+        """Show a task; ``now`` is the time."""
+        self.show(task_lines(shown, now), shown.view.task.id)
 
     def show_none(self, why: str) -> None:
         self.show([StyledLine(why, Style.FAINT)])
 
 
-def task_lines(shown: ShownTask, items: Sequence[AttentionItem], now: str) -> Iterator[StyledLine]:
+def task_lines(shown: ShownTask, now: str) -> Iterator[StyledLine]:
     """Yield the details of a task."""
     view = shown.view
     task = view.task
     yield StyledLine(f"{task.id}  {clean_line(task.title)}", Style.HEADING)
     yield StyledLine(f"{view.state_text}, updated {format_moment(task.updated_at)}", Style.FAINT)
-    yield from section("Due", _due(shown, items))
+    yield from section("Due", _due(shown))
     if not view.task.is_over:
         yield from section("Ready" if view.readiness.is_ready else "Not ready", _readiness(shown))
     yield from section("Description", paragraph(task.description))
@@ -78,22 +77,15 @@ def task_lines(shown: ShownTask, items: Sequence[AttentionItem], now: str) -> It
     )
 
 
-def _due(shown: ShownTask, items: Sequence[AttentionItem]) -> Iterator[StyledLine]:
-    view = shown.view
-    questions = () if view.pending is None else view.pending.questions
-    ways = () if view.history.latest is None else ways_on(view.history.latest)
-    for item in items:
-        yield from bulleted([": ".join(filter(None, (item.words, item.why)))], Style.WARNING)
-        yield from bulleted(f"{question.id}: {question.prompt}" for question in questions)
-        yield from _steps(shown, item.command, *ways)
-    if view.to_review is not None and view.pending is None:
-        yield from bulleted([label_of(view.to_review)], Style.WARNING)
-        yield from _steps(shown, EXECUTE)
-    elif view.unreviewed is not None and view.pending is None:
-        if view.unreviewed.wait is ReviewBlock.REVIEW_DUE:
-            yield from bulleted([REVIEW_WORDS[view.unreviewed.wait]], Style.WARNING)
-        named = {item.command for item in items}
-        yield from _steps(shown, *(command for command in view.unreviewed.commands if command not in named))
+def _due(shown: ShownTask) -> Iterator[StyledLine]:
+    ways = () if shown.view.history.latest is None else ways_on(shown.view.history.latest)
+    for item in shown.view.due:
+        if item.due is Due.START:
+            continue
+        yield from bulleted([": ".join(filter(None, (item_words(item), why_text(item))))], Style.WARNING)
+        yield from bulleted(f"{question.id}: {question.prompt}" for question in item.questions)
+        steps = (item.command,) if item.flagged is None else item.flagged.commands
+        yield from _steps(shown, *steps, *(ways if item.due is Due.FAILED else ()))
 
 
 def _steps(shown: ShownTask, *steps: str) -> Iterator[StyledLine]:

@@ -45,19 +45,10 @@ from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.change import Change, finishes_task
 from git_blackbird.model.change.decision import Decision
+from git_blackbird.model.change.stages import Due
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.attention import PendingDecision
-from git_blackbird.model.rules.next_action import (
-    ApplyChangeRequest,
-    AskPaused,
-    CallScope,
-    ContinueRun,
-    ParentReviewRequired,
-    ReviewChange,
-    ReviewParent,
-    next_action,
-)
+from git_blackbird.model.rules.queue import queue
 from git_blackbird.model.rules.reviews import (
     allows_done,
     current_review,
@@ -65,6 +56,7 @@ from git_blackbird.model.rules.reviews import (
     latest_verdict,
     merged_or_none,
 )
+from git_blackbird.model.rules.scope import CallScope, next_item, review_stops
 from git_blackbird.model.rules.state import PlanState, may_start
 from git_blackbird.model.run.findings import FollowUp
 from git_blackbird.model.run.parent_verdict import Feedback
@@ -164,14 +156,8 @@ BEHAVIOURS = st.sampled_from(["pause", "ask", "ok", "fail", "lost", "away"])
 REPLIES = st.sampled_from(["changes", "nobody", "approve", "reject", "quit", "leave"])
 REPLIES_OF: dict[str, Decision] = {"approve": APPROVE, "changes": APPROVE, "quit": QUIT, "reject": REJECT}
 WAITING = frozenset({RunStatus.WAITING_USER, RunStatus.PAUSED})
-EARLIER = (
-    PendingDecision,
-    ApplyChangeRequest,
-    ReviewChange,
-    ReviewParent,
-    ParentReviewRequired,
-    ContinueRun,
-    AskPaused,
+EARLIER = frozenset(
+    {Due.DECIDE, Due.REQUEST, Due.REVIEW, Due.REVIEW_PARENT, Due.REVIEW_AGAIN, Due.CONTINUE, Due.ASK_PAUSED}
 )
 STUCK = frozenset({Status.FAILED, Status.WAITING_USER, Status.IN_PROGRESS})
 TASKS = st.sampled_from(["a", "a", "a", "b", "c", "p"])
@@ -377,8 +363,9 @@ class Machine(RuleBasedStateMachine):
         """No leaf starts while something earlier is due, nor before one that comes first in plan order."""
         state = self.state()
         self.check_plan_order(state)
-        earlier = next_action(state, CallScope())
-        assert not isinstance(earlier, EARLIER), earlier
+        earlier = next_item(state, CallScope())
+        assert earlier is None or earlier.due not in EARLIER, earlier
+        assert earlier is not None or not review_stops(state, CallScope())
         self.check_parents(state)
 
     def check_plan_order(self, state: PlanState) -> None:
@@ -664,7 +651,8 @@ class Machine(RuleBasedStateMachine):
                 return
             self.execute("ok", "approve")
             self.help_along(self.state())
-        raise AssertionError("stuck")
+        left = [(item.due, item.task.id, item.command) for item in queue(self.state())]
+        raise AssertionError(f"stuck: {left}")
 
     def repaired(self) -> None:
         workspace = open_at(self.repo)

@@ -29,8 +29,8 @@ from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.next_action import CallScope
 from git_blackbird.model.rules.reviews import GateState
+from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, RunType, TerminalReason
@@ -158,7 +158,8 @@ def test_a_failing_review_stops_the_flow_until_the_child_was_resumed_in_its_sess
         ("git blackbird resume a",),
     )
     (held,) = stop.held
-    assert (held.task_id, held.run_id, held.resume, held.feedback) == (
+    assert held.flagged is not None
+    assert (held.task.id, held.run_id, held.flagged.resume, held.flagged.feedback) == (
         "p",
         failed.id,
         ("a",),
@@ -674,8 +675,9 @@ def test_an_unavailable_reviewer_charges_nothing(demo: Path) -> None:
 
 def waits(repo: Path) -> list[tuple[str, str, str | None, tuple[str, ...]]]:
     return [
-        (one.task.id, one.wait.value, one.status.fault, one.commands)
-        for one in build_overview(open_at(repo)).unreviewed
+        (one.task.id, one.due.value, one.flagged.fault, one.flagged.commands)
+        for one in build_overview(open_at(repo)).due
+        if one.flagged is not None
     ]
 
 
@@ -713,7 +715,7 @@ def test_a_failed_child_that_carries_feedback_is_gone_on_with_everywhere_the_sam
     family(demo, feedback="fail 4")
     execute(demo)
     stop = resume(demo, "a")
-    (one,) = build_overview(open_at(demo)).pending
+    (one,) = build_overview(open_at(demo)).due
     assert (one.command, stop.next_steps) == ("git blackbird resume a", ("git blackbird resume a",))
 
 
@@ -725,7 +727,7 @@ def test_what_is_ready_elsewhere_is_started_by_name_while_a_review_stops_the_flo
         leaf("x", "write x.txt x"),
     )
     execute(demo, None, "a")
-    assert build_overview(open_at(demo)).stops_at_review
+    assert build_overview(open_at(demo)).stops_at == "the review"
     assert execute(demo, None, "x").reason is StopReason.COMPLETED
     assert status(demo, "x") is Status.DONE
 
@@ -902,8 +904,9 @@ def test_skipping_the_last_open_child_makes_the_review_due(demo: Path) -> None:
     assert status(demo, "p") is Status.WAITING_USER
     view = view_review(open_at(demo), "p")
     assert (view.gate, view.skipped) == (GateState.REVIEW_DUE, ("b",))
-    (waiting,) = build_overview(open_at(demo)).unreviewed
-    assert (waiting.task.id, waiting.skipped) == ("p", ("b",))
+    (waiting,) = build_overview(open_at(demo)).due
+    assert waiting.flagged is not None
+    assert (waiting.task.id, waiting.flagged.skipped) == ("p", ("b",))
     assert review(demo, "p").reason is StopReason.COMPLETED
     assert status(demo, "p") is Status.DONE
 
@@ -996,13 +999,17 @@ def test_a_refused_session_leaves_the_verdict_and_its_ways_out(demo: Path, refus
     fake.write_text(CLAUDE_WITH_A_FAILING_REVIEW)
     fake.chmod(0o755)
     configure(demo, agent="claude", claude__path=str(fake), execution__acceptNoChange="true")
-    held = execute(demo).held
-    before = build_overview(open_at(demo)).unreviewed
+    (held,) = execute(demo).held
+    ((*before, commands),) = waits(demo)
     (demo.parent / refusal).touch()
     assert resume(demo, "a").reason is StopReason.AGENT_UNAVAILABLE
-    assert execute(demo).held == held
-    (after,) = build_overview(open_at(demo)).unreviewed
-    assert (after.status, after.commands[1:]) == (before[0].status, before[0].commands[1:])
+    (again,) = execute(demo).held
+    assert (again.run_id, again.flagged and again.flagged.fault) == (
+        held.run_id,
+        held.flagged and held.flagged.fault,
+    )
+    ((*after, later),) = waits(demo)
+    assert (after, later[1:]) == (before, commands[1:])
     assert dismiss_review(open_at(demo), "p", "good enough").run.id == reviews(demo)[0].id
 
 

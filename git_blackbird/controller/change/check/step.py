@@ -27,8 +27,7 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import Due, due_of
 from git_blackbird.model.rules.checks import CheckFollowUp, after_check
-from git_blackbird.model.rules.next_action import CheckChange
-from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.ended import Ended, ExitCause
 from git_blackbird.model.run.run import Run
@@ -43,15 +42,15 @@ _UNASKED = {None, Due.REVIEW}
 _NO_SNAPSHOTS = "there are no snapshots of the change"
 
 
-async def check_change(call: Call, action: CheckChange, state: PlanState) -> Stop | None:
+async def check_change(call: Call, item: Item) -> Stop | None:
     """Check the change, and save the verdict and what follows from it."""
-    workspace, task, run = call.workspace, action.task, action.run
+    workspace, task, run = call.workspace, item.task, item.of_run
     command = workspace.check_command
     if not command:
         # It was switched off meanwhile.
         update_run(workspace, run, lambda stored: _with_verdict(workspace, stored, None))
         return None
-    pair, _ = await run_in_thread(lambda: change_of(workspace, state, task.id))
+    pair, _ = await run_in_thread(lambda: change_of(workspace, item.state, task.id))
     result: CheckResult | None = CheckResult(outcome=CheckOutcome.BROKEN, reason=_NO_SNAPSHOTS)
     if pair is not None:
         await run_in_thread(lambda: bring_submodules(workspace, run))

@@ -16,7 +16,7 @@ from git_blackbird.git.change.composing import compose
 from git_blackbird.git.commit.plan import ChangeOrigin, CommitPlan, plan_commit
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.change import contributions
-from git_blackbird.model.rules.attention import pending_decisions
+from git_blackbird.model.rules.queue import pending_decisions
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run
 

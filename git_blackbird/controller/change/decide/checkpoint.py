@@ -35,8 +35,8 @@ from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.change.work import Work
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.attention import is_session_lost, pending_decisions
 from git_blackbird.model.rules.checks import CheckFollowUp, after_check, why_asked
+from git_blackbird.model.rules.queue import pending_decisions
 from git_blackbird.model.rules.reviews import (
     ReviewFollowUp,
     merged_or_none,
@@ -46,7 +46,7 @@ from git_blackbird.model.rules.reviews import (
 )
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.agent_io import agent_in_text
-from git_blackbird.model.run.history import History
+from git_blackbird.model.run.history import History, is_session_lost
 from git_blackbird.model.run.parts import LandingBlocked
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PLAN_EDITED, Requester, RunStatus
@@ -96,7 +96,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         told=Change.of(state.history(task.id)).told,
         rulings=rulings,
         other_branch=place.other_branch(),
-        behind=sum(due.run.id != run.id for due in pending_decisions(state)),
+        behind=sum(due.run_id != run.id for due in pending_decisions(state)),
         unblocks=state.unblocked.get(task.id, 0),
         max_rounds=workspace.config.reviews.max_iterations,
         outside=outside,

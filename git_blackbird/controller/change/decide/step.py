@@ -29,8 +29,8 @@ from git_blackbird.model.change.decision import Choice, Decision, RerunReviews, 
 from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.change.work import Work
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.attention import PendingDecision, pending_decisions
-from git_blackbird.model.rules.next_action import CallScope, Idle, next_action
+from git_blackbird.model.rules.queue import Item, pending_decisions
+from git_blackbird.model.rules.scope import CallScope, next_item, review_stops
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus
@@ -40,9 +40,9 @@ from git_blackbird.model.views.stop import Stop, StopReason
 _MAX_REFUSALS = 10
 
 
-async def decide(call: Call, action: PendingDecision, state: PlanState) -> Stop | None:
+async def decide(call: Call, item: Item) -> Stop | None:
     """Show the checkpoint of a run, and do what is chosen, here or by another command meanwhile."""
-    workspace, task, run = call.workspace, action.task, action.run
+    workspace, task, run, state = call.workspace, item.task, item.of_run, item.state
     reply = None
     if call.scope.decisions_left is not None:
         call.scope = replace(call.scope, decisions_left=call.scope.decisions_left - 1)
@@ -145,15 +145,15 @@ def _stop_after(call: Call, state: PlanState, run: Run) -> Stop | None:
             # It lands first, and nothing else is asked.
             call.scope = replace(call.scope, decisions_left=0)
             return None
-        is_over = isinstance(next_action(state, CallScope()), Idle)
-        steps = () if is_over else (EXECUTE,)
+        goes_on = next_item(state, CallScope()) or review_stops(state, CallScope())
+        steps = (EXECUTE,) if goes_on else ()
         return Stop(StopReason.COMPLETED, f"{run.task_id} is approved", steps, run.task_id)
     return None
 
 
 def _undecided_stop(call: Call, state: PlanState, run: Run) -> Stop:
     """Return the stop where nobody decides, with all decisions that are due."""
-    due = [one.run for one in pending_decisions(state) if call.scope.covers(one.task.id)]
+    due = [one.of_run for one in pending_decisions(state) if call.scope.covers(one.task.id)]
     runs = (run, *(one for one in due if one.id != run.id))
     return open_items_stop([_stop_on(call.workspace, state, one) for one in runs])
 

@@ -43,8 +43,7 @@ from git_blackbird.model.rules.checks import (
     after_merged_check,
     why_asked,
 )
-from git_blackbird.model.rules.next_action import LandChange
-from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.parts import Merge
 from git_blackbird.model.run.run import Run
@@ -55,16 +54,16 @@ from git_blackbird.model.views.stop import Stop
 _TRIES = 5
 
 
-async def land_change(call: Call, action: LandChange, state: PlanState) -> Stop | None:
+async def land_change(call: Call, item: Item) -> Stop | None:
     """Merge the change with the user's worktree, check that, and write it; else send it back or ask.
 
     What was made in the user's worktree is only committed. Raises UnusableError if the system refuses a file
     or the worktree keeps changing.
     """
-    workspace, run = call.workspace, action.run
+    workspace, run = call.workspace, item.of_run
     try:
         if run.is_in_place:
-            commit = partial(commit_in_place, workspace, state, action.task, run)
+            commit = partial(commit_in_place, workspace, item.state, item.task, run)
             call.ui.notify(await finish_in_thread(commit, call.force_stop))
             return None
         if run.head_tree is None:
@@ -76,7 +75,7 @@ async def land_change(call: Call, action: LandChange, state: PlanState) -> Stop 
             return None
         unresolved = await run_in_thread(lambda: unresolved_reason(workspace, run))
         if unresolved is None:
-            return await _merge_and_write(call, action, state)
+            return await _merge_and_write(call, item)
         call.ui.notify(send_back(workspace, run, unresolved))
     except ChangeGoneError as error:
         call.ui.notify(block_landing(workspace, run, error.message, Obstacle(gone=True)))
@@ -87,12 +86,12 @@ async def land_change(call: Call, action: LandChange, state: PlanState) -> Stop 
     return None
 
 
-async def _merge_and_write(call: Call, action: LandChange, state: PlanState) -> Stop | None:
+async def _merge_and_write(call: Call, item: Item) -> Stop | None:
     """Merge, check and write the change, again where a file was edited meanwhile.
 
     Raises as ``land_change``.
     """
-    workspace, run = call.workspace, action.run
+    workspace, run = call.workspace, item.of_run
     for _ in range(_TRIES):
         # What of it is begun may be another than before.
         run = workspace.store.records.history(run.task_id).find(run.id) or run
@@ -103,7 +102,7 @@ async def _merge_and_write(call: Call, action: LandChange, state: PlanState) -> 
         if call.is_interrupted:
             return interrupted_stop("", EXECUTE, task_id=run.task_id)
         ended = await finish_in_thread(
-            partial(_finish, call, replace(action, run=run), state, landing, check), call.force_stop
+            partial(_finish, call, replace(item, run=run), landing, check), call.force_stop
         )
         if ended is not None:
             call.ui.notify(ended)
@@ -130,10 +129,8 @@ async def _check(call: Call, run: Run, landing: Prepared) -> CheckResult | None:
     return await run_check(call, run, landing.pair, f"{run.task_id} with your worktree")
 
 
-def _finish(
-    call: Call, action: LandChange, state: PlanState, landing: Prepared, check: CheckResult | None
-) -> LandingEnded | None:
-    workspace, run = call.workspace, action.run
+def _finish(call: Call, item: Item, landing: Prepared, check: CheckResult | None) -> LandingEnded | None:
+    workspace, run = call.workspace, item.of_run
     if landing.left:
         way_out = task_command("decide", run.task_id, " --approve --files PATH")
         hint = f"; get that out of the way and approve again, or approve the rest: `{way_out}`"
@@ -152,7 +149,7 @@ def _finish(
     is_passed = check is not None and check.outcome is CheckOutcome.PASSED
     if not is_passed and not are_additions_shown(workspace, run, landing):
         return _ask(workspace, run, landing)
-    return land(workspace, state, action.task, run, landing)
+    return land(workspace, item.state, item.task, run, landing)
 
 
 def _send_back_failed(workspace: Workspace, run: Run, landing: Prepared, check: CheckResult) -> LandingEnded:

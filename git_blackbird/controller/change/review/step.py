@@ -20,18 +20,17 @@ from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.place.worktrees import open_place
 from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, task_command
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.next_action import ReviewChange
+from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.reviews import ReviewFollowUp, next_after, result_of
-from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.findings import MergedReview, Source, merge
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import ReviewState, TerminalReason
 from git_blackbird.model.views.stop import Stop, StopReason
 
 
-async def review_change(call: Call, action: ReviewChange, state: PlanState) -> Stop | None:
+async def review_change(call: Call, item: Item) -> Stop | None:
     """Review the change, and save the result and what follows from it."""
-    workspace, task, run = call.workspace, action.task, action.run
+    workspace, task, run = call.workspace, item.task, item.of_run
     if not workspace.reviews_changes and task.id != call.scope.review:
         skip_reviews(workspace, run)
         return None
@@ -42,9 +41,11 @@ async def review_change(call: Call, action: ReviewChange, state: PlanState) -> S
     for text in place.notices:
         inform(call.ui, text, task.id)
     agents = tuple(reviewers.values())
-    request = await run_in_thread(lambda: change_review_request(place.workspace, state, task, run, agents))
+    request = await run_in_thread(
+        lambda: change_review_request(place.workspace, item.state, task, run, agents)
+    )
     if request is None:
-        return _save(call, action, None, MergedReview())
+        return _save(call, item, None, MergedReview())
     work = run_reviewers(call, place, reviewers, request)
     with call.at_work("stopping both reviews of", task.id):
         sides = await call.interruptible(work)
@@ -55,35 +56,33 @@ async def review_change(call: Call, action: ReviewChange, state: PlanState) -> S
     for source, side in sides.items():
         if source not in request.finished:
             call.empty_starts.note_end(side)
-    return _take_sides(call, action, request, sides)
+    return _take_sides(call, item, request, sides)
 
 
 def _take_sides(
-    call: Call, action: ReviewChange, request: ChangeReviewRequest, sides: Mapping[Source, Run]
+    call: Call, item: Item, request: ChangeReviewRequest, sides: Mapping[Source, Run]
 ) -> Stop | None:
     """Save the result of both reviews; a change that a reviewer could not look at is left alone for now."""
     ends = {side.terminal_reason: side for side in sides.values()}
     if TerminalReason.AGENT_UNAVAILABLE in ends:
         return call.stop_after_run(ends[TerminalReason.AGENT_UNAVAILABLE])
     if TerminalReason.BUDGET in ends:
-        call.held.add(action.task.id)
+        call.held.add(item.task.id)
         return None
     spec, code = sides[Source.SPEC], sides[Source.CODE]
     merged = merge(result_of(spec), result_of(code)).with_runs(spec.id, code.id)
     if TerminalReason.WITHOUT_WORK in ends:
-        call.empty_starts.hold(action.task.id, partial(_save, call, action, request, merged))
+        call.empty_starts.hold(item.task.id, partial(_save, call, item, request, merged))
         return None
     if task_changed(call.workspace, request):
-        text = f"{action.task.id} was edited while it was reviewed: its change is reviewed again"
-        warn(call.ui, text, action.task.id)
+        text = f"{item.task.id} was edited while it was reviewed: its change is reviewed again"
+        warn(call.ui, text, item.task.id)
         return None
-    return _save(call, action, request, merged)
+    return _save(call, item, request, merged)
 
 
-def _save(
-    call: Call, action: ReviewChange, request: ChangeReviewRequest | None, merged: MergedReview
-) -> Stop | None:
-    task, run = action.task, action.run
+def _save(call: Call, item: Item, request: ChangeReviewRequest | None, merged: MergedReview) -> Stop | None:
+    task, run = item.task, item.of_run
     if task.id == call.scope.review:
         call.scope = replace(call.scope, is_reviewed=True)
     ended = save_reviews(call.workspace, run, request, merged)

@@ -7,18 +7,18 @@ from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.next_steps import task_command
-from git_blackbird.model.rules.next_action import FinishUndo
+from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.run.states import VERB_WORDS, Verb
 from git_blackbird.model.views.stop import Stop
 
 
-async def finish_undo(call: Call, action: FinishUndo) -> Stop | None:
+async def finish_undo(call: Call, item: Item) -> Stop | None:
     """Complete an undo or redo that has begun, and name the paths left as they are.
 
     Raises RequestError where something still cannot be written, and as ``undo_task`` does.
     """
-    workspace, task_id = call.workspace, action.task.id
-    result = await finish_in_thread(lambda: complete_undo(workspace, action.run), call.force_stop)
+    workspace, task_id = call.workspace, item.task.id
+    result = await finish_in_thread(lambda: complete_undo(workspace, item.of_run), call.force_stop)
     verb = Verb.REDO if result.is_redo else Verb.UNDO
     words = VERB_WORDS[verb]
     was_interrupted = task_id not in call.taking_back

@@ -16,29 +16,29 @@ from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_clause
 from git_blackbird.model.change.next_steps import answer_options, answers_blank
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.attention import is_resumable, is_session_lost
-from git_blackbird.model.rules.next_action import AskPaused, AskQuestions
+from git_blackbird.model.rules.queue import Item, is_resumable
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.history import is_session_lost
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import TerminalReason
 from git_blackbird.model.views.stop import Stop, StopReason
 
 
-async def ask_questions(call: Call, action: AskQuestions, state: PlanState) -> Stop | None:
-    """Ask, and resume the session with the answers.
+async def ask_questions(call: Call, item: Item, message: str | None = None) -> Stop | None:
+    """Ask, and resume the session with the answers; the message goes to the agent with them.
 
     Raises RequestError where a message was given and nobody is here to answer, SaveError.
     """
-    task, run = action.task, action.run
+    task, run = item.task, item.of_run
     questions = questions_of(run)
     ask = race_external_change(call.workspace, lambda: call.ui.answer(task, questions), run)
     reply = await call.interruptible(ask)
     if isinstance(reply, Mapping):
         answers = match_answers(questions, reply, take_answer)
-        start = answering(call.workspace, run, task, state.pending_messages(task.id), answers)
-        return await work_on(call, start if action.message is None else start.with_message(action.message))
-    return _without_answers(call, action, Unanswered() if call.is_interrupted else reply)
+        start = answering(call.workspace, run, task, item.state.pending_messages(task.id), answers)
+        return await work_on(call, start if message is None else start.with_message(message))
+    return _without_answers(call, item, message, Unanswered() if call.is_interrupted else reply)
 
 
 def answers_needed_error(task: Task, hint: str) -> RequestError:
@@ -46,17 +46,19 @@ def answers_needed_error(task: Task, hint: str) -> RequestError:
     return RequestError(f"{task.id} is waiting for answers; -m alone does not answer them", hint=hint)
 
 
-def _without_answers(call: Call, action: AskQuestions, reply: Run | Unanswered | None) -> Stop | None:
+def _without_answers(
+    call: Call, item: Item, message: str | None, reply: Run | Unanswered | None
+) -> Stop | None:
     """Stop where the questions are open; go on where they were answered by another command.
 
     The message that was to go with the answers is saved as the task's draft.
     """
-    task, questions = action.task, questions_of(action.run)
+    task, questions = item.task, questions_of(item.of_run)
     command = task_command("resume", task.id, blank=answers_blank(questions))
-    if action.message is not None:
+    if message is not None:
         draft = Drafts(call.workspace).message(task.id)
-        if action.message not in draft.text:
-            draft.text = "\n\n".join(filter(None, [draft.text.rstrip("\n"), action.message]))
+        if message not in draft.text:
+            draft.text = "\n\n".join(filter(None, [draft.text.rstrip("\n"), message]))
         draft.save()
         if draft.fault is not None:
             raise draft.fault
@@ -68,7 +70,7 @@ def _without_answers(call: Call, action: AskQuestions, reply: Run | Unanswered |
             warn(call.ui, text, task.id, task_command("resume", task.id, " -e"))
     if isinstance(reply, Run):
         return None
-    if reply is None and action.message is not None:
+    if reply is None and message is not None:
         raise answers_needed_error(task, command)
     reason = StopReason.WAITING_USER if reply is None else StopReason.INTERRUPTED
     return Stop(reason, f"{task.id} waits for answers", (command,), task.id)
@@ -81,9 +83,9 @@ _LEAVE = "Leave it paused and stop here"
 _LIMITS = {TerminalReason.WALL_LIMIT: "its time limit", TerminalReason.IDLE_LIMIT: "its limit without output"}
 
 
-async def ask_paused(call: Call, action: AskPaused, state: PlanState) -> Stop | None:
+async def ask_paused(call: Call, item: Item) -> Stop | None:
     """Continue, restart or leave the run, as answered; any other answer is a message to its agent."""
-    task, run = action.task, action.run
+    task, run, state = item.task, item.of_run, item.state
     prompt = f"Run {run.id} of {run.task_id} {_why_paused(run)}. What next?"
     can_continue = is_resumable(state, task)
     options = (*((_CONTINUE,) if can_continue else ()), _RESTART, _LEAVE)

@@ -16,12 +16,7 @@ from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.messages.display.format import question_line
 from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.next_action import (
-    ApplyChangeRequest,
-    ContinueRun,
-    SendFeedback,
-    StartTask,
-)
+from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import SUPERSEDED_BY_RESTART, RunStatus
@@ -29,12 +24,12 @@ from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.locks import TaskLockedError
 
 
-async def start_task(call: Call, action: StartTask, state: PlanState) -> Stop | None:
+async def start_task(call: Call, item: Item) -> Stop | None:
     """Start a task; one that changed meanwhile is named and left to the next turn.
 
     One that has begun in another worktree is named and passed over, unless this call is about it alone.
     """
-    workspace, task = call.workspace, action.task
+    workspace, task = call.workspace, item.task
     if is_work_deferred(workspace, call.ui, task.id):
         return None
     try:
@@ -43,7 +38,7 @@ async def start_task(call: Call, action: StartTask, state: PlanState) -> Stop | 
         if workspace.reviews_changes:
             # Fail before the work is done where its reviewers are missing.
             await call.reviewers()
-        return await work_on(call, new_start(workspace, state, task, None))
+        return await work_on(call, new_start(workspace, item.state, task, None))
     except StaleTaskError as error:
         warn(call.ui, error.message, task.id)
     except SetupError as error:
@@ -74,25 +69,25 @@ async def restart_task(call: Call, restart: Restart, state: PlanState) -> Stop |
     return await work_on(call, new_start(workspace, state, task, restart.message))
 
 
-async def continue_run(call: Call, action: ContinueRun, state: PlanState) -> Stop | None:
+async def continue_run(call: Call, item: Item) -> Stop | None:
     """Resume the session; one that asked something decides it itself.
 
     Stop with the command that restarts the task where that is impossible.
     """
-    stop = undeliverable_stop(call.workspace, state, action)
-    if _restarts_on_lost_worker(call, action.run):
-        text = f"{action.task.id} starts again elsewhere, since worker {action.run.worker} is gone"
-        warn(call.ui, text, action.task.id)
-        return await restart_task(call, Restart(action.task, None), state)
+    stop = undeliverable_stop(call.workspace, item)
+    if _restarts_on_lost_worker(call, item.of_run):
+        text = f"{item.task.id} starts again elsewhere, since worker {item.of_run.worker} is gone"
+        warn(call.ui, text, item.task.id)
+        return await restart_task(call, Restart(item.task, None), item.state)
     if stop is not None:
         return stop
-    pending = state.pending_messages(action.task.id)
-    if action.run.status is not RunStatus.WAITING_USER:
-        start = continuing(call.workspace, action.run, action.task, pending, None)
-        return await go_on(call, action, start)
-    for question in action.run.questions:
-        inform(call.ui, f"{action.task.id} decides itself: {question_line(question)}", action.task.id)
-    return await go_on(call, action, ruling(call.workspace, action.run, action.task, pending))
+    pending = item.state.pending_messages(item.task.id)
+    if item.of_run.status is not RunStatus.WAITING_USER:
+        start = continuing(call.workspace, item.of_run, item.task, pending, None)
+        return await go_on(call, item, start)
+    for question in item.of_run.questions:
+        inform(call.ui, f"{item.task.id} decides itself: {question_line(question)}", item.task.id)
+    return await go_on(call, item, ruling(call.workspace, item.of_run, item.task, pending))
 
 
 def _restarts_on_lost_worker(call: Call, run: Run) -> bool:
@@ -100,27 +95,27 @@ def _restarts_on_lost_worker(call: Call, run: Run) -> bool:
     return restarts and call.launcher.is_machine_lost(run)
 
 
-async def apply_change_request(call: Call, action: ApplyChangeRequest, state: PlanState) -> Stop | None:
+async def apply_change_request(call: Call, item: Item) -> Stop | None:
     """Resume the session with the request.
 
     Where that is impossible, a request of the reviewers or the check becomes a decision of a person; one of
     a person stops the call.
     """
-    workspace, task, run = call.workspace, action.task, action.run
-    stop = undeliverable_stop(workspace, state, action)
+    workspace, task, run = call.workspace, item.task, item.of_run
+    stop = undeliverable_stop(workspace, item)
     if stop is None:
-        _, summary = change_of(workspace, state, task.id)
-        pending = state.pending_messages(task.id)
-        return await go_on(call, action, changing(workspace, run, task, pending, None, summary))
+        _, summary = change_of(workspace, item.state, task.id)
+        pending = item.state.pending_messages(task.id)
+        return await go_on(call, item, changing(workspace, run, task, pending, None, summary))
     if run.requested_by is None:
         return stop
     replace_request_by_decision(workspace, run)
     return None
 
 
-async def send_feedback(call: Call, action: SendFeedback, state: PlanState) -> Stop | None:
+async def send_feedback(call: Call, item: Item) -> Stop | None:
     """Resume the session with the feedback, once in a call."""
-    task = action.task
+    task = item.task
     call.scope = replace(call.scope, carries=call.scope.carries - {task.id})
-    pending = state.pending_messages(task.id)
-    return await work_on(call, continuing(call.workspace, action.run, task, pending, None))
+    pending = item.state.pending_messages(task.id)
+    return await work_on(call, continuing(call.workspace, item.of_run, task, pending, None))

@@ -46,19 +46,19 @@ from git_blackbird.git.worktree.log import log_size
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, restart_command, task_command
 from git_blackbird.model.change.next_steps import decide_run_command
-from git_blackbird.model.change.stages import Stage, stage_of
+from git_blackbird.model.change.stages import Due, due_of
 from git_blackbird.model.config.layers import AGENT_NAMES
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.next_action import ApplyChangeRequest, ContinueRun, is_continued
 from git_blackbird.model.rules.other_tasks import based_at, brought_at, other_tasks
+from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.state import PlanState, full_readiness
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parts import Worktree
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState, Requester, RunStatus, RunType, TerminalReason
+from git_blackbird.model.run.states import Requester, RunType, TerminalReason
 from git_blackbird.model.run.summary import SkippedPath
 from git_blackbird.model.views.events import Phase, RunEnded
 from git_blackbird.model.views.stop import Stop
@@ -111,7 +111,7 @@ async def _go_on_after_limit(call: Call, start: Start, run: Run) -> Stop | None:
     if resumed is None:
         call.count_start(-1 if run.is_superseded else 0)
         return None
-    if not run.is_superseded or is_continued(resumed):
+    if not run.is_superseded or due_of(resumed) in {Due.REQUEST, Due.CONTINUE}:
         return None
     stop = await await_agent(call, run)
     latest = call.workspace.store.records.history(run.task_id).latest
@@ -191,8 +191,8 @@ def _count_as_failure(call: Call, run: Run, *, gated: bool) -> None:
     inform(call.ui, f"{run.task_id} counts as failed: no other task was refused like it", run.task_id)
 
 
-async def go_on(call: Call, action: ApplyChangeRequest | ContinueRun, start: Start) -> Stop | None:
-    """Run an agent in the session of an action; stop where that agent cannot start.
+async def go_on(call: Call, item: Item, start: Start) -> Stop | None:
+    """Run an agent in the session of an item; stop where that agent cannot start.
 
     What was said to the task meanwhile goes with the next turn.
     """
@@ -201,7 +201,7 @@ async def go_on(call: Call, action: ApplyChangeRequest | ContinueRun, start: Sta
     except StaleTaskError:
         return None
     except AgentUnavailableError as error:
-        return undelivered_stop(action, error.message, error.ways_out)
+        return undelivered_stop(item, error.message, error.ways_out)
 
 
 async def run_task(call: Call, start: Start, place: Opened, version: str) -> Run:
@@ -344,6 +344,7 @@ def _record(call: Call, workspace: Workspace, start: Start, run: Run) -> None:
     start_tracking(workspace, call.ui, run)
 
 
+_GOES_ON = frozenset({Due.FINISH, Due.REQUEST, Due.LAND, Due.ASK_PAUSED, Due.CONTINUE})
 _COMMANDS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
 
 
@@ -387,11 +388,7 @@ def require_ready(state: PlanState, task: Task) -> Task:
     if readiness.is_ready:
         return task
     run = state.latest(task.id)
-    if run is not None and (
-        run.decision_state is DecisionState.CHANGES_REQUESTED
-        or run.status is RunStatus.PAUSED
-        or stage_of(run) is Stage.LANDING
-    ):
+    if run is not None and due_of(run) in _GOES_ON:
         return task
     hints = [*readiness.hints]
     if run is not None and run.is_pending:

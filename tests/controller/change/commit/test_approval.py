@@ -26,7 +26,7 @@ from git_blackbird.errors import LockedError, RequestError
 from git_blackbird.messages.display.checkpoint import render_checkpoint
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.next_action import CallScope
+from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.checkpoint import ApprovalCommit, Checkpoint, CommitPreview
@@ -486,7 +486,7 @@ def test_while_hooks_run_nobody_waits_and_nobody_decides_otherwise(waiting: Path
                 attempt()
             assert run.id in locked.value.message
         overview = build_overview(open_at(waiting))
-        assert (overview.pending, overview.failed) == ((), ())
+        assert overview.due == ()
         assert StatusOutput.of(overview, other_worktrees=(), conflicts=None).to_json()["approving"] == {
             "task": "a",
             "run": run.id,

@@ -21,14 +21,13 @@ from git_blackbird.controller.change.status_changes import reset_task, set_statu
 from git_blackbird.controller.change.undo.undo import redo_task, undo_task
 from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop, resume_loop
 from git_blackbird.controller.place.listing import PlaceState, list_places, prune_places
-from git_blackbird.controller.queries.attention import pending_reason
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.change.merging import GitTooOldError
 from git_blackbird.messages.display.checkpoint import GOES_BACK, render_checkpoint
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Decision
-from git_blackbird.model.change.stages import Stage, label_of, stage_of
+from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.check import CheckOutcome
 from git_blackbird.model.run.parts import Moving
@@ -399,8 +398,8 @@ def test_what_a_hook_keeps_from_its_commit_waits_for_a_person(demo: Path, then: 
     assert any(step.startswith("git blackbird decide a --reject --undo ") for step in stop.next_steps)
     assert (status(demo, "a"), status(demo, "b")) == (Status.WAITING_USER, Status.TODO)
     assert (demo / "x.txt").read_text() == "one\n"
-    (owed,) = build_overview(open_at(demo)).pending
-    assert pending_reason(owed) == (
+    (owed,) = build_overview(open_at(demo)).due
+    assert owed.why == (
         "it is not committed: git did not commit its change: no; "
         "`git blackbird decide a --approve` tries again"
     )
@@ -589,7 +588,7 @@ def test_a_task_that_status_calls_ready_starts_though_its_old_worktree_has_to_st
     execute(demo, rejecting)
     reset_task(open_at(demo), TaskId("a"))
     by_command(demo, "echo x >x.txt")
-    assert [task.id for task in build_overview(open_at(demo)).ready] == ["a"]
+    assert [item.task.id for item in build_overview(open_at(demo)).ready] == ["a"]
     person = Person(decisions=[APPROVE])
     execute(demo, person)
     (said,) = (text for text in person.notices() if "gets another worktree" in text)
@@ -881,8 +880,7 @@ def test_an_undo_that_was_killed_is_shown_and_completed_by_execute(demo: Path) -
     for act, label, left in ((undo_task, "half taken back", 0), (redo_task, "half brought back", 2)):
         killed = (at for at in itertools.count(1) if run_killed(partial(act, open_at(demo), "a"), at))
         assert any(last(demo, "a").moving is not None for _ in killed)
-        report = build_overview(open_at(demo))
-        assert [label_of(run) for _, run in report.to_review] == [label]
+        assert [item.words for item in build_overview(open_at(demo)).due] == [label]
         assert execute(demo).reason is StopReason.COMPLETED
         assert len(git(demo, "status", "--short").splitlines()) == left
         assert last(demo, "a").moving is None

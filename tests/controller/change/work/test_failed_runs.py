@@ -89,7 +89,7 @@ def test_wherever_it_is_named_starting_it_again_comes_first(gated: Path) -> None
         "git blackbird restart a    # or accept it as it is with decide --approve, "
         "or --request-changes -m TEXT, or --reject"
     )
-    (owed,) = build_overview(open_at(gated)).pending
+    owed = build_overview(open_at(gated)).due[0]
     assert owed.command == again
     for act in (
         lambda: execute(gated, None, "a"),

@@ -430,7 +430,7 @@ def test_an_execute_offers_no_changes_of_a_commit_by_hand(gated: Path) -> None:
     )
     left_open = execute(gated, Person([Unanswered()]))
     assert left_open.next_steps == ("git blackbird decide a --approve    # or --reject",)
-    (owed,) = build_overview(open_at(gated)).pending
+    owed = build_overview(open_at(gated)).due[0]
     assert owed.command == "git blackbird decide a --approve    # or --reject"
     with pytest.raises(RequestError, match="has no session to continue"):
         record_decision(open_at(gated), "a", changes("other"))

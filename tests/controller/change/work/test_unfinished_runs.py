@@ -14,7 +14,6 @@ from git_blackbird.controller.engine.commands import (
     resume_loop,
 )
 from git_blackbird.controller.engine.dry_run import forecast
-from git_blackbird.controller.queries.attention import pending_reason
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
 from git_blackbird.model.plan.plan import Task
@@ -287,8 +286,8 @@ def stopped_by_a_hook(repo: Path) -> Run:
 
 def test_a_run_whose_end_is_not_known_goes_on_as_a_person_says(repo: Path) -> None:
     run = stopped_by_a_hook(repo)
-    (due,) = build_overview(open_at(repo)).pending
-    assert (due.command, pending_reason(due)) == ("git blackbird resume a", run.error)
+    due = build_overview(open_at(repo)).due[0]
+    assert (due.command, due.why) == ("git blackbird resume a", run.error)
     (repo / "go-on").touch()
     person = Chooser(CONTINUE)
     execute(repo, person)
@@ -302,7 +301,7 @@ def test_a_run_whose_end_is_not_known_goes_on_as_a_person_says(repo: Path) -> No
 def test_a_run_whose_end_is_not_known_and_that_names_no_session_starts_again(repo: Path) -> None:
     (repo / "no-session").touch()
     stopped_by_a_hook(repo)
-    (due,) = build_overview(open_at(repo)).pending
+    due = build_overview(open_at(repo)).due[0]
     assert due.command == "git blackbird restart a"
     assert resume(repo, "a", Person()).next_steps == (
         "git blackbird restart a    # a new session, with everything pending",
@@ -464,7 +463,7 @@ def test_what_reviewers_ask_for_and_cannot_be_told_becomes_a_decision(repo: Path
 def test_status_says_what_comes_before_ready_tasks(repo: Path) -> None:
     interrupted(repo)
     seen = build_overview(open_at(repo))
-    assert (seen.unfinished, seen.undeliverable) == (("a",), None)
+    assert (seen.unfinished, seen.stops_at) == (("a",), None)
     configure(repo, execution__stopAfterEachTask="true")
     (repo / "go-on").touch()
     execute(repo)
@@ -473,4 +472,4 @@ def test_status_says_what_comes_before_ready_tasks(repo: Path) -> None:
     with workspace.store.transaction() as transaction:
         asked = runs_of(repo, "a")[-1].requesting_changes(STAMP, "more", None)
         transaction.save_run(asked.updated(provider="claude", provider_session_ref=None))
-    assert build_overview(open_at(repo)).undeliverable == "a"
+    assert build_overview(open_at(repo)).stops_at == "a"

@@ -5,8 +5,8 @@ import pytest
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.attention import BY_STATE
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.takers import TAKERS
 from git_blackbird.model.run.history import History, SavedFeedback
 from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.states import DecisionState, RunStatus
@@ -51,7 +51,7 @@ TAKEN = {
 
 
 def taken_by(command: str, state: PlanState) -> list[str]:
-    return sorted(one.id for one in BY_STATE[command](state))
+    return sorted(one.id for one in TAKERS[command](state))
 
 
 @pytest.mark.parametrize("command", TAKEN)
@@ -60,7 +60,7 @@ def test_a_command_takes_what_its_state_allows(command: str) -> None:
 
 
 def test_every_command_with_a_rule_is_here() -> None:
-    assert sorted(BY_STATE) == sorted([*TAKEN, *TAKEN_OF_PARENTS])
+    assert sorted(TAKERS) == sorted([*TAKEN, *TAKEN_OF_PARENTS])
 
 
 TAKEN_OF_PARENTS = {

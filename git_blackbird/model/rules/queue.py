@@ -1,0 +1,453 @@
+"""The queue: everything that is due, once, in the one order in which it is done and shown.
+
+A call does the first item that its scope allows (``model/rules/scope.py``); readers show it, or a part of it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.next_steps import (
+    EXECUTE,
+    dismiss_command,
+    restart_command,
+    task_command,
+)
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.change.next_steps import answers_blank, decide_run_command
+from git_blackbird.model.change.stages import (
+    BY_ITSELF,
+    TABLE,
+    Band,
+    Due,
+    Stage,
+    Stops,
+    due_of,
+    label_of,
+    stage_of,
+)
+from git_blackbird.model.change.work import way_on
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.reviews import GateState, merged_or_none, skipped_children
+from git_blackbird.model.rules.state import (
+    PlanState,
+    feedback_below,
+    may_start,
+    unreadable_below,
+)
+from git_blackbird.model.run.history import is_session_lost
+from git_blackbird.model.run.parent_verdict import completion_signature, excerpt
+from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import TerminalReason
+
+if TYPE_CHECKING:
+    # Imported on demand, because only reviews need it.
+    from git_blackbird.model.run.findings import FollowUp, MergedVerdict
+
+UNWATCHED = "no controller is running it"
+GONE = "its process is gone"
+LOST_SESSION = "its session is lost"
+_CLOSES = "closes the run: its session is resumed, or else the task has failed"
+_LONGEST_REASON = 2000
+_HELD = frozenset({Status.QUEUED, Status.IN_PROGRESS, Status.WAITING_USER})
+IN_SESSION = frozenset({Due.REQUEST, Due.ANSWER, Due.ASK_PAUSED, Due.CONTINUE})
+PENDING = IN_SESSION | {Due.DECIDE, Due.FEEDBACK}
+"""What a person says for a run to go on."""
+REVIEWS_OF_PARENTS = frozenset({Due.REVIEW_FAILED, Due.REVIEW_PARENT, Due.REVIEW_AGAIN})
+
+
+class LiveRun(NamedTuple):
+    """A record that says an agent is at work, and whether its process is there."""
+
+    run: Run
+    alive: bool
+
+
+class InterruptedApproval(NamedTuple):
+    """An interrupted approval; ``command`` finishes it.
+
+    ``commit`` is what HEAD has of it, None where nothing was committed; the index may not follow it, and
+    with ``is_recorded`` that is all that is left to do.
+    """
+
+    task_id: TaskId
+    run_id: RunId
+    commit: str | None
+    is_recorded: bool
+    command: str
+
+
+class Seen(NamedTuple):
+    """What only looking tells, beyond plan and records.
+
+    ``at_work`` are the tasks with a process of an agent or reviewer, ``unwatched`` the runs that no command
+    follows. ``raising`` has the command that raises a spent budget, by task, None for that of the plan;
+    ``turns`` the tasks whose landing waits, each with the one that lands before.
+    """
+
+    at_work: frozenset[TaskId] = frozenset()
+    unwatched: tuple[LiveRun, ...] = ()
+    approval: InterruptedApproval | None = None
+    raising: Mapping[TaskId | None, str] = MappingProxyType({})
+    turns: Mapping[TaskId, TaskId] = MappingProxyType({})
+
+
+NOTHING_SEEN = Seen()
+
+
+class Questions(NamedTuple):
+    """What an agent asks."""
+
+    questions: tuple[Question, ...]
+
+
+class Merged(NamedTuple):
+    """What both reviews of a change came to, and ask for; None where one is missing."""
+
+    overall: "MergedVerdict | None"
+    action: "FollowUp | None"
+
+
+class Flagged(NamedTuple):
+    """What a review says of a parent: the children it flags, and the beginning of its feedback.
+
+    ``fault`` says why there is no verdict; ``skipped`` are the children that the parent is complete without.
+    """
+
+    resume: tuple[TaskId, ...]
+    feedback: str
+    fault: str | None
+    skipped: tuple[TaskId, ...]
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
+    """One thing to do about a task, with its run, if it is about one; ``fault`` is an unusable record."""
+
+    due: Due
+    task: Task
+    run: Run | None = None
+    fault: RecordError | None = None
+    state: PlanState = field(repr=False, kw_only=True)
+    seen: Seen = field(default=NOTHING_SEEN, repr=False, kw_only=True)
+
+    @property
+    def run_id(self) -> RunId | None:
+        """The id of its run."""
+        return None if self.run is None else self.run.id
+
+    @property
+    def of_run(self) -> Run:
+        """Its run, of a kind that is about one."""
+        if self.run is None:
+            raise ValueError(f"no run of {self.task.id}: {self.due}")
+        return self.run
+
+    @property
+    def since(self) -> str | None:
+        """Since when it is due, as far as its run has a time for that."""
+        at = None if self.run is None else self.run.event_at
+        return None if at is None else at.text
+
+    @property
+    def place(self) -> tuple[int, int, TaskId]:
+        """Its place in a band."""
+        at = None if self.run is None else self.run.event_at
+        return self.due.order, 0 if at is None else at.nanoseconds, self.task.id
+
+    @property
+    def stops(self) -> Stops:
+        """What it stops: nothing if it is apart from the user's worktree, or no parent is reviewed."""
+        match self.due, self.run:
+            case Due.FEEDBACK, _:
+                return self.due.stops if self.task.id in self.state.owing else Stops.NOTHING
+            case Due.DECIDE | Due.ASK_PAUSED, Run() as run if not run.is_in_place and run.moving is None:
+                return Stops.NOTHING
+            case _:
+                return self.due.stops
+
+    @property
+    def unblocks(self) -> int:
+        """How many tasks wait for a person's answer to this alone."""
+        is_answered = self.due not in BY_ITSELF | {Due.CLOSE} and self.due.band is not Band.HALF_WRITTEN
+        return self.state.unblocked.get(self.task.id, 0) if is_answered else 0
+
+    @property
+    def is_session_lost(self) -> bool:
+        """Whether its session would go on and cannot, so that a new one is to begin."""
+        return (
+            self.run is not None
+            and self.due in IN_SESSION
+            and is_session_lost(self.state.history(self.task.id), self.run)
+        )
+
+    @property
+    def words(self) -> str:  # a table
+        """What is due, in a few words."""
+        if self.is_session_lost:
+            return LOST_SESSION
+        match self.due, self.run:
+            case Due.STUCK, _:
+                return f"{self.task.status.value.replace('_', ' ')}, but it has no run"
+            case Due.CLOSE, _:
+                return UNWATCHED if self._is_alive else GONE
+            case due, Run() as run if not due.words:
+                return label_of(run)
+            case due, _:
+                return due.words or due.value
+
+    @property
+    def why(self) -> str | None:  # a table
+        """What else to say: what speaks against an approval, how a run ended, who lands before."""
+        if self.fault is not None:
+            return self.fault.what
+        match self.due, self.run:
+            case Due.LAND, _ if first := self.seen.turns.get(self.task.id):
+                return f"{first} lands before: it resolves a conflict in the same files"
+            case Due.CLOSE, _:
+                return f"execute {'stops its agent and ' if self._is_alive else ''}{_CLOSES}"
+            case Due.DECIDE, Run() as run:
+                return _against_approval(run)
+            case Due.FAILED, Run() as run if stage_of(run) is Stage.FAILED:
+                return run.error
+            case (Due.ASK_PAUSED, Run() as run) if run.terminal_reason is TerminalReason.UNKNOWN_END:
+                return clean_line(run.error or "", _LONGEST_REASON) or None
+            case _:
+                flagged = self.flagged
+                return None if flagged is None else flagged.feedback or flagged.fault
+
+    @property
+    def command(self) -> str:  # a table
+        """The command that answers it."""
+        if self.fault is not None:
+            return self.fault.hint
+        if self.due in IN_SESSION or self.due is Due.FEEDBACK:
+            raising = self.seen.raising
+            return raising.get(self.task.id) or raising.get(None) or self._resuming
+        match self.due, self.run:
+            case Due.DECIDE, Run() as run:
+                return decide_run_command(run)
+            case Due.FINISH_APPROVAL, _ if self.seen.approval is not None:
+                return self.seen.approval.command
+            case Due.FAILED, run:
+                return way_on(self.task.id, run)
+            case Due.STUCK, _:
+                is_queued = self.task.status is Status.QUEUED
+                verb, rest = ("set-status", " todo") if is_queued else ("retry", "")
+                return task_command(verb, self.task.id, rest)
+            case Due.START, _:
+                return task_command("execute", self.task.id)
+            case _:
+                return EXECUTE if self.flagged is None else self.flagged.commands[0]
+
+    @cached_property
+    def details(self) -> "Questions | Merged | RecordError | Flagged | None":
+        """What else there is: the questions, the reviews, the record, or what a parent's review says."""
+        if self.run is not None and self.due is Due.ANSWER and not self.is_session_lost:
+            return Questions(self.run.questions)
+        if self.run is not None and self.due is Due.DECIDE and (merged := merged_or_none(self.run)):
+            return Merged(merged.overall, merged.action)
+        return self.fault or self.flagged
+
+    @cached_property
+    def flagged(self) -> Flagged | None:
+        """What there is of the review of a parent; None for another kind."""
+        return _flagged(self) if self.due in REVIEWS_OF_PARENTS else None
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The questions that wait for answers."""
+        return self.details.questions if isinstance(self.details, Questions) else ()
+
+    @property
+    def _resuming(self) -> str:
+        task_id, run = self.task.id, self.run
+        if self.due is Due.FEEDBACK or run is None:
+            return resume_command(self.state, self.task)
+        verb = "restart" if self.is_session_lost else TABLE[stage_of(run)].verb
+        blank = answers_blank(self.questions)
+        back = ""
+        if run.terminal_reason is TerminalReason.WORKER_LOST:
+            back = f"once that worker is back; {task_command('restart', task_id)} starts it elsewhere"
+        return task_command(verb, task_id, remark=back, blank=blank)
+
+    @property
+    def _is_alive(self) -> bool:
+        return any(one.alive for one in self.seen.unwatched if one.run.id == self.run_id)
+
+
+def queue(state: PlanState, seen: Seen = NOTHING_SEEN) -> Iterator[Item]:
+    """Yield everything that is due, in order."""
+    return chain.from_iterable(in_order(items_in(band, state, seen)) for band in Band)
+
+
+def in_order(items: Iterable[Item]) -> Iterable[Item]:
+    """Return the items of one band in their order; what they unblock is not counted for fewer than two."""
+    found = tuple(items)
+    if len(found) < 2 or found[0].due.band is Band.READY:
+        return found
+    if found[0].due.band is Band.PERSON:
+        return sorted(found, key=lambda item: (-item.unblocks, item.place))
+    return sorted(found, key=lambda item: item.place)
+
+
+def items_in(band: Band, state: PlanState, seen: Seen = NOTHING_SEEN) -> Iterator[Item]:
+    """Yield the items of one band, in any order; ready tasks in that of the plan."""
+    return _BANDS[band](state, seen)
+
+
+def _half_written(state: PlanState, seen: Seen) -> Iterator[Item]:
+    for run in state.half_written:
+        task = state.plan.tasks.get(run.task_id)
+        if task is not None and task.id not in seen.at_work:
+            yield Item(Due.FINISH, task, run, state=state, seen=seen)
+    if seen.approval is not None and (task := state.plan.tasks.get(seen.approval.task_id)) is not None:
+        approved = state.latest(task.id)
+        is_its = approved is not None and approved.id == seen.approval.run_id
+        yield Item(Due.FINISH_APPROVAL, task, approved if is_its else None, state=state, seen=seen)
+
+
+def _of_changes(state: PlanState, seen: Seen) -> Iterator[Item]:
+    yield from _of_stage(state, seen, Due.REQUEST)
+    yield from (
+        item
+        for item in _of_stage(state, seen, Due.CHECK, Due.REVIEW, Due.LAND)
+        if item.task.id not in seen.at_work
+    )
+
+
+def _of_stage(state: PlanState, seen: Seen, *kinds: Due) -> Iterator[Item]:
+    for due in kinds:
+        yield from (Item(due, task, run, state=state, seen=seen) for task, run in state.due(due))
+
+
+def _of_persons(state: PlanState, seen: Seen) -> Iterator[Item]:
+    yield from _of_stage(state, seen, Due.DECIDE, Due.ANSWER, Due.ASK_PAUSED)
+    yield from _reviews(state, seen, Band.PERSON)
+    for task_id, faults in state.unreadable.items():
+        for fault in faults:
+            yield Item(Due.UNREADABLE, state.plan.tasks[task_id], fault=fault, state=state, seen=seen)
+    owing = (state.plan.tasks[task_id] for task_id in state.feedback)
+    flagged = [task for task in owing if task.status is Status.DONE]
+    for task in (*flagged, *state.plan.unfinished_leaves()):
+        due = _dead_end_of(state, task)
+        if due is not None and task.id not in state.unreadable:
+            yield Item(due, task, state.latest(task.id), state=state, seen=seen)
+
+
+def _dead_end_of(state: PlanState, task: Task) -> Due | None:
+    """Return what a person is to do about a leaf that no run of it gets on; None for another."""
+    if task.status in {Status.DONE, Status.FAILED}:
+        run = state.latest(task.id)
+        if run is not None and due_of(run) is not None:
+            return None
+        return Due.FEEDBACK if task.id in state.feedback else Due.FAILED
+    if task.status in _HELD:
+        history = state.history(task.id)
+        return Due.STUCK if history.live is None and history.latest is None else None
+    return None
+
+
+def _of_runs(state: PlanState, seen: Seen) -> Iterator[Item]:
+    yield from _reviews(state, seen, Band.RUN)
+    yield from _of_stage(state, seen, Due.CONTINUE)
+    for live in seen.unwatched:
+        if (task := state.plan.tasks.get(live.run.task_id)) is not None:
+            yield Item(Due.CLOSE, task, live.run, state=state, seen=seen)
+
+
+def _reviews(state: PlanState, seen: Seen, band: Band) -> Iterator[Item]:
+    """Yield the parents that only their review keeps from being done, none of which is under review now."""
+    for parent, review in state.held_parents:
+        if state.gate.state(state.plan.tasks, parent) is GateState.REVIEWING:
+            continue
+        last = review or last_try(state, parent)
+        due = Due.REVIEW_PARENT if last is None else Due.REVIEW_FAILED if review else Due.REVIEW_AGAIN
+        if due.band is band:
+            yield Item(due, parent, last, state=state, seen=seen)
+
+
+def last_try(state: PlanState, parent: Task) -> Run | None:
+    """Return the last review of the children as they are now, which gave no verdict; None without one."""
+    if unreadable_below(state, parent) or feedback_below(state, parent):
+        return None
+    reviews = state.history(parent.id).reviews
+    signature = completion_signature(parent, state.plan.tasks) if reviews else None
+    return next(
+        (run for run in reversed(reviews) if run.parent_review_completion_signature == signature), None
+    )
+
+
+def _flagged(item: Item) -> Flagged:
+    state, parent, run = item.state, item.task, item.run
+    leaves = feedback_below(state, parent)
+    first = task_command("resume --all", parent.id) if item.due is Due.REVIEW_FAILED or leaves else EXECUTE
+    if leaves and not any(is_resumable(state, leaf) for leaf in leaves):
+        first = restart_command(leaves[0].id)
+    dismiss = () if item.due is Due.REVIEW_PARENT else (dismiss_command(parent.id),)
+    skipped, commands = skipped_children(state.plan.tasks, parent), (first, *dismiss)
+    if item.due is Due.REVIEW_FAILED and run is not None:
+        feedback = excerpt(run.parent_review_feedback or "")
+        return Flagged(run.parent_review_resume_task_ids, feedback, None, skipped, commands)
+    return Flagged((), "", _why_without_verdict(state, parent, run), skipped, commands)
+
+
+def _why_without_verdict(state: PlanState, parent: Task, last: Run | None) -> str:
+    if broken := unreadable_below(state, parent):
+        return f"records of {', '.join(leaf.id for leaf in broken)} cannot be used"
+    if owing := feedback_below(state, parent):
+        return f"{', '.join(leaf.id for leaf in owing)} must first act on open review feedback"
+    if last is not None:
+        return excerpt(last.error or "it gave no verdict")
+    is_later = bool(state.history(parent.id).reviews)
+    return "its children have changed since its last review" if is_later else "it has not been reviewed yet"
+
+
+def _ready(state: PlanState, seen: Seen) -> Iterator[Item]:
+    ready = (task for task in state.plan.unfinished_leaves() if may_start(state, task))
+    return (Item(Due.START, task, state=state, seen=seen) for task in ready)
+
+
+_BANDS: Mapping[Band, Callable[[PlanState, Seen], Iterator[Item]]] = {
+    Band.HALF_WRITTEN: _half_written,
+    Band.CHANGE: _of_changes,
+    Band.PERSON: _of_persons,
+    Band.RUN: _of_runs,
+    Band.READY: _ready,
+}
+
+
+def _against_approval(run: Run) -> str | None:
+    """Return what speaks against an approval: nothing was changed, a failed check, an obstacle to landing."""
+    if run.no_change_reason is not None:
+        return run.no_change_reason
+    stage, reason = stage_of(run), clean_line(run.landing_reason or "", _LONGEST_REASON)
+    if stage is Stage.BLOCKED:
+        return f"it {run.landing_words}: {reason}"
+    if stage is Stage.NOT_COMMITTED:
+        return reason
+    return None if run.red_check is None else f"its check {run.red_check.words}"
+
+
+def pending_decisions(state: PlanState) -> Iterable[Item]:
+    """Return the decisions that are due, in the order of the queue."""
+    return in_order(_of_stage(state, NOTHING_SEEN, Due.DECIDE))
+
+
+def resume_command(state: PlanState, task: Task) -> str:
+    """Format the command that sends feedback of a review to a leaf."""
+    return task_command("resume", task.id) if is_resumable(state, task) else restart_command(task.id)
+
+
+def is_resumable(state: PlanState, task: Task) -> bool:
+    """Whether a leaf has a session to continue, according to its records."""
+    run = state.latest(task.id)
+    return run is not None and not is_session_lost(state.history(task.id), run)

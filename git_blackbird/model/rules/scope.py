@@ -1,0 +1,236 @@
+"""What one call may do, and which item of the queue it does next."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.change.change import Change
+from git_blackbird.model.change.stages import Band, Due, Stage, Stops, due_of, stage_of
+from git_blackbird.model.plan.graph import ancestors
+from git_blackbird.model.plan.named_paths import named_paths, overlaps
+from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.rules.queue import REVIEWS_OF_PARENTS, Item, in_order, items_in, last_try
+from git_blackbird.model.rules.state import PlanState, feedback_below, leaves_with_feedback, unreadable_below
+from git_blackbird.model.run.history import is_session_lost
+from git_blackbird.model.run.states import RunStatus, TerminalReason
+
+# So many ready leaves are looked at for one that goes well with what is at work.
+_CHOICES = 50
+ASKS = frozenset({Due.DECIDE, Due.ANSWER, Due.ASK_PAUSED})
+"""What a call asks a person."""
+_WITHOUT_AGENT = frozenset({Due.CHECK, Due.LAND, Due.FINISH, Due.DECIDE})
+_OF_REVIEWS = REVIEWS_OF_PARENTS | {Due.FEEDBACK}
+
+
+@dataclass(frozen=True)
+class CallScope:
+    """What one call may do, and what it has done so far.
+
+    ``only``: the tasks it may touch, None for a plain execute. ``asked``: runs whose questions this call
+    asks. ``carries``: leaves that are yet to get their review feedback. ``review``: a task whose review a
+    person asked for, until ``is_reviewed``. ``tried``: parents that were reviewed without a verdict.
+    ``elsewhere``: tasks that it does not start, since they have begun in another worktree, or
+    their agent refuses every task. ``busy``: tasks and parents that are at work at this moment, or that it
+    leaves alone. ``keeps_turns``: something goes on that may end with the landing for which others wait.
+    Without ``starts_agents`` it only decides and lands; from ``until`` on, in nanoseconds since 1970, it
+    starts and asks nothing more. ``decisions_left`` are those that it still asks for, None without a limit.
+    ``rules``: agents decide themselves what they ask, as far as they may. Where it ``goes_past_unchanged``, a
+    decision on a run that changed nothing is asked for last.
+    """
+
+    only: frozenset[TaskId] | None = None
+    starts_left: int | None = None
+    asked: frozenset[RunId] = frozenset()
+    carries: frozenset[TaskId] = frozenset()
+    review: TaskId | None = None
+    is_reviewed: bool = False
+    tried: frozenset[TaskId] = frozenset()
+    elsewhere: frozenset[TaskId] = frozenset()
+    busy: frozenset[TaskId] = frozenset()
+    keeps_turns: bool = False
+    starts_agents: bool = True
+    decisions_left: int | None = None
+    until: int | None = None
+    rules: bool = False
+    goes_past_unchanged: bool = False
+
+    @property
+    def is_resume(self) -> bool:
+        """Whether it goes on with the tasks that it names, and starts no other."""
+        return self.only is not None and self.starts_left == 0
+
+    @property
+    def may_start(self) -> bool:
+        """Whether another start is within the limit."""
+        return self.starts_left is None or self.starts_left > 0
+
+    def covers(self, task_id: TaskId) -> bool:
+        """Whether this call is about the task, which is not at work."""
+        return task_id not in self.busy and (self.only is None or task_id in self.only)
+
+    def covers_parent(self, plan: Plan, parent: Task) -> bool:
+        """Whether this call is about the parent, or about a leaf below it."""
+        if self.only is None or parent.id in self.only | self.busy:
+            return parent.id not in self.busy
+        named = (plan.tasks[task_id] for task_id in self.only if task_id in plan.tasks)
+        return any(parent.id == above.id for task in named for above in ancestors(plan, task))
+
+    def may_do(self, item: Item) -> bool:  # a table
+        """Whether this call may do an item now, other than a start."""
+        task_id = item.task.id
+        match item.due:
+            case Due.FINISH:
+                return task_id not in self.busy
+            case Due.LAND:
+                return self.covers(task_id)
+            case Due.DECIDE:
+                return self.covers(task_id) and self.decisions_left != 0
+            case _ if not self.starts_agents:
+                return False
+            case Due.REQUEST | Due.CHECK | Due.REVIEW | Due.ASK_PAUSED | Due.CONTINUE:
+                return self.covers(task_id)
+            case Due.REVIEW_PARENT | Due.REVIEW_AGAIN:
+                return self.waits_for_review(item) and task_id not in self.tried
+            case _:
+                return False
+
+    def is_stopped_by(self, item: Item) -> bool:
+        """Whether nothing starts or goes on in this call as long as an item is there, whoever is to do it.
+
+        What is asked for by name is not kept by a review.
+        """
+        if self.only is None and item.task.id in item.state.owing:
+            return True
+        if item.stops is Stops.NOTHING or self.goes_past(item):
+            return False
+        if item.due in _OF_REVIEWS:
+            return self.only is None and self.waits_for_review(item)
+        return item.due is Due.FINISH or self.only is None or item.task.id in self.only
+
+    def goes_past(self, item: Item) -> bool:
+        """Whether a call does all else first: every file, and all of plan and settings, is as it was."""
+        run = item.run
+        if not self.goes_past_unchanged or item.due is not Due.DECIDE or run is None:
+            return False
+        is_as_it_was = run.no_change and not run.plan_edits and not run.config_edits
+        return is_as_it_was and not run.escalated and stage_of(run) is Stage.DECIDING
+
+    def waits_for_review(self, item: Item) -> bool:
+        """Whether this call is about a parent that waits for nothing but its review."""
+        state, parent = item.state, item.task
+        if not self.covers_parent(state.plan, parent) or unreadable_below(state, parent):
+            return False
+        return item.due is Due.REVIEW_FAILED or not feedback_below(state, parent)
+
+
+def leads_to_agent(item: Item) -> bool:
+    """Whether an agent starts in an item, or after what a person answers in it."""
+    return item.due not in _WITHOUT_AGENT
+
+
+def next_item(state: PlanState, scope: CallScope) -> Item | None:
+    """Return the next item of this call: of its own, else of the queue; None where nothing is left to it."""
+    passed: list[Item] = []
+    is_stopped = any(run.task_id not in state.plan.tasks for run in state.half_written)
+    for band in (Band.HALF_WRITTEN, Band.CHANGE, Band.PERSON, Band.RUN):
+        if band is Band.CHANGE and (own := next(_own_items(state, scope), None)) is not None:
+            return own
+        items = tuple(items_in(band, state))
+        is_stopped = is_stopped or any(map(scope.is_stopped_by, items))
+        doable = [item for item in items if scope.may_do(item)]
+        if is_stopped:
+            doable = [item for item in doable if item.due is not Due.CONTINUE]
+        passed += in_order(filter(scope.goes_past, doable))
+        if due := in_order(item for item in doable if not scope.goes_past(item)):
+            return next(iter(due))
+    start = None if is_stopped or not scope.starts_agents else _start(state, scope)
+    return start or next(iter(passed), None)
+
+
+def _own_items(state: PlanState, scope: CallScope) -> Iterator[Item]:
+    """Yield what only this call does: a review by hand, questions that it asked, feedback that it carries."""
+    if not scope.starts_agents:
+        return
+    reviewed = None if scope.is_reviewed else state.plan.tasks.get(scope.review or TaskId(""))
+    if reviewed is not None and reviewed.id not in scope.busy and not unreadable_below(state, reviewed):
+        run = state.latest(reviewed.id)
+        if reviewed.children and reviewed.id not in scope.tried:
+            yield Item(Due.REVIEW_PARENT, reviewed, state=state)
+        elif reviewed.is_leaf and run is not None and due_of(run) is not Due.CHECK:
+            yield Item(Due.REVIEW, reviewed, run, state=state)
+    yield from _questions(state, scope)
+    leaves = (scope.carries - scope.busy) & state.feedback.keys() - state.unreadable.keys()
+    for task in (task for task in state.plan.leaves() if task.id in leaves):
+        run = state.latest(task.id)
+        is_asked = run is None or run.status is RunStatus.WAITING_USER
+        if run is not None and not is_asked and not is_session_lost(state.history(task.id), run):
+            yield Item(Due.FEEDBACK, task, run, state=state)
+
+
+def _questions(state: PlanState, scope: CallScope) -> Iterator[Item]:
+    """Yield the questions that this call asks; a run whose agent is to decide them goes on."""
+    for task, run in state.due(Due.ANSWER):
+        item = Item(Due.ANSWER, task, run, state=state)
+        is_ruled = scope.rules and scope.covers(task.id) and Change.of(state.history(task.id)).is_rulable(run)
+        if is_ruled and not item.is_session_lost:
+            yield replace(item, due=Due.CONTINUE)
+        elif run.id in scope.asked and task.id not in scope.busy:
+            yield item
+
+
+def _start(state: PlanState, scope: CallScope) -> Item | None:
+    """Return the next ready leaf: one that names no file of what is at work comes before those that do."""
+    if not scope.may_start:
+        return None
+    startable = (item for item in items_in(Band.READY, state) if _is_startable(item, scope))
+    ready = [*islice(_refused_last(startable), _CHOICES if scope.busy else 1)]
+    at_work = (state.plan.tasks[task_id] for task_id in scope.busy if task_id in state.plan.tasks)
+    taken = frozenset[str]().union(*map(named_paths, at_work))
+    apart = (item for item in ready if not overlaps(named_paths(item.task), taken))
+    return next(apart, None) or next(iter(ready), None)
+
+
+def _is_startable(item: Item, scope: CallScope) -> bool:
+    """Whether a call may start a ready leaf; it waits for feedback to what it depends on."""
+    task, state = item.task, item.state
+    if not scope.covers(task.id) or task.id in scope.elsewhere:
+        return False
+    return not state.owing or not any(feedback_below(state, state.plan.tasks[dep]) for dep in task.deps)
+
+
+def _refused_last(ready: Iterable[Item]) -> Iterator[Item]:
+    """Yield the tasks whose last start was without work after all others: it may have been their fault."""
+    refused: list[Item] = []
+    for item in ready:
+        newest = item.state.history(item.task.id).newest
+        if newest is not None and newest.terminal_reason is TerminalReason.WITHOUT_WORK:
+            refused.append(item)
+        else:
+            yield item
+    yield from refused
+
+
+def review_stops(state: PlanState, scope: CallScope) -> tuple[Item, ...]:
+    """Return the parents without a passing review, and the leaves with feedback, for a person."""
+    by_hand = None if scope.review is None else state.plan.tasks.get(scope.review)
+    if by_hand is not None and unreadable_below(state, by_hand):
+        return ()
+    if by_hand is not None and by_hand.children and not scope.is_reviewed and by_hand.id not in scope.busy:
+        return (Item(Due.REVIEW_AGAIN, by_hand, last_try(state, by_hand), state=state),)
+    if not state.is_gated and (by_hand is None or by_hand.is_leaf):
+        return ()
+    parents = (
+        item
+        for band in (Band.PERSON, Band.RUN)
+        for item in in_order(items_in(band, state))
+        if item.due in REVIEWS_OF_PARENTS and scope.waits_for_review(item) and not scope.may_do(item)
+    )
+    leaves = (task for task in leaves_with_feedback(state) if _is_about(scope, state, task))
+    return (*parents, *(Item(Due.FEEDBACK, leaf, state.latest(leaf.id), state=state) for leaf in leaves))
+
+
+def _is_about(scope: CallScope, state: PlanState, leaf: Task) -> bool:
+    """Whether the call is about a leaf, or about the parent whose review has feedback for it."""
+    parent = state.plan.tasks.get(state.feedback[leaf.id].parent_task_id)
+    return scope.covers(leaf.id) or (parent is not None and scope.covers_parent(state.plan, parent))
