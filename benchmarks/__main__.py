@@ -50,6 +50,7 @@ ROWS: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
     "14": plan_rows.loading,
     "15": jobs_rows.worktrees,
     "16": jobs_rows.speed_up,
+    "16b": jobs_rows.waiting,
     "17": screen_rows.screen,
     "20": history_rows.long_history,
     "21": snapshot_rows.untracked,

@@ -1,12 +1,13 @@
-"""Rows 15 and 16: what a worktree for a task costs, and what several jobs are worth."""
+"""Rows 15, 16 and 16b: what a worktree for a task costs, what several jobs are worth, and their waiting."""
 
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from itertools import count
 from pathlib import Path
 
 from benchmarks.bench import Bench, say
-from benchmarks.measuring import Row, Ruler, Sample, run_call, run_process, take_rounds
+from benchmarks.measuring import Row, Ruler, Sample, in_turns, row_of, run_call, run_process, take_rounds
 from benchmarks.plans import build_tasks, choose_agent, execute, save_plan
 
 _FILES = 50
@@ -66,6 +67,20 @@ def speed_up(bench: Bench) -> Iterator[Row]:
         yield Row(
             "16", what, ruler.figure(ours), ruler.figure(reference), ruler.ratio(ours, reference), limit
         )
+
+
+def waiting(bench: Bench) -> Iterator[Row]:
+    """Row 16b: the processor time of a call whose agents wait, against one whose agents do not."""
+    jobs = _JOBS[-1]
+    say(f"{jobs} agents at once that wait {_AGENT_SECONDS} seconds, and as many that do not")
+    commands = (f"sleep {_AGENT_SECONDS}; {_LEAVES_LINE}", _LEAVES_LINE)
+    repos = [_prepared(bench, jobs * (_MOST_ROUNDS + 1), command) for command in commands]
+    for repo in repos:
+        bench.git(repo, "config", "blackbird.execution.jobs", str(jobs))
+    ruler = Ruler(1 if bench.quick else min(bench.ruler.rounds, _MOST_ROUNDS), by_cpu=True)
+    ours, reference = in_turns([partial(execute, bench, repo, jobs) for repo in repos], ruler.rounds)
+    what = f"{jobs} agents on {jobs} jobs that wait / that do not, processor time"
+    yield row_of(ruler, "16b", what, 1.3, ours, reference)
 
 
 def _prepared(bench: Bench, tasks: int, command: str) -> Path:

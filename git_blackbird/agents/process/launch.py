@@ -32,7 +32,7 @@ from git_blackbird.model.run.ended import Ended, ExitCause
 
 _PROMPT_FILE = "prompt"
 _SHORTEST_PAUSE_SECONDS = 0.01
-_LONGEST_PAUSE_SECONDS = 0.05
+_LONGEST_PAUSE_SECONDS = 0.1
 # How long output is read before a pause: a screen in this process waits for the interpreter meanwhile.
 _TURN_SECONDS = 0.005
 
