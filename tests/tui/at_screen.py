@@ -13,9 +13,10 @@ from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.display.plan_dialogue import PlanPanel, PlanReply
-from git_blackbird.model.change.decision import STATE_OF, Choice, Decision, Reply, Retry
+from git_blackbird.model.change.decision import STATE_OF, Decision, Reply, Retry
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.states import Choice
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop

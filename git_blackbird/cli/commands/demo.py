@@ -28,11 +28,11 @@ from git_blackbird.messages.display.events import render_verdicts
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.change.decision import STATE_OF, Choice, Decision
+from git_blackbird.model.change.decision import STATE_OF, Decision
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.parts import Question
-from git_blackbird.model.run.states import DecisionState, RunStatus
+from git_blackbird.model.run.states import Choice, DecisionState, RunStatus
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, ReviewsEnded
 from git_blackbird.model.views.stop import Stop, StopReason

@@ -17,7 +17,6 @@ from git_blackbird.cli.schema.base import (
     parent_review_of,
 )
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.change.decision import Choice
 from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.run.agent_io import ProgressKind
 from git_blackbird.model.run.check import CheckResult
@@ -25,7 +24,14 @@ from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
 from git_blackbird.model.run.outside import Outside
 from git_blackbird.model.run.parts import Question, Ruling, Usage
-from git_blackbird.model.run.states import DecisionState, LandingState, RunStatus, RunType, TerminalReason
+from git_blackbird.model.run.states import (
+    Choice,
+    DecisionState,
+    LandingState,
+    RunStatus,
+    RunType,
+    TerminalReason,
+)
 from git_blackbird.model.run.summary import Summary, Totals
 from git_blackbird.model.views import events
 from git_blackbird.model.views.checkpoint import Checkpoint

@@ -22,9 +22,9 @@ from git_blackbird.messages.display.dialogue import (
 )
 from git_blackbird.messages.display.plan_dialogue import REVISION, PlanChoice, PlanPanel, PlanReply
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.change.decision import Choice, Reply
+from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import RunType
+from git_blackbird.model.run.states import Choice, RunType
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunEnded, RunOutput, RunProgress

@@ -34,11 +34,12 @@ from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, 
 from git_blackbird.messages.display.styled import StyledLine
 from git_blackbird.messages.incoming.questions import parse_answer, take_answer
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.change.decision import Choice, Reply, parse_choice
+from git_blackbird.model.change.decision import Reply, parse_choice
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import ProgressKind
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import Choice
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import (

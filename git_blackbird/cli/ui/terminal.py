@@ -50,12 +50,12 @@ from git_blackbird.model.base.foreground import signals_to_program
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.decision import Choice, Reply
+from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.limits import Hold
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.spent import Spent, total_of
-from git_blackbird.model.run.states import REVIEWER_TYPES
+from git_blackbird.model.run.states import REVIEWER_TYPES, Choice
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import (

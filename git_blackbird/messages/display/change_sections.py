@@ -17,7 +17,8 @@ from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.display.styled import Section, Style, StyledLine, lines_of
 from git_blackbird.messages.display.summary import file_lines, snippet_lines
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.change.decision import SPECS, Choice
+from git_blackbird.model.change.decision import SPECS
+from git_blackbird.model.run.states import Choice
 from git_blackbird.model.run.summary import MAX_FILES, Summary
 from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, CommitPreview, SinceRequest
 

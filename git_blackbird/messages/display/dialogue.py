@@ -14,21 +14,13 @@ from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.decision import (
-    APPROVES,
-    SPECS,
-    VIEWS,
-    Choice,
-    Decision,
-    Reply,
-    reply_of,
-)
+from git_blackbird.model.change.decision import APPROVES, SPECS, VIEWS, Decision, Reply, reply_of
 from git_blackbird.model.run.agent_io import RightsQuestion, agent_in_text
 from git_blackbird.model.run.findings import MergedReview
 from git_blackbird.model.run.parts import Question, Ruling
 from git_blackbird.model.run.provenance import Adoptable
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState
+from git_blackbird.model.run.states import Choice, DecisionState
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 

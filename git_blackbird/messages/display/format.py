@@ -17,7 +17,6 @@ from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.rules.status import StatusChange
 from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.comment import ReviewComment, Side
-from git_blackbird.model.run.findings import ReviewerVerdict
 from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.parts import Landed, LandingBlocked, Question, Ruling
 from git_blackbird.model.run.provenance import Adoptable, AdoptableKind
@@ -27,6 +26,7 @@ from git_blackbird.model.run.states import (
     REVIEWER_TYPES,
     SUPERSEDED_BY_PLAN,
     DecisionState,
+    ReviewerVerdict,
     RunStatus,
     RunType,
 )

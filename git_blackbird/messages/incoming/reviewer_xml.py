@@ -15,15 +15,8 @@ from typing import TYPE_CHECKING, Any
 from git_blackbird.messages.incoming.json_answer import AnswerError
 from git_blackbird.messages.incoming.review_forms import NoReviewError, find_forms
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
-from git_blackbird.model.run.findings import (
-    Confidence,
-    Finding,
-    MinorIssue,
-    ReviewerVerdict,
-    ReviewResult,
-    Severity,
-    Source,
-)
+from git_blackbird.model.run.findings import Confidence, Finding, MinorIssue, ReviewResult, Severity, Source
+from git_blackbird.model.run.states import ReviewerVerdict
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

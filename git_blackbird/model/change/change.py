@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import Moment
@@ -16,7 +16,6 @@ from git_blackbird.model.change.messages import PendingMessages, messages_of, wa
 from git_blackbird.model.change.stages import Stage, is_settled, stage_before_undo, stage_of, status_of
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.comment import ReviewComment
-from git_blackbird.model.run.commits import HeadMove
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.parts import Ruling
@@ -29,6 +28,9 @@ from git_blackbird.model.run.states import (
     RunType,
 )
 from git_blackbird.model.run.summary import Trees
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.commits import HeadMove
 
 MAX_RULING_RUNS = 3
 """In so many runs of one change an agent decides itself what it asks; then a person is asked."""
@@ -48,7 +50,7 @@ class Contribution(NamedTuple):
     """What one run did, and the moves of HEAD by others since then: at its paths they are not its change."""
 
     trees: Trees
-    moves: tuple[HeadMove, ...] = ()
+    moves: "tuple[HeadMove, ...]" = ()
 
 
 class RequestedChange(NamedTuple):
@@ -332,12 +334,16 @@ def _requested(requested: Run, later: Sequence[Run]) -> RequestedChange:
     return RequestedChange(text, tuple(later), requested.comments)
 
 
-def _moves_between(before: Run, run: Run) -> tuple[HeadMove, ...]:
+def _moves_between(before: Run, run: Run) -> "tuple[HeadMove, ...]":
     if not before.end_commit or not run.start_commit or before.end_commit == run.start_commit:
         return ()
+    from git_blackbird.model.run.commits import HeadMove  # readers compose no changes
+
     return (HeadMove(before.end_commit, run.start_commit),)
 
 
-def _moves_during(run: Run) -> tuple[HeadMove, ...]:
+def _moves_during(run: Run) -> "tuple[HeadMove, ...]":
+    from git_blackbird.model.run.commits import HeadMove  # readers compose no changes
+
     outside = () if run.review_summary is None else run.review_summary.outside
     return tuple(HeadMove(move.old, move.new, move.text) for move in outside if not move.in_change)

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from git_blackbird.model.change.decision import APPROVES, SPECS, Choice, ChoiceSpec
+from git_blackbird.model.change.decision import APPROVES, SPECS, ChoiceSpec
 from git_blackbird.model.change.stages import TABLE, Stage, stage_of
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import RunStatus
+from git_blackbird.model.run.states import Choice, RunStatus
 
 REVIEW_AND_FIX = "Review again and fix"
 

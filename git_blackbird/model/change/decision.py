@@ -2,27 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 from git_blackbird.model.base.next_steps import MESSAGE, Blank, TaskCommand, task_command
 from git_blackbird.model.run.comment import ReviewComment
-from git_blackbird.model.run.states import APPROVALS, DecisionState
+from git_blackbird.model.run.states import APPROVALS, Choice, DecisionState
 from git_blackbird.model.run.summary import Trees
-
-
-class Choice(StrEnum):
-    """A choice at a checkpoint."""
-
-    APPROVE_CONTINUE = "approve_continue"
-    APPROVE_QUIT = "approve_quit"
-    REQUEST_CHANGES = "request_changes"
-    REJECT = "reject"
-    VIEW_DIFF = "view_diff"
-    RETRY = "retry"
-    REVIEW_AGAIN = "review_again"
-    VIEW_SINCE_REQUEST = "view_since_request"
-    REJECT_AND_UNDO = "reject_and_undo"
-    ACCEPT_WITHOUT_COMMIT = "accept_without_commit"
 
 
 @dataclass(frozen=True)

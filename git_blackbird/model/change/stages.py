@@ -9,12 +9,12 @@ from typing import NamedTuple, Self, assert_never
 
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.timestamps import moment_of
-from git_blackbird.model.change.decision import Choice
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.parts import Landed, LandingBlocked, LandingDue
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     VERB_WORDS,
+    Choice,
     DecisionState,
     ReviewState,
     RunStatus,

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from git_blackbird.model.base.ids import CheckedRunId, RunId
 from git_blackbird.model.base.record import Record
+from git_blackbird.model.run.states import ReviewerVerdict
 
 
 class Source(StrEnum):
@@ -19,14 +20,6 @@ class Severity(StrEnum):
 
     CRITICAL = "critical"
     IMPORTANT = "important"
-
-
-class ReviewerVerdict(StrEnum):
-    """The verdict of one reviewer; a spec review has no ``APPROVED_WITH_MINOR``."""
-
-    APPROVED = "APPROVED"
-    APPROVED_WITH_MINOR = "APPROVED_WITH_MINOR"
-    ISSUES = "ISSUES"
 
 
 class Confidence(StrEnum):

@@ -28,6 +28,29 @@ class RunStatus(StrEnum):
     PAUSED = "paused"
 
 
+class ReviewerVerdict(StrEnum):
+    """The verdict of one reviewer; a spec review has no ``APPROVED_WITH_MINOR``."""
+
+    APPROVED = "APPROVED"
+    APPROVED_WITH_MINOR = "APPROVED_WITH_MINOR"
+    ISSUES = "ISSUES"
+
+
+class Choice(StrEnum):
+    """A choice at a checkpoint."""
+
+    APPROVE_CONTINUE = "approve_continue"
+    APPROVE_QUIT = "approve_quit"
+    REQUEST_CHANGES = "request_changes"
+    REJECT = "reject"
+    VIEW_DIFF = "view_diff"
+    RETRY = "retry"
+    REVIEW_AGAIN = "review_again"
+    VIEW_SINCE_REQUEST = "view_since_request"
+    REJECT_AND_UNDO = "reject_and_undo"
+    ACCEPT_WITHOUT_COMMIT = "accept_without_commit"
+
+
 class DecisionState(StrEnum):
     """The decision at the checkpoint of a run."""
 

@@ -7,14 +7,14 @@ from git_blackbird.model.base.next_steps import NO_OPTIONS, CallOptions, ShellLi
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.change import Asked, Told
 from git_blackbird.model.change.choices import choices_for
-from git_blackbird.model.change.decision import VIEWS, Choice, ChoiceSpec, Decision
+from git_blackbird.model.change.decision import VIEWS, ChoiceSpec, Decision
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.findings import MergedReview
 from git_blackbird.model.run.outside import Outside
 from git_blackbird.model.run.parts import Ruling
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import RunStatus
+from git_blackbird.model.run.states import Choice, RunStatus
 from git_blackbird.model.run.summary import Summary, Trees
 
 T = TypeVar("T")

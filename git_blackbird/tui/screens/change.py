@@ -15,7 +15,8 @@ from git_blackbird.messages.display.dialogue import Say, ShowDiff, view_step
 from git_blackbird.messages.display.merged_review import finding_heads
 from git_blackbird.messages.patch.parse import FilePatch
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.decision import Choice, Reply
+from git_blackbird.model.change.decision import Reply
+from git_blackbird.model.run.states import Choice
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.tui.screens.comment import CommentScreen

@@ -18,8 +18,8 @@ from git_blackbird.messages.display.dialogue import (
     offers_of,
 )
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.model.change.decision import Choice, ChoiceSpec, Decision, Reply
-from git_blackbird.model.run.states import APPROVALS
+from git_blackbird.model.change.decision import ChoiceSpec, Decision, Reply
+from git_blackbird.model.run.states import APPROVALS, Choice
 from git_blackbird.tui.keys import NO_KEY, does_something
 from git_blackbird.tui.screens.change import ChangeScreen
 from git_blackbird.tui.screens.modal import ConfirmModal

@@ -18,10 +18,10 @@ from git_blackbird.messages.display.dialogue import (
     question_title,
 )
 from git_blackbird.model.base.ids import ObjectId, TaskId
-from git_blackbird.model.change.decision import SPECS, Choice, Decision, RerunReviews, Retry, parse_choice
-from git_blackbird.model.run.findings import FollowUp, MergedReview, ReviewerSummary, ReviewerVerdict
+from git_blackbird.model.change.decision import SPECS, Decision, RerunReviews, Retry, parse_choice
+from git_blackbird.model.run.findings import FollowUp, MergedReview, ReviewerSummary
 from git_blackbird.model.run.parts import Question
-from git_blackbird.model.run.states import DecisionState
+from git_blackbird.model.run.states import Choice, DecisionState, ReviewerVerdict
 from git_blackbird.model.run.summary import Summary, Trees
 from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch, SinceRequest
 from tests.controller.support import leaf

@@ -16,12 +16,12 @@ from git_blackbird.model.run.findings import (
     Finding,
     MergedReview,
     MinorIssue,
-    ReviewerVerdict,
     ReviewResult,
     Severity,
     Source,
     merge,
 )
+from git_blackbird.model.run.states import ReviewerVerdict
 from tests.model.run.test_findings import CODES, SPECS
 
 FILE = "src/auth.ts"

@@ -12,7 +12,8 @@ from git_blackbird.messages.incoming.reviewer_xml import (
     MAX_CHARACTERS,
     parse_reviewer_answer,
 )
-from git_blackbird.model.run.findings import ReviewerVerdict, Source
+from git_blackbird.model.run.findings import Source
+from git_blackbird.model.run.states import ReviewerVerdict
 from tests.messages.incoming.test_reviewer_xml import CODE, CODE_RESULT, SPEC, SPEC_RESULT
 
 APPROVAL = (

@@ -7,15 +7,8 @@ from git_blackbird.messages.incoming.reviewer_xml import (
     MAX_TEXT_CHARACTERS,
     parse_reviewer_answer,
 )
-from git_blackbird.model.run.findings import (
-    Confidence,
-    Finding,
-    MinorIssue,
-    ReviewerVerdict,
-    ReviewResult,
-    Severity,
-    Source,
-)
+from git_blackbird.model.run.findings import Confidence, Finding, MinorIssue, ReviewResult, Severity, Source
+from git_blackbird.model.run.states import ReviewerVerdict
 
 SPEC = """\
 <spec-review>

@@ -11,7 +11,8 @@ from git_blackbird.messages.incoming.reviewer_xml import (
     MAX_CHARACTERS,
     parse_reviewer_answer,
 )
-from git_blackbird.model.run.findings import ReviewerVerdict, ReviewResult, Source
+from git_blackbird.model.run.findings import ReviewResult, Source
+from git_blackbird.model.run.states import ReviewerVerdict
 from tests.messages.incoming.test_reviewer_xml import CODE, OPEN, SPEC
 
 PIECE = re.compile(r"<[^<>]*>|[^<>]+")

@@ -6,7 +6,8 @@ import pytest
 
 from git_blackbird.messages.incoming.review_answer import parse_review_answer
 from git_blackbird.messages.incoming.reviewer_xml import parse_reviewer_answer
-from git_blackbird.model.run.findings import ReviewerVerdict, Source
+from git_blackbird.model.run.findings import Source
+from git_blackbird.model.run.states import ReviewerVerdict
 from tests.model.building import task
 
 SENTENCES = [

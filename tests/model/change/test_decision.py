@@ -2,7 +2,8 @@
 
 import pytest
 
-from git_blackbird.model.change.decision import SPECS, STATE_OF, VIEWS, Choice, parse_choice
+from git_blackbird.model.change.decision import SPECS, STATE_OF, VIEWS, parse_choice
+from git_blackbird.model.run.states import Choice
 
 CHOICES = [SPECS[choice] for choice in (Choice.APPROVE_CONTINUE, Choice.APPROVE_QUIT, Choice.REQUEST_CHANGES)]
 

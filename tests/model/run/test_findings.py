@@ -17,13 +17,13 @@ from git_blackbird.model.run.findings import (
     MergedVerdict,
     MinorIssue,
     ReviewerSummary,
-    ReviewerVerdict,
     ReviewResult,
     Severity,
     Source,
     finding_order,
     merge,
 )
+from git_blackbird.model.run.states import ReviewerVerdict
 
 APPROVED, MINOR, ISSUES = ReviewerVerdict
 CRITICAL, IMPORTANT = Severity

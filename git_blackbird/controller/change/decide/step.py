@@ -25,7 +25,7 @@ from git_blackbird.messages.display.format import undo_lines
 from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, task_command
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.choices import choices_for
-from git_blackbird.model.change.decision import Choice, Decision, RerunReviews, Retry
+from git_blackbird.model.change.decision import Decision, RerunReviews, Retry
 from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.change.work import Work
 from git_blackbird.model.plan.plan import Task
@@ -33,7 +33,7 @@ from git_blackbird.model.rules.queue import Item, pending_decisions
 from git_blackbird.model.rules.scope import CallScope, next_item, review_stops
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState, RunStatus
+from git_blackbird.model.run.states import Choice, DecisionState, RunStatus
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, Phase
 from git_blackbird.model.views.stop import Stop, StopReason
 
