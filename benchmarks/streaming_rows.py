@@ -20,11 +20,11 @@ from benchmarks.bench import ROOT, Bench, say
 from benchmarks.measuring import Row, Sample, forget_peak, in_turns, peak, run_call
 from git_blackbird.agents.claude.parser import ClaudeParser
 from git_blackbird.agents.command.agent import CommandParser
-from git_blackbird.agents.environment import child_environ
 from git_blackbird.agents.process.gate import Watcher
 from git_blackbird.agents.process.launch import spawn_gated
 from git_blackbird.agents.process.logs import CHUNK_BYTES, LogFiles
 from git_blackbird.agents.protocol import Assignment, Launch, Limits
+from git_blackbird.agents.registry import child_environ
 from git_blackbird.cli.ui.agent_printer import AgentPrinter
 from git_blackbird.cli.ui.display import LiveDisplay
 from git_blackbird.model.base.ids import RunId, TaskId

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from git_blackbird.agents.environment import without_outer_session
 from git_blackbird.agents.failures import ProviderHelp, error_line, exit_text, last_line
+from git_blackbird.agents.registry import without_outer_session
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.system import find_on_path

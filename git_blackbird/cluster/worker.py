@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.agents.protocol import ProbeResult
-from git_blackbird.agents.registry import declarations, load_agent
+from git_blackbird.agents.registry import DECLARATIONS, load_agent
 from git_blackbird.cluster.addresses import require_host
 from git_blackbird.cluster.extra import require_tls_files
 from git_blackbird.cluster.orders import read_order
@@ -208,7 +208,7 @@ async def _shut_down(host: Host, connection: "asyncio.Task[None]") -> None:
 
 def _agents(environment: Environment, config: Config) -> Iterator[tuple[str, ProbeResult]]:
     """Yield each agent of this machine with its state."""
-    for name, declared in declarations().items():
+    for name, declared in DECLARATIONS.items():
         if declared.on_workers is None:
             yield name, load_agent(name, config).inspect(environment.environ)
         else:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from git_blackbird.agents.environment import child_environ
 from git_blackbird.agents.process.gate import Watcher
 from git_blackbird.agents.process.launch import GatedProcess, spawn_gated
 from git_blackbird.agents.process.logs import LogFiles, cut_saved
@@ -20,6 +19,7 @@ from git_blackbird.agents.protocol import (
     Limits,
     OutputParser,
 )
+from git_blackbird.agents.registry import child_environ
 from git_blackbird.model.base.redaction import Redactor
 from git_blackbird.model.run.agent_io import Progress
 from git_blackbird.model.run.ended import Ended

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from git_blackbird.agents.environment import child_environ
+from git_blackbird.agents.registry import child_environ
 
 
 def test_a_child_gets_everything_but_what_binds_it_to_this_process() -> None:

@@ -1,4 +1,4 @@
-"""A new agent is a folder, its name and its keys: one is put into a copy of the program, and used."""
+"""A new agent is a folder, its name, entry and keys: one is put into a copy of the program, and used."""
 
 import json
 import os
@@ -17,11 +17,6 @@ from tests.support import commit, set_config, write
 NAMES = '["claude", "codex", "command", "demo", "gemini", "opencode"]'
 PARROT = {
     "__init__.py": "",
-    "declaration.py": """
-from git_blackbird.agents.declaration import Declaration
-
-DECLARATION = Declaration("ParrotAgent", session_variables=("PARROT_CAGE*",))
-""",
     "agent.py": """
 import shutil
 
@@ -84,6 +79,8 @@ class ParrotConfig(NamedTuple):
 
 class Config(NamedTuple):
 """
+DECLARED = '    "demo": Declaration("DemoAgent"),\n'
+DECLARATION = '    "parrot": Declaration("ParrotAgent", session_variables=("PARROT_CAGE*",)),\n'
 SECTION = "    opencode: PermittedConfig = "
 APPROVAL = (
     "<spec-review><verdict>APPROVED</verdict><confidence>high</confidence><issues></issues>"
@@ -156,6 +153,7 @@ def copy(repo: Path, tmp_path: Path) -> Copy:
     original = Path(git_blackbird.__file__).parent
     shutil.copytree(original, package, ignore=shutil.ignore_patterns("__pycache__"))
     write(package / "agents/parrot", PARROT)
+    put_in(package / "agents/registry.py", DECLARED, DECLARED + DECLARATION)
     config = package / "model/config"
     put_in(config / "layers.py", NAMES, f'{NAMES[:-1]}, "parrot"]')
     put_in(config / "config.py", "class Config(NamedTuple):\n", KEYS)

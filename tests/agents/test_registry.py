@@ -4,16 +4,14 @@ import sys
 import pytest
 
 from git_blackbird.agents.protocol import new_session
-from git_blackbird.agents.registry import declarations, load_agent
+from git_blackbird.agents.registry import DECLARATIONS, load_agent
 from git_blackbird.errors import RequestError
 from git_blackbird.model.config.layers import AGENT_NAMES
 from tests.support import config_with
 
 
 def test_agents_are_known_by_the_names_of_the_configuration() -> None:
-    assert (
-        AGENT_NAMES == tuple(declarations()) == ("claude", "codex", "command", "demo", "gemini", "opencode")
-    )
+    assert AGENT_NAMES == tuple(DECLARATIONS) == ("claude", "codex", "command", "demo", "gemini", "opencode")
     assert [load_agent(name, config_with()).name for name in AGENT_NAMES] == list(AGENT_NAMES)
 
 

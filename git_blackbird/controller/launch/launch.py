@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from git_blackbird.agents.environment import child_environ
 from git_blackbird.agents.process.foreground import ByHandReader, Lend, spawn_in_foreground
 from git_blackbird.agents.process.gate import Watcher
 from git_blackbird.agents.process.launch import spawn_gated
 from git_blackbird.agents.program import ProgramAgent
 from git_blackbird.agents.protocol import TMP_FOLDER, Agent, Assignment, Launch, Limits
-from git_blackbird.agents.registry import declarations
+from git_blackbird.agents.registry import DECLARATIONS, child_environ
 from git_blackbird.controller.core.agents import probe
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.logs import log_files, log_paths
@@ -196,7 +195,7 @@ def _places(run_id: str, task_id: str, folder: str) -> dict[str, str]:
 
 def _session_folder(agent: str, environ: Mapping[str, str]) -> str | None:
     """Return the folder where an agent keeps its sessions, if that is known."""
-    declared = declarations()[agent].sessions
+    declared = DECLARATIONS[agent].sessions
     if declared is None:
         return None
     variable, name = declared

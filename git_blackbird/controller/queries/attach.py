@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from git_blackbird.agents.registry import declarations
+from git_blackbird.agents.registry import DECLARATIONS
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.run.run import Run
@@ -10,7 +10,7 @@ from git_blackbird.model.run.run import Run
 
 def attach_command(workspace: Workspace, run: Run) -> str | None:
     """Return the shell command that opens a run's session where its files are; None where there is none."""
-    declared, session = declarations().get(run.provider), run.provider_session_ref or "-"
+    declared, session = DECLARATIONS.get(run.provider), run.provider_session_ref or "-"
     if declared is None or not declared.attach or session.startswith("-") or run.is_remote:
         return None
     folder = str(workspace.paths.state_root) if run.is_in_place else workspace.worktree_of(run)
