@@ -122,10 +122,7 @@ def models_of(workspace: Workspace, item: Item) -> frozenset[AgentModel]:
 
 
 def find_agent_for_run(workspace: Workspace, run: Run, task: Task | None = None) -> Agent:
-    """Return the agent that has a run's session, with the model that its task names now.
-
-    Raises RequestError when this program cannot speak to that provider.
-    """
+    """Return the agent with a run's session, and the model that its task names. Raises RequestError."""
     try:
         return load_agent(run.provider, _config_for(workspace, task, run.provider))
     except RequestError as error:
@@ -142,10 +139,7 @@ def require_reviewer(workspace: Workspace) -> Agent:
 
 
 def require_planner(workspace: Workspace, verb: str) -> Agent:
-    """Return the agent that plans, for the command ``verb``.
-
-    Raises AgentUnavailableError as ``_held_to_schema``.
-    """
+    """Return the agent that plans. Raises AgentUnavailableError as ``_held_to_schema``."""
     return _held_to_schema(workspace, "a plan", TaskCommand(verb))
 
 
@@ -178,10 +172,7 @@ def _with_able_agent(workspace: Workspace, command: TaskCommand) -> Iterator[She
 
 
 def require_reviewers(workspace: Workspace, state: PlanState, call: CallScope) -> None:
-    """Refuse, before the first start, a plan whose parents could not be reviewed.
-
-    Raises AgentUnavailableError.
-    """
+    """Refuse a plan whose parents could not be reviewed. Raises AgentUnavailableError."""
     asked = None if call.review is None else state.plan.tasks.get(call.review)
     above = (call.covers_parent(state.plan, parent) for parent in parents_to_review(state))
     # A change that a person has looked at is no step towards the review of a parent.
@@ -190,10 +181,7 @@ def require_reviewers(workspace: Workspace, state: PlanState, call: CallScope) -
 
 
 def reviewer_of(workspace: Workspace, source: Source) -> Agent:
-    """Return the agent that makes one of the two reviews of a change.
-
-    Raises RequestError when there is no agent of the configured name.
-    """
+    """Return the agent that makes one of the two reviews of a change. Raises RequestError."""
     config = workspace.config
     own = reviewer_config(config, source)
     name = own.agent or config.agent
@@ -203,20 +191,15 @@ def reviewer_of(workspace: Workspace, source: Source) -> Agent:
 
 
 def takes_model(name: str) -> bool:
-    """Whether there is a key for the model that an agent uses."""
     return f"{name}.model" in KEYS
 
 
 def reviewer_config(config: Config, source: Source) -> ReviewerConfig:
-    """Return the keys of one of the two reviewers of changes."""
     return config.reviews.spec if source is Source.SPEC else config.reviews.code
 
 
 def probe(workspace: Workspace, agent: Agent) -> str:
-    """Check that an agent can be started at all, before anything is touched; return its version.
-
-    Raises AgentUnavailableError.
-    """
+    """Check that an agent can be started, and return its version. Raises AgentUnavailableError."""
     version = agent.probe(workspace.environment.environ)
     require_wrapper(workspace)
     if not agent.abilities.resume:
@@ -237,7 +220,6 @@ class WrapperMissingError(AgentUnavailableError):
 
 
 def require_wrapper(workspace: Workspace) -> None:
-    """Raise WrapperMissingError if the program is not there that is to stand in front of an agent's."""
     program = next(iter(workspace.config.execution.wrapper), "")
     if program and is_missing(program, workspace.environment.environ):
         raise WrapperMissingError(program)

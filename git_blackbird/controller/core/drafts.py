@@ -50,7 +50,6 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """The text of the draft."""
         return self._text
 
     @text.setter
@@ -62,7 +61,6 @@ class Draft:
 
     @property
     def path(self) -> Path:
-        """Where it is kept."""
         return self._file.path
 
     def unknown_paths(self, *folders: str | Path | None) -> tuple[str, ...]:
@@ -167,13 +165,10 @@ class CommentDraft:
         self._draft.text = json.dumps(saved.to_json(), ensure_ascii=False)
 
     def save(self) -> None:
-        """Save them now."""
         self._draft.save()
 
 
 class SavedReading(Record):
-    """The file of what was read of a task's change: the content that each path had then."""
-
     files: dict[str, str] = Field(default_factory=dict)
 
 
@@ -184,7 +179,6 @@ class ReadingDraft:
         self._draft = draft
 
     def load(self) -> dict[str, str]:
-        """Return the content that each path had when it was read."""
         try:
             return SavedReading.from_json(self._draft.text.encode(errors="replace")).files
         except ValidationError:
@@ -205,10 +199,7 @@ class Drafts:
         self._drafts: dict[tuple[TaskId, str], Draft] = {}
 
     def message(self, task_id: TaskId) -> Draft:
-        """Return the draft to a task's agent, a change request or a message, without recorded parts.
-
-        A request that is too late becomes a message.
-        """
+        """Return the request or message to a task's agent, without recorded parts."""
         draft = self._open(task_id, _MESSAGE)
         while draft.text and _is_recorded(self._workspace, task_id, draft.text):
             draft.drop()
@@ -231,7 +222,6 @@ class Drafts:
         return self._open(run.task_id, f"{_COMMENT}{digest[:16]}-{run.id}")
 
     def reading(self, task_id: TaskId) -> ReadingDraft:
-        """Return which files of a task's change were read."""
         return ReadingDraft(self._open(task_id, _READING))
 
     def review_form(self, run: Run) -> Draft:
@@ -257,7 +247,6 @@ class Drafts:
         return Unsent(has_request, len(self.comments(run).items))
 
     def reason(self, task_id: TaskId) -> Draft:
-        """Return why the review of a parent is to be dismissed."""
         return self._open(task_id, _REASON)
 
     def revision(self) -> Draft:
@@ -285,16 +274,12 @@ class Drafts:
                 draft.drop()
 
     def save(self) -> None:
-        """Save all of them now."""
         for draft in self._drafts.values():
             draft.save()
 
 
 def write_message(workspace: Workspace, task_id: TaskId) -> str:
-    """Open the editor for a message to a task's agent, starting with its draft.
-
-    Raises RequestError when there is none in the end.
-    """
+    """Open the editor for a message to a task's agent, with its draft. Raises RequestError for none."""
     draft = Drafts(workspace).message(task_id)
     draft.edit(workspace)
     text = draft.text
@@ -305,10 +290,7 @@ def write_message(workspace: Workspace, task_id: TaskId) -> str:
 
 
 def drop_recorded_drafts(workspace: Workspace) -> None:
-    """Remove drafts that have been recorded, and answers to closed questions.
-
-    One that cannot be removed stays.
-    """
+    """Remove recorded drafts, and answers to closed questions; one that cannot be removed stays."""
     for task_id, path in text_drafts(workspace.paths):
         try:
             if _is_obsolete(workspace, task_id, path):

@@ -9,10 +9,7 @@ from git_blackbird.model.base.timestamps import format_timestamp
 
 
 class Environment(NamedTuple):
-    """Where and when a command runs.
-
-    ``now`` gives nanoseconds since 1970, ``random_bits`` that many random bits.
-    """
+    """Where and when a command runs: ``now`` in nanoseconds since 1970, ``random_bits`` of that many bits."""
 
     environ: Mapping[str, str]
     cwd: Path
@@ -20,7 +17,6 @@ class Environment(NamedTuple):
     random_bits: Callable[[int], int]
 
     def timestamp(self) -> str:
-        """Return the present moment as text."""
         return format_timestamp(self.now())
 
     @property
@@ -47,10 +43,7 @@ class Environment(NamedTuple):
 
 
 def system_environment() -> Environment:
-    """Return the environment of this process, with the system's clock and random source.
-
-    Raises UnusableError when it is in a folder that was removed.
-    """
+    """Return the environment of this process. Raises UnusableError in a folder that was removed."""
     import os  # this and the next are this function's whole business
     import time
 

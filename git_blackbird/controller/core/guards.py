@@ -72,10 +72,7 @@ def require_usable(task_id: TaskId, history: History) -> None:
 
 
 def require_readable(state: PlanState, task: Task) -> None:
-    """Refuse to act on a task, or a parent of one, that has an unusable record.
-
-    Raises UnreadableRecordError.
-    """
+    """Refuse a task that has, or is above, an unusable record. Raises UnreadableRecordError."""
     for blocked in unreadable_below(state, task):
         raise UnreadableRecordError(blocked.id, state.unreadable[blocked.id])
 
@@ -160,10 +157,7 @@ def require_undecided(workspace: Workspace, run: Run) -> Run:
 
 
 def require_unclaimed(workspace: Workspace, task_id: TaskId) -> None:
-    """Refuse to touch the runs of a task while the approval of one of them is being committed.
-
-    Raises LockedError.
-    """
+    """Refuse to touch a task while an approval of it is being committed. Raises LockedError."""
     run_id = approval_in_progress(workspace.paths)
     if run_id is not None and workspace.store.records.history(task_id).find(run_id) is not None:
         raise LockedError(

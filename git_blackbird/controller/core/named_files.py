@@ -13,10 +13,7 @@ _NO_FILE = frozenset({errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENOENT})
 
 
 def load_text(file: str, within: Path | None = None) -> str:
-    """Return the text of a file, or of standard input for ``-``; ``within`` as ``load_named`` has it.
-
-    Raises UsageError when it cannot be read, or there is nothing in it.
-    """
+    """Return the text of a file below ``within``, or of standard input for ``-``. Raises UsageError."""
     try:
         text = load_named(None if file == STDIN else file, within).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -43,20 +40,16 @@ def load_all(names: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
             try:
                 texts.append((place, load_text(place, folder)))
             except UsageError as error:
-                unread.append(_why_no_file(place, error))
+                cause = error.__cause__
+                if isinstance(cause, OutsideError):
+                    unread.append(f"{place}, a link out of the folder, to {cause.where}")
+                elif isinstance(cause, OSError) and cause.errno in _NO_FILE:
+                    unread.append(f"{place}: {cause.strerror}")
+                else:
+                    raise
         if not texts:
             raise UsageError(f"{name} has no file NAME.md", hint="\n".join(unread) or None)
     return texts, unread
-
-
-def _why_no_file(place: str, error: UsageError) -> str:
-    """Say what is in the place of a file. Raises the error if there is one that cannot be read."""
-    cause = error.__cause__
-    if isinstance(cause, OutsideError):
-        return f"{place}, a link out of the folder, to {cause.where}"
-    if isinstance(cause, OSError) and cause.errno in _NO_FILE:
-        return f"{place}: {cause.strerror}"
-    raise error
 
 
 def _by_number(name: str) -> list[str]:

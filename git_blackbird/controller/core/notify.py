@@ -34,7 +34,6 @@ class Notification(NamedTuple):
 
 
 def calling_for_decision(task: Task, run_id: str) -> Notification:
-    """Return the notification that a run waits for a decision."""
     return Notification("decision", f"a decision is due on {task.id}: {task.title}", task.id, run_id)
 
 
@@ -60,10 +59,7 @@ _HINT = "`git blackbird config notify.command` shows it"
 
 
 class NotifyingUI:
-    """Run ``notify.command`` before each question; pass everything on to the user interface.
-
-    Questions are asked one at a time.
-    """
+    """Run ``notify.command`` before each question, and ask one at a time; pass everything else on."""
 
     def __init__(self, workspace: Workspace, ui: UserInterface) -> None:
         self._workspace = workspace
@@ -76,7 +72,6 @@ class NotifyingUI:
 
     @property
     def wants_output(self) -> bool:
-        """Whether the user interface shows the output of agents."""
         return self._ui.wants_output
 
     @wants_output.setter
@@ -85,17 +80,14 @@ class NotifyingUI:
 
     @property
     def is_on_terminal(self) -> bool:
-        """Whether the user interface is on a terminal."""
         return self._ui.is_on_terminal
 
     def notify(self, event: Event) -> None:
-        """Show what happens."""
         self._ui.notify(event)
 
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | Unanswered | None:
-        """Notify, then ask."""
         run = self._workspace.store.records.history(task.id).latest
         prompts = " / ".join(question.prompt for question in questions)
         self._send(Notification("question", f"{task.id} asks: {prompts}", task.id, run.id if run else ""))
@@ -108,13 +100,11 @@ class NotifyingUI:
             return await self._ui.agree(step)
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
-        """Notify, then ask."""
         self._send(calling_for_decision(checkpoint.task, checkpoint.run.id))
         async with self._asking:
             return await self._ui.decide(checkpoint)
 
     async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
-        """Notify, then ask."""
         self._send(Notification("decision", "a plan is proposed", PLANNING))
         async with self._asking:
             return await self._ui.review_plan(panel)

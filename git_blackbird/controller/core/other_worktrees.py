@@ -25,7 +25,6 @@ class RunElsewhere(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Describe it on one line, not cleaned yet."""
         if self.run.is_pending:
             return f"a decision on run {self.run.id} is pending in {self.place}"
         return f"run {self.run.id} (process {self.run.pid}) works on it in {self.place}"
@@ -34,12 +33,10 @@ class RunElsewhere(NamedTuple):
 _ELSEWHERE = "finish it in that worktree, or retry it there to give it up"
 
 
-class BegunElsewhereError(LockedError):
-    """A task has begun in another worktree of the repository, and does not start twice."""
+class BegunElsewhereError(LockedError): ...
 
 
 def require_not_elsewhere(workspace: Workspace, task_id: TaskId) -> None:
-    """Raise BegunElsewhereError for a task that has begun in another worktree."""
     for other in runs_elsewhere(workspace, {task_id}):
         raise BegunElsewhereError(f"{task_id} is not started: {other.text}", hint=_ELSEWHERE)
 

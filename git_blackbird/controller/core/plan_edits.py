@@ -1,13 +1,20 @@
-"""Edits of the plan that came past our commands while agents worked: they go with the decision on a run."""
+"""The plan file while agents work: edits past our commands, which go with a decision, and what git does."""
 
-from itertools import dropwhile
+from collections.abc import Iterator
+from itertools import dropwhile, groupby
+from typing import NamedTuple
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.git.core.repository import Repository, head
+from git_blackbird.git.hooks.attribution import moves_of_people
+from git_blackbird.git.worktree.log import find_stash, has_stash, log_size, tree_of
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.own_files import PLAN_NAME
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.plan.graph import describe_changes
 from git_blackbird.model.rules.plan_at_work import take_edits
+from git_blackbird.model.run.commits import HeadMove, LogSpan
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS, DecisionState
@@ -53,18 +60,15 @@ def settle_edits(store: Store, transaction: Transaction) -> tuple[str, ...]:
     said: list[str] = []
     for held in load_held_edits(store.paths):
         is_taken = _is_taken(store, held)
-        if is_taken is not None and _is_usable(transaction):
-            said += _take(transaction, held) if is_taken else _set_aside(transaction, held, "are left out")
-            drop_held_edits(store.paths, held)
+        if is_taken is None:
+            continue
+        try:
+            transaction.plan()
+        except UnusableError:
+            break
+        said += _take(transaction, held) if is_taken else _set_aside(transaction, held, "are left out")
+        drop_held_edits(store.paths, held)
     return tuple(said)
-
-
-def _is_usable(transaction: Transaction) -> bool:
-    try:
-        transaction.plan()
-    except UnusableError:
-        return False
-    return True
 
 
 def _is_taken(store: Store, held: HeldEdits) -> bool | None:
@@ -102,3 +106,65 @@ def carried_edits(history: History, run: Run) -> tuple[str, ...]:
     """Return the edits that the run has which this one resumes, and on which nobody has decided."""
     resumed = None if run.resumes is None else history.find(run.resumes)
     return () if resumed is None or resumed.decision_state in _DECIDED else resumed.plan_edits
+
+
+class PlanInGit(NamedTuple):
+    """The plan file as the moves of HEAD of one worktree, and git's stash, have it."""
+
+    repo: Repository
+
+    def position(self) -> str:
+        """Return the present end of the log."""
+        return str(log_size(self.repo.git_dir))
+
+    def since(self, position: str) -> tuple[list[tuple[bytes | None, bytes | None, bool]], bytes | None]:
+        """Return the plan file before and after what was done with HEAD since then, and as HEAD has it now.
+
+        With each move is whether an agent may have made the commit.
+        """
+        span = LogSpan(int(position), log_size(self.repo.git_dir), None)
+        try:
+            moves = _in_one_go(moves_of_people(self.repo, span))
+            plans = [(self._plan_at(old), self._plan_at(new), by_agent) for old, new, by_agent in moves]
+            return plans, self._plan_at(head(self.repo).commit)
+        except (UnusableError, OSError):
+            # Nothing is known of git then: what is in the file waits for a person.
+            return [], None
+
+    def stashed(self, data: bytes) -> bytes | None:
+        """Return the plan that git took away with its stash, where the file is as HEAD has it since then.
+
+        None where there is no such stash of this very commit.
+        """
+        if not has_stash(self.repo):
+            return None
+        try:
+            stash = find_stash(self.repo)
+            if (
+                stash is None
+                or stash.base != head(self.repo).commit
+                or self._plan_in(stash.base_tree) != data
+            ):
+                return None
+            kept = self._plan_in(stash.tree)
+        except (UnusableError, OSError):
+            return None
+        return None if kept == data else kept
+
+    def _plan_at(self, commit: str | None) -> bytes | None:
+        return None if commit is None else self._plan_in(tree_of(self.repo, commit))
+
+    def _plan_in(self, tree: str) -> bytes | None:
+        from git_blackbird.git.commit.create import content_in_tree  # rarely needed
+
+        return content_in_tree(self.repo, tree, PLAN_NAME)
+
+
+def _in_one_go(moves: list[tuple[HeadMove, bool]]) -> Iterator[tuple[str | None, str, bool]]:
+    """Yield the moves of people with nothing in between as one, and those of agents one by one."""
+    for is_of_person, together in groupby(moves, key=lambda move: move[1]):
+        made = [move for move, _ in together]
+        if is_of_person:
+            yield made[0].old, made[-1].new, False
+        else:
+            yield from ((move.old, move.new, True) for move in made)

@@ -56,7 +56,6 @@ def update_run(workspace: Workspace, run: Run, change: Callable[[Run], Run]) -> 
 
 
 def note_process(workspace: Workspace, run: Run, process: LocalProcess | RemoteProcess) -> None:
-    """Record where the agent of a run works, under the lock."""
     with workspace.transaction() as transaction:
         stored = workspace.store.records.history(run.task_id).find(run.id) or run
         transaction.save_run(stored.updated(process=process))
@@ -144,15 +143,11 @@ def supersede_runs(
     now, own = workspace.environment.timestamp(), workspace.store.records.history(task_id).work_runs
     counting = tuple(run for run in own if not run.is_superseded and run.id != by)
     for run in counting:
-        transaction.save_run(_superseded_run(run, by, now))
+        marked = run.superseded(now, by)
+        if run.decision_state is DecisionState.PENDING:
+            marked = marked.decided(DecisionState.REJECTED, now, superseded_text(by))
+        transaction.save_run(marked)
     return counting
-
-
-def _superseded_run(run: Run, by: str, now: str) -> Run:
-    marked = run.superseded(now, by)
-    if run.decision_state is not DecisionState.PENDING:
-        return marked
-    return marked.decided(DecisionState.REJECTED, now, superseded_text(by))
 
 
 def new_run(workspace: Workspace, task_id: TaskId, status: RunStatus) -> Run:

@@ -50,8 +50,8 @@ def _run(work: Callable[[], T], git: GitWork) -> T:
         return work()
 
 
+# How often a record is looked at that another process may change.
 WATCH_SECONDS = 0.2
-"""How often a record is looked at that another process may change."""
 
 
 async def race_external_change(workspace: Workspace, ask: Callable[[], Awaitable[T]], run: Run) -> T | Run:

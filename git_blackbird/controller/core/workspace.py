@@ -34,7 +34,7 @@ from git_blackbird.storage.records import noop
 from git_blackbird.storage.store import Store, Transaction
 
 if TYPE_CHECKING:
-    from git_blackbird.controller.core.plan_in_git import PlanInGit
+    from git_blackbird.controller.core.plan_edits import PlanInGit
     from git_blackbird.model.base.redaction import Redactor
 
 _MAX_NAMED = 5
@@ -267,7 +267,7 @@ def _hold(repo: Repository, run: Run, trees: frozenset[str]) -> frozenset[str]:
 
 
 def _plan_in_git(repo: Repository) -> "PlanInGit":
-    from git_blackbird.controller.core.plan_in_git import PlanInGit  # reading needs none
+    from git_blackbird.controller.core.plan_edits import PlanInGit  # reading needs none
 
     return PlanInGit(repo)
 

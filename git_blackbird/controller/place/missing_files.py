@@ -31,10 +31,7 @@ _MADE_AGAIN = re.compile(
 
 
 def name_missing_files(workspace: Workspace, ui: UserInterface) -> None:
-    """Name them once in each worktree, if no key prepares the worktrees of tasks.
-
-    Raises GitError, SaveError, UnusableError.
-    """
+    """Name once what worktrees of tasks would lack. Raises GitError, SaveError, UnusableError."""
     config, note = workspace.config.worktree, workspace.paths.missing_named
     if config.copy or config.setup or note.exists():
         return
@@ -46,10 +43,7 @@ def name_missing_files(workspace: Workspace, ui: UserInterface) -> None:
 
 
 def name_bound_copies(workspace: Workspace, ui: UserInterface) -> None:
-    """Name once what ``worktree.copy`` copies and what would work on the user's own worktree.
-
-    Raises GitError, SaveError, UnusableError.
-    """
+    """Name once what ``worktree.copy`` copies and what would work on the user's own worktree."""
     note, patterns = workspace.paths.bound_named, workspace.config.worktree.copy
     if not patterns or not (workspace.uses_worktrees or workspace.check_command) or note.exists():
         return

@@ -6,19 +6,61 @@ from typing import Protocol
 
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.place.own_branch import own_change_in_worktree
-from git_blackbird.controller.place.snapshots import OwnChange, own_change, snapshot
+from git_blackbird.controller.place.snapshots import OwnChange, first_paths, own_change, snapshot
 from git_blackbird.controller.place.task_edits import TaskEdits, find_edits
 from git_blackbird.controller.place.unresolved import unresolved_paths
 from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import BlackbirdError, UnusableError
+from git_blackbird.git.change.merging import merge_trees
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.base_commits import (
+    base_commit_of,
+    commit_diff,
+    find_fork_point,
+)
+from git_blackbird.model.base.timestamps import SECOND, parse_timestamp
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.run.parts import LandingBlocked, LandingDue
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DETACHED, RunStatus
-from git_blackbird.model.run.summary import Trees
+from git_blackbird.model.run.summary import Summary, SwitchedBranch, Trees
 from git_blackbird.model.views.checkpoint import OtherBranch
+
+
+def own_change_in_worktree(workspace: Workspace, run: Run, pair: Trees) -> OwnChange:
+    """Return the change of a run in its task's worktree: everything done there is the task's own.
+
+    Where its agent went to another branch, that is what was done on it. Raises UnusableError.
+    """
+    repo, base = workspace.repo, base_commit_of(workspace.repo)
+    if base is None:
+        return OwnChange(pair, began=run.worktree_base)
+    history = workspace.store.records.history(run.task_id)
+    there = [one for one in (*Change.of(history).runs, run) if one.worktree_path == run.worktree_path]
+    began = min(parse_timestamp(one.started_at) for one in there)
+    since, began_with = find_fork_point(repo, base, began // SECOND), commit_diff(repo, base).pair
+    if since == base:
+        # The paths whose uncommitted edits were taken back to the user's commit.
+        trees = TreeStore(repo)
+        changed = {*trees.changed_paths(began_with.base, pair.head)}
+        took_back = first_paths(sorted({*trees.changed_paths(*began_with)} - changed))
+        begins, beside = began_with.head, Summary(takes_back=took_back)
+    else:
+        begins = began_with.head if since is None else commit_diff(repo, since).pair.head
+        (merge,) = merge_trees(repo, begins, [(began_with.head, pair.head)])
+        unmerged = first_paths(merge.conflicts)
+        beside = Summary(switched=SwitchedBranch(branch=head(repo).branch, since=since, unmerged=unmerged))
+    resumed = None if run.resumes is None else history.find(run.resumes)
+    before = None if resumed is None else resumed.review_summary
+    if _fork_commit(beside) == _fork_commit(before):
+        return OwnChange(pair, beside, run.worktree_base)
+    return OwnChange(Trees(begins, pair.head), beside, begins)
+
+
+def _fork_commit(summary: Summary | None) -> str | None:
+    return None if summary is None or summary.switched is None else summary.switched.since
 
 
 class Place(Protocol):
@@ -35,8 +77,7 @@ class Place(Protocol):
     def own_change(self, ui: UserInterface, pair: Trees, log_end: int) -> OwnChange:
         """Return what the run itself changed from the first of two trees of its files to the second.
 
-        ``log_end`` is the size of git's log of HEAD when the second was taken. Raises UnusableError,
-        GitStoppedError.
+        ``log_end`` is the size of the log of HEAD at the second. Raises UnusableError, GitStoppedError.
         """
 
     def unlanded_change(self) -> Trees | None:
@@ -46,10 +87,7 @@ class Place(Protocol):
         """Return the change with what a person edited since. Raises SnapshotError, GitError."""
 
     def conflicts(self, change: Trees, only: tuple[str, ...] = ()) -> tuple[bytes, ...]:
-        """Return the paths of ``only``, or all, whose conflicts a change leaves unresolved.
-
-        Raises UnusableError, GitError.
-        """
+        """Return the paths of ``only``, or all, with unresolved conflicts. Raises UnusableError, GitError."""
 
     def files_now(self, change: Trees) -> str | None:
         """Return the tree of the user's worktree if the change is in it, as it is now; None if unknown."""
@@ -106,7 +144,7 @@ class InPlace:
 
 
 @dataclass(frozen=True)
-class OwnWorktree:
+class InWorktree:
     """The run worked in its task's own worktree: its change is brought to the user's once it is approved."""
 
     workspace: Workspace
@@ -151,7 +189,7 @@ class OwnWorktree:
 
 def place_of(workspace: Workspace, run: Run) -> Place:
     """Return where a run's files are."""
-    return InPlace(workspace, run) if run.is_in_place else OwnWorktree(workspace, run)
+    return InPlace(workspace, run) if run.is_in_place else InWorktree(workspace, run)
 
 
 def _files_now(workspace: Workspace, change: Trees) -> str | None:

@@ -31,7 +31,6 @@ class Slot(NamedTuple):
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The environment variables for it."""
         return {"BLACKBIRD_SLOT": str(self.number), "BLACKBIRD_PORT": str(self.port)}
 
 
@@ -44,10 +43,7 @@ class Slots:
 
     @contextlib.contextmanager
     def take(self, linked: Repository | None = None) -> Iterator[Slot]:
-        """Take a slot: the one that a worktree was set up with, or its ports with a number that is free.
-
-        Raises UnusableError where no ports are free.
-        """
+        """Take the slot that a worktree was set up with, or a free number. Raises UnusableError."""
         kept = None if linked is None else load_slot(linked)
         number = next(number for number in itertools.count() if number not in self._taken)
         if kept is not None and kept.number not in self._taken:

@@ -60,7 +60,6 @@ def snapshot_of_new_worktree(workspace: Workspace, tree: str) -> Snapshot | None
 
 
 def limits_of(workspace: Workspace) -> SnapshotLimits:
-    """Return the limits of snapshots that are configured."""
     return SnapshotLimits(
         timeout_seconds=float(workspace.config.snapshot.timeout_seconds),
         max_untracked_bytes=workspace.config.snapshot.max_untracked_bytes,
@@ -96,7 +95,16 @@ def own_change(workspace: Workspace, run: Run, pair: Trees, log_end: int) -> Own
         base = carrier.carry(base, pair.head, move)
     own = Trees(base, pair.head)
     changed = carrier.changed_paths(*own)
-    outside = tuple(_outside(carrier, *moved, changed) for moved in others[-MAX_OUTSIDE:])
+    outside = tuple(
+        OutsideMove(
+            old=move.old,
+            new=move.new,
+            text=move.message,
+            paths=first_paths(sorted(carrier.changed_by(move.old, move.new) & changed)),
+            in_change=mover is Mover.UNKNOWN,
+        )
+        for move, mover in others[-MAX_OUTSIDE:]
+    )
     return OwnChange(own, Summary(outside=outside))
 
 
@@ -115,19 +123,7 @@ def _in_history(workspace: Workspace, run: Run, others: Sequence[tuple[HeadMove,
 
 
 def first_paths(paths: Iterable[bytes]) -> tuple[str, ...]:
-    """Return the first of these paths as text."""
     return tuple(path.decode(errors="replace") for path in itertools.islice(paths, _MAX_PATHS))
-
-
-def _outside(carrier: Carrier, move: HeadMove, mover: Mover, changed: frozenset[bytes]) -> OutsideMove:
-    both = sorted(carrier.changed_by(move.old, move.new) & changed)
-    return OutsideMove(
-        old=move.old,
-        new=move.new,
-        text=move.message,
-        paths=first_paths(both),
-        in_change=mover is Mover.UNKNOWN,
-    )
 
 
 def own_commits(workspace: Workspace, run: Run) -> frozenset[str]:
@@ -152,9 +148,8 @@ def without_earlier_files(workspace: Workspace, run: Run, own: OwnChange) -> Own
     if not earlier:
         return own
     carrier = Carrier(workspace.repo)
-    bases = (
+    base, whole = (
         base and carrier.without(Trees(base, own.pair.head), earlier).base
         for base in (own.pair.base, own.began)
     )
-    base, whole = bases
     return own._replace(pair=own.pair._replace(base=base or own.pair.base), began=whole)

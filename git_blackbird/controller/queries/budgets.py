@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from git_blackbird.controller.config.settings import TICK_NANOSECONDS
-from git_blackbird.controller.core.spending import spent_before
+from git_blackbird.controller.core.limits import spent_before
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.budgets import raise_command
 from git_blackbird.model.base.ids import TaskId
