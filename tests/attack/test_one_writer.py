@@ -12,10 +12,8 @@ from git_blackbird.git.core.repository import discover
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_snapshot
 from git_blackbird.git.writing import path_writer
-from git_blackbird.git.writing.journal import Journal
-from git_blackbird.git.writing.obstacles import IGNORED, find_obstacles
-from git_blackbird.git.writing.path_writer import NESTED, PathWriter, signature_of
-from git_blackbird.git.writing.write_back import take_signatures, write_paths
+from git_blackbird.git.writing.path_writer import NESTED, Journal, PathWriter, signature_of
+from git_blackbird.git.writing.write_back import IGNORED, find_obstacles, take_signatures, write_paths
 from git_blackbird.model.run.summary import Trees
 from tests.support import commit, git
 from tests.trial.program import Trial

@@ -28,10 +28,14 @@ from git_blackbird.git.change.merging import (
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore
 from git_blackbird.git.worktree.base_commits import base_tree, move_base
-from git_blackbird.git.writing.journal import Journal
-from git_blackbird.git.writing.obstacles import find_obstacles
-from git_blackbird.git.writing.path_writer import Signature
-from git_blackbird.git.writing.write_back import find_edited, require_written, take_signatures, write_paths
+from git_blackbird.git.writing.path_writer import Journal, Signature
+from git_blackbird.git.writing.write_back import (
+    find_edited,
+    find_obstacles,
+    require_written,
+    take_signatures,
+    write_paths,
+)
 from git_blackbird.model.run.parts import ConflictMerge, Moving
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import Verb

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.git.change.changes import changed_paths
-from git_blackbird.git.change.composing import compose
+from git_blackbird.git.change.changes import changed_paths, compose
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.change import contributions

@@ -54,7 +54,7 @@ from git_blackbird.controller.launch.scratch import sweep_scratch_dirs
 from git_blackbird.controller.place.listing import remove_landed
 from git_blackbird.controller.reviews.step import review_parent
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.git.writing.journal import Journal
+from git_blackbird.git.writing.path_writer import Journal
 from git_blackbird.messages.display.format import adopted_text
 from git_blackbird.model.change.stages import Due, Stage, stage_of
 from git_blackbird.model.rules.limits import Hold

@@ -1,32 +1,140 @@
 """What depends on where a run's files are: in the user's worktree, or in one of its task's own."""
 
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.snapshots import OwnChange, first_paths, own_change, snapshot
-from git_blackbird.controller.place.task_edits import TaskEdits, find_edits
-from git_blackbird.controller.place.unresolved import unresolved_paths
-from git_blackbird.controller.place.worktrees import workspace_of
+from git_blackbird.controller.place.worktrees import merge_in_worktree, workspace_of
 from git_blackbird.errors import BlackbirdError, UnusableError
-from git_blackbird.git.change.merging import merge_trees
+from git_blackbird.git.change.both_added import paths_with_markers
+from git_blackbird.git.change.changes import changed_paths
+from git_blackbird.git.change.merging import TreeMerge, merge_trees
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.base_commits import (
     base_commit_of,
+    base_tree,
     commit_diff,
     find_fork_point,
+    unmerged_paths,
 )
 from git_blackbird.model.base.timestamps import SECOND, parse_timestamp
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.run.parts import LandingBlocked, LandingDue
+from git_blackbird.model.run.parts import ConflictMerge, LandingBlocked, LandingDue
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DETACHED, RunStatus
 from git_blackbird.model.run.summary import Summary, SwitchedBranch, Trees
 from git_blackbird.model.views.checkpoint import OtherBranch
+
+
+class TaskEdits(NamedTuple):
+    """The change of a task with what a person edited in its worktree since, at these paths."""
+
+    pair: Trees
+    paths: tuple[str, ...]
+
+
+def find_edits(workspace: Workspace, run: Run) -> TaskEdits | None:
+    """Return the edits in the worktree of a run since; None if there are none, or it has landed.
+
+    A conflict that was resolved there without another word, as by ``git add``, counts as an edit.
+    Raises SnapshotError, GitError.
+    """
+    change = run.change_elsewhere
+    place = None if change is None or run.has_landed else workspace_of(workspace, run)
+    if change is None or place is None:
+        return None
+    tree = snapshot(place, since=run.head_tree).tree
+    merged = merge_in_worktree(run, place.repo)
+    if merged is None:
+        if tree in {run.head_tree, change.head} or run.worktree_base is None or run.head_tree is None:
+            return None
+        return _edits(workspace, Trees(run.worktree_base, tree), run.head_tree)
+    pair = Trees(merged.base, tree)
+    if pair == change:
+        return None
+    is_untouched = tree == merged.head and bool(unmerged_paths(place.repo))
+    return None if is_untouched else _edits(workspace, pair, merged.head)
+
+
+def _edits(workspace: Workspace, pair: Trees, known: str) -> TaskEdits:
+    paths = sorted(changed_paths(workspace.repo, Trees(known, pair.head)))
+    return TaskEdits(pair, tuple(path.decode(errors="replace") for path in paths))
+
+
+class _Conflicts(NamedTuple):
+    """The merge that a task's worktree was brought to, and git's merge of its sides."""
+
+    brought: ConflictMerge
+    merge: TreeMerge
+
+
+def unresolved_paths(
+    workspace: Workspace, run: Run, change: Trees, only: Iterable[str] = ()
+) -> tuple[bytes, ...]:
+    """Return the conflicts of the last merge that a change of the run's task leaves unresolved.
+
+    That is a file with markers of the merge; one that is as git left it, until somebody adds it to the index
+    of the task's worktree; and one that git made under a name of its own for what was in the way, as long as
+    it is there. With ``only`` those at these paths and below them; a name of git's own may be among them.
+    Raises UnusableError, GitError.
+    """
+    left = {
+        *paths_with_markers(workspace.repo, change),
+        *_untouched_conflicts(workspace, run, change, set(only)),
+    }
+    return tuple(path for path in sorted(left) if not only or is_below(path, only))
+
+
+def unresolved_text(paths: Iterable[bytes]) -> str | None:
+    """Name the unresolved conflicts; None if there are none."""
+    names = ", ".join(path.decode(errors="replace") for path in paths)
+    return f"the conflict in {names} is not resolved" if names else None
+
+
+def is_conflict_shown(workspace: Workspace, run: Run, change: Trees | None) -> bool:
+    """Whether the task's worktree has the conflicts of this very change, so that landing it repeats them."""
+    last, place = _last_merge(workspace, run), workspace_of(workspace, run)
+    if last is None or place is None or base_tree(place.repo) != last.brought.merge.base:
+        return False
+    return last.brought.change == change and bool(last.merge.conflicts)
+
+
+def is_below(path: bytes, names: Iterable[str]) -> bool:
+    """Whether a path is among files and folders that were named."""
+    return any(name == "." or (path + b"/").startswith(os.fsencode(name) + b"/") for name in names)
+
+
+def _untouched_conflicts(workspace: Workspace, run: Run, change: Trees, named: set[str]) -> Iterator[bytes]:
+    last = _last_merge(workspace, run)
+    if last is None or last.brought.change == change or not last.merge.conflicts:
+        return
+    trees, place = TreeStore(workspace.repo), workspace_of(workspace, run)
+    unmerged = last.merge.conflicts if place is None else unmerged_paths(place.repo)
+    sides = (*last.brought.change, last.brought.merge.base)
+    for path in last.merge.conflicts:
+        entry = trees.entry(change.head, path)
+        if entry is None:
+            continue
+        is_named_by_git = not any(trees.entry(tree, path) for tree in sides)
+        is_untouched = path in unmerged and entry == trees.entry(last.merge.tree, path)
+        if os.fsdecode(path) not in named if is_named_by_git else is_untouched:
+            yield path
+
+
+def _last_merge(workspace: Workspace, run: Run) -> _Conflicts | None:
+    runs = Change.of(workspace.store.records.history(run.task_id)).runs
+    brought = next((one.brought for one in reversed(runs) if one.brought is not None), None)
+    if brought is None:
+        return None
+    change, now = brought.change, brought.merge.base
+    (merge,) = merge_trees(workspace.repo, change.base, [(now, change.head)])
+    return _Conflicts(brought, merge)
 
 
 def own_change_in_worktree(workspace: Workspace, run: Run, pair: Trees) -> OwnChange:

@@ -13,8 +13,8 @@ from git_blackbird.git.hooks.attribution import moves_of_others
 from git_blackbird.git.submodules.edits import Uncommitted, uncommitted
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, snapshot_of_checkout, take_snapshot
-from git_blackbird.git.writing.obstacles import Present, add_ignored
 from git_blackbird.git.writing.path_writer import Signature
+from git_blackbird.git.writing.write_back import Present, add_ignored
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.run.commits import HeadMove, LogSpan, Mover
 from git_blackbird.model.run.run import Run

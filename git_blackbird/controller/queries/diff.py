@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.change.changes import Filter, diff_text, show_diff
-from git_blackbird.git.change.composing import compose
+from git_blackbird.git.change.changes import Filter, compose, diff_text, show_diff
 from git_blackbird.git.core.repository import list_all_tracked, list_paths
 from git_blackbird.git.worktree.comparing import generated_paths
 from git_blackbird.git.worktree.linked import task_worktrees

@@ -11,7 +11,7 @@ from types import CodeType, FrameType
 from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.engine.recovery import scan
 from git_blackbird.controller.queries.status import build_overview
-from git_blackbird.git.change.composing import compose_trees
+from git_blackbird.git.change.changes import compose_trees
 from git_blackbird.model.base.ids import TaskId, build_run_id
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.rules.reviews import outstanding_feedback

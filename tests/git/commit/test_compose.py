@@ -8,8 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.git.change.changes import changed_paths
-from git_blackbird.git.change.composing import compose_trees
+from git_blackbird.git.change.changes import changed_paths, compose_trees
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.summary import summarize

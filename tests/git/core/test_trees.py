@@ -7,7 +7,7 @@ import pytest
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import discover
 from git_blackbird.git.core.trees import TreeStore, is_unsafe
-from git_blackbird.git.writing.journal import Journal
+from git_blackbird.git.writing.path_writer import Journal
 from git_blackbird.git.writing.write_back import WriteBackError, take_signatures, write_paths
 from git_blackbird.model.run.summary import Trees
 from tests.support import commit, git

@@ -13,7 +13,7 @@ import pytest
 from git_blackbird.git.change.merging import Merged, merge_changes
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.writing.journal import Journal
+from git_blackbird.git.writing.path_writer import Journal
 from git_blackbird.git.writing.write_back import take_signatures, write_paths
 from git_blackbird.model.run.summary import Trees
 from tests.git.commit.test_commit_property import (

@@ -11,8 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.snapshots import own_commits
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.change.changes import changed_paths
-from git_blackbird.git.change.composing import compose
+from git_blackbird.git.change.changes import changed_paths, compose
 from git_blackbird.git.commit.plan import ChangeOrigin, CommitPlan, plan_commit
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.change import contributions

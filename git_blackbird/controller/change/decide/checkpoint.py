@@ -7,13 +7,10 @@ from git_blackbird.controller.change.trees import change_of, combined_change, ou
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.place.place import Place, place_of
-from git_blackbird.controller.place.task_edits import TaskEdits
-from git_blackbird.controller.place.unresolved import unresolved_text
+from git_blackbird.controller.place.place import Place, TaskEdits, place_of, unresolved_text
 from git_blackbird.controller.place.work_elsewhere import find_work_elsewhere
 from git_blackbird.errors import BlackbirdError, RequestError
-from git_blackbird.git.change.changes import Carrier, changed_paths, diff_text, path_differs
-from git_blackbird.git.change.composing import compose
+from git_blackbird.git.change.changes import Carrier, changed_paths, compose, diff_text, path_differs
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import switched_lines

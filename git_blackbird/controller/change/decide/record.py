@@ -35,10 +35,9 @@ from git_blackbird.controller.core.guards import (
 from git_blackbird.controller.core.plan_edits import settle_edits
 from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.place.place import place_of
-from git_blackbird.controller.place.unresolved import is_conflict_shown, unresolved_text
+from git_blackbird.controller.place.place import is_conflict_shown, place_of, unresolved_text
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.change.composing import limited_to, paths_outside, rename_halves
+from git_blackbird.git.change.changes import limited_to, paths_outside, rename_halves
 from git_blackbird.messages.display.checkpoint import GOES_BACK
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.messages.patch.comments import sent_comments

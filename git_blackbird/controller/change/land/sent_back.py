@@ -8,8 +8,8 @@ from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
 from git_blackbird.controller.change.move import bring_merge
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.place import unresolved_paths, unresolved_text
 from git_blackbird.controller.place.snapshots import snapshot
-from git_blackbird.controller.place.unresolved import unresolved_paths, unresolved_text
 from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.change.both_added import paths_with_markers

@@ -20,11 +20,10 @@ from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, shorten_path
 from git_blackbird.controller.launch.launch import silence_texts
 from git_blackbird.controller.launch.logs import publish_logs
-from git_blackbird.controller.place.place import place_of
+from git_blackbird.controller.place.place import place_of, unresolved_text
 from git_blackbird.controller.place.snapshots import snapshot, submodules, without_earlier_files
-from git_blackbird.controller.place.unresolved import unresolved_text
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.git.change.composing import compose
+from git_blackbird.git.change.changes import compose
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.hooks.attribution import list_commits

@@ -10,7 +10,7 @@ from git_blackbird.controller.core.guards import UnreadableRecordError, require_
 from git_blackbird.controller.core.status_sync import new_run, save_statuses, supersede_runs
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, LockedError, RequestError, UnusableError
-from git_blackbird.git.commit.own_part import OwnPart, own_part
+from git_blackbird.git.change.replaying import OwnPart, own_part
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.hooks.task_commits import (
     Verdict,
