@@ -8,7 +8,7 @@ from git_blackbird.controller.change.work.watch import own_writes
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task, full_id
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.change.merging import merge_changes
+from git_blackbird.git.change.merging import merge_sides, sides_of
 from git_blackbird.git.commit.branch import (
     commit_tree,
     create_branch,
@@ -90,8 +90,9 @@ def create_task_branch(
     there = find_commit(repo, f"refs/heads/{name}")
     # One that was made before is the branch that it would be.
     parent = _commit_at(workspace, onto) if there is None or onto is not None else _parent(repo, there)
-    before = TreeStore(repo).save({}) if parent is None else tree_of(repo, parent)
-    merged = merge_changes(repo, before, changes)
+    trees = TreeStore(repo)
+    before = trees.save({}) if parent is None else tree_of(repo, parent)
+    merged = merge_sides(repo, before, (sides_of(trees, change) for change in changes))
     place = "HEAD" if onto is None else onto
     if there is not None:
         if merged.left or commit_parts(repo, there) != (merged.tree, tuple(filter(None, [parent]))):

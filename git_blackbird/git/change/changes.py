@@ -72,7 +72,6 @@ def files_before(repo: Repository, pair: Trees, began: int, now: int) -> frozens
 
 
 def diverged_paths(repo: Repository, worktree_tree: str, pair: Trees) -> Iterator[bytes]:
-    """Yield, sorted, the paths at which a fresh snapshot no longer has what the change left there."""
     trees = TreeStore(repo)
     for path in sorted(trees.changed_paths(*pair)):
         if trees.entry(worktree_tree, path) != trees.entry(pair.head, path):
@@ -125,7 +124,6 @@ def _page_diff(repo: Repository, pair: Trees, harmless: Filter) -> int:
 
 
 def _colors(repo: Repository) -> Mapping[str, str]:
-    """Return the user's colours for a diff, by git's names; none where they want none."""
     if not _is_colored(repo):
         return {}
     # Unlike --get-color, this ends with a line break.
@@ -137,7 +135,6 @@ def _colors(repo: Repository) -> Mapping[str, str]:
 
 
 def _is_colored(repo: Repository) -> bool:
-    """Whether git would colour a diff here."""
     in_pager = ("config", "--type=bool", "--get", "color.pager")
     if is_in_pager(repo) and _is_answer(repo.git(*in_pager, check=False), "false"):
         return False
@@ -344,7 +341,6 @@ def limited_to(repo: Repository, pair: Trees, only: Iterable[str]) -> Trees:
 
 
 def paths_outside(repo: Repository, whole: Trees, part: Trees) -> tuple[str, ...]:
-    """Return the paths of a change that are not in a part of it."""
     if whole == part:
         return ()
     carrier = Carrier(repo)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from git_blackbird.errors import UnusableError
@@ -58,40 +58,21 @@ class Merged:
     left: Mapping[bytes, str]
 
 
+# What changes, by path: what is there before it and after it.
 Sides = Mapping[bytes, tuple[TreeEntry | None, TreeEntry | None]]
-"""What changes, by path: what is there before it and after it."""
 # What paths in conflict are to be all the same, where that is known.
 Resolver = Callable[[Repository, TreeMerge], Mapping[bytes, TreeEntry]]
 
 
 def nothing_resolved(_repo: Repository, _merge: TreeMerge) -> Mapping[bytes, TreeEntry]:
-    """Resolve no conflict."""
     return {}
 
 
 def sides_of(trees: TreeStore, change: Trees) -> Sides:
-    """Return the sides of every path at which two trees differ."""
     before, after = change
     return {
         path: (trees.entry(before, path), trees.entry(after, path)) for path in trees.changed_paths(*change)
     }
-
-
-def merge_changes(
-    repo: Repository,
-    tree: str,
-    changes: Iterable[Trees],
-    unknown: Mapping[bytes, str] = _NOTHING,
-    written: Collection[bytes] = frozenset(),
-) -> Merged:
-    """Apply changes to a tree in order; a path to which one does not apply stays as it was.
-
-    ``unknown`` paths, whose content the tree does not have, stay too, each with its reason. ``written`` paths
-    have had the changes before, so that a difference there is a later edit. Raises UnusableError if an object
-    is missing or cannot be written.
-    """
-    trees = TreeStore(repo)
-    return merge_sides(repo, tree, (sides_of(trees, change) for change in changes), unknown, written)
 
 
 def merge_sides(
@@ -102,11 +83,45 @@ def merge_sides(
     written: Collection[bytes] = frozenset(),
     resolve: Resolver = nothing_resolved,
 ) -> Merged:
-    """Apply changes of single paths, as ``merge_changes`` does; ``resolve`` may resolve their conflicts."""
-    merge = _Merge(repo, TreeStore(repo), tree, resolve)
+    """Apply changes to a tree in order; a path to which one does not apply stays as it was.
+
+    ``unknown`` paths, whose content the tree does not have, stay too, each with its reason. ``written`` paths
+    have had the changes before, so that a difference there is a later edit. ``resolve`` may resolve some.
+    Raises UnusableError if an object is missing or cannot be written.
+    """
+    trees = TreeStore(repo)
+    edits: dict[bytes, TreeEntry | None] = {}
+    left: dict[bytes, str] = {}
+
+    def now(path: bytes) -> TreeEntry | None:
+        return edits[path] if path in edits else trees.entry(tree, path)
+
     for change in changes:
-        merge.apply(change, unknown, written)
-    return merge.result()
+        left |= {path: why for path, why in unknown.items() if path in change}
+        due = {
+            path: sides
+            for path, sides in change.items()
+            if path not in unknown and not (path in written and now(path) != sides[0])
+        }
+        made, stays = apply_sides(repo, trees, now, due, resolve)
+        edits |= made
+        left |= stays
+    kept = {path: entry for path, entry in edits.items() if path not in left}
+    while obstructed := set(_obstructed(trees, tree, kept)):
+        left |= dict.fromkeys(obstructed, _IN_THE_WAY)
+        kept = {path: entry for path, entry in kept.items() if path not in obstructed}
+    return Merged(trees.edited(tree, kept), left)
+
+
+def _obstructed(trees: TreeStore, tree: str, edits: Mapping[bytes, TreeEntry | None]) -> Iterator[bytes]:
+    """Find edits that would displace a file they do not name, as a file does a folder of its name."""
+    if not edits:
+        return
+    displaced = set(trees.changed_paths(tree, trees.edited(tree, edits))) - edits.keys()
+    above = {parent for path in displaced for parent in parents(path)}
+    for path, entry in edits.items():
+        if entry is not None and (path in above or not displaced.isdisjoint(parents(path))):
+            yield path
 
 
 def apply_sides(
@@ -141,7 +156,7 @@ def apply_sides(
 
 
 def with_earlier_attempt(repo: Repository, pair: Trees, attempt: Trees) -> Trees:
-    """Return a pair of trees that also has the changes of an earlier attempt."""
+    """Return a pair of trees that also has what an earlier attempt changed."""
     trees = TreeStore(repo)
     paths = list(trees.changed_paths(*attempt))
     base, head = (
@@ -151,56 +166,10 @@ def with_earlier_attempt(repo: Repository, pair: Trees, attempt: Trees) -> Trees
     return Trees(base, head)
 
 
-@dataclass
-class _Merge:
-    repo: Repository
-    trees: TreeStore
-    tree: str
-    resolve: Resolver
-    edits: dict[bytes, TreeEntry | None] = field(default_factory=dict)
-    left: dict[bytes, str] = field(default_factory=dict)
-
-    def entry(self, path: bytes) -> TreeEntry | None:
-        return self.edits[path] if path in self.edits else self.trees.entry(self.tree, path)
-
-    def apply(self, change: Sides, unknown: Mapping[bytes, str], written: Collection[bytes]) -> None:
-        self.left |= {path: why for path, why in unknown.items() if path in change}
-        due = {
-            path: sides
-            for path, sides in change.items()
-            if path not in unknown and not (path in written and self.entry(path) != sides[0])
-        }
-        edits, left = apply_sides(self.repo, self.trees, self.entry, due, self.resolve)
-        self.edits |= edits
-        self.left |= left
-
-    def result(self) -> Merged:
-        edits = {path: entry for path, entry in self.edits.items() if path not in self.left}
-        while obstructed := set(self._obstructed(edits)):
-            self.left |= dict.fromkeys(obstructed, _IN_THE_WAY)
-            edits = {path: entry for path, entry in edits.items() if path not in obstructed}
-        return Merged(self.trees.edited(self.tree, edits), self.left)
-
-    def _obstructed(self, edits: Mapping[bytes, TreeEntry | None]) -> Iterator[bytes]:
-        """Find edits that would displace a file they do not name, as a file does a folder of its name."""
-        if not edits:
-            return
-        displaced = (
-            set(self.trees.changed_paths(self.tree, self.trees.edited(self.tree, edits))) - edits.keys()
-        )
-        above = {parent for path in displaced for parent in parents(path)}
-        for path, entry in edits.items():
-            if entry is not None and (path in above or not displaced.isdisjoint(parents(path))):
-                yield path
-
-
 def merge_entries(
     repo: Repository, trees: TreeStore, versions: Mapping[bytes, Sequence[TreeEntry | None]]
 ) -> dict[bytes, TreeEntry | None]:
-    """Merge the ancestor, our and their version of each path as git does; conflicting ones are left out.
-
-    No two versions of a path are the same.
-    """
+    """Merge the ancestor, our and their version of each path, which all differ; leave conflicts out."""
     return _clean_entries(trees, versions, _merge_versions(repo, trees, versions))
 
 
@@ -256,8 +225,6 @@ _WITHOUT_MERGE_TREE = "git merge-tree --stdin, which git has from version 2.39 o
 
 
 class GitTooOldError(UnusableError):
-    """The installed git cannot merge trees."""
-
     def __init__(self) -> None:
         super().__init__(f"this needs {_WITHOUT_MERGE_TREE}", hint="leave --jobs and --worktrees out")
 
@@ -279,7 +246,7 @@ _known_paths: set[str | None] = set()
 
 
 def require_merge_tree(repo: Repository) -> None:
-    """Raise GitTooOldError where the installed git cannot merge trees."""
+    """Raises GitTooOldError where the installed git cannot merge trees."""
     path = repo.environ.get("PATH")
     if path not in _known_paths:
         if repo.git("merge-tree", "--write-tree", "--stdin", stdin=b"", check=False).code != 0:

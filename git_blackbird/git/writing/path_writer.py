@@ -57,17 +57,12 @@ class Journal:
         lines = self._lines()
         if next(lines, None) != self._header:
             return frozenset()
-        return frozenset(
-            os.fsencode(path) for kind, path, *inode in lines if self._is_written(kind, path, inode)
-        )
-
-    def _is_written(self, kind: str, path: str, inode: list[int]) -> bool:
-        if kind == "after":
-            return True
-        try:
-            return (self._top / path).lstat().st_ino == inode[0]
-        except OSError:
-            return False
+        written = set()
+        for kind, path, *inode in lines:
+            with contextlib.suppress(OSError):
+                if kind == "after" or (self._top / path).lstat().st_ino == inode[0]:
+                    written.add(os.fsencode(path))
+        return frozenset(written)
 
     def _add(self, line: list[Any]) -> None:
         with self._file.open("a", encoding="ascii") as file:
@@ -171,7 +166,9 @@ class PathWriter:
                 below = _open_below(here, name, is_made=is_made)
                 os.close(here)
                 here = below
-                _require_no_repository(here)
+                with contextlib.suppress(FileNotFoundError):
+                    os.stat(".git", dir_fd=here, follow_symlinks=False)
+                    raise _BlockedError(NESTED)
             yield here
         finally:
             os.close(here)
@@ -238,25 +235,16 @@ class PathWriter:
             os.unlink(aside, dir_fd=place)
         if not is_expected:
             return EDITED
-        self._remove_empty(folders)
-        return None
-
-    def _remove_empty(self, folders: Sequence[bytes]) -> None:
-        """Remove the folders above a removed file, innermost first, as long as they are empty."""
+        # The folders above go too, innermost first, as long as they are empty.
         with contextlib.suppress(OSError, _BlockedError):
             for end in range(len(folders), 0, -1):
                 with self._opened(folders[: end - 1], is_made=False) as above:
                     os.rmdir(folders[end - 1], dir_fd=above)
+        return None
 
 
 class _BlockedError(Exception):
     """A path cannot be reached; the message says why."""
-
-
-def _require_no_repository(folder: int) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.stat(".git", dir_fd=folder, follow_symlinks=False)
-        raise _BlockedError(NESTED)
 
 
 def _open_below(here: int, name: bytes, *, is_made: bool) -> int:

@@ -137,9 +137,17 @@ def _obstacle(
     is_folder = path not in removed and target.is_dir() and not target.is_symlink()
     if is_folder and set(_files_below(top, target)) - removed:
         return _FOLDER
-    if not (links or files or _is_writable([top, *folders])):
+    # A file can be put into the last of these folders, or into the last that there is yet.
+    there = [folder for folder in (top, *folders) if folder.is_dir()]
+    if not (links or files or os.access(there[-1], os.W_OK | os.X_OK)):
         return _READ_ONLY
-    return _FIXED if _is_fixed(target) else None
+    if target.is_file() and not target.is_symlink():
+        # It may be such that it can be neither replaced nor removed, whatever its folder allows.
+        try:
+            os.close(os.open(target, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW))
+        except OSError as error:
+            return _FIXED if error.errno in _FIXED_ERRORS else None
+    return None
 
 
 def _below(top: Path, place: Path) -> bytes:
@@ -153,23 +161,6 @@ def _files_below(top: Path, folder: Path) -> Iterator[bytes]:
         links = (name for name in folders if (Path(place) / name).is_symlink())
         yield from (_below(top, Path(place) / name) for name in (*names, *links))
     yield from (_below(top, Path(error.filename)) for error in unreadable)
-
-
-def _is_writable(folders: list[Path]) -> bool:
-    """Whether a file can be put into the last of these folders, or into the last that there is yet."""
-    there = [folder for folder in folders if folder.is_dir()]
-    return os.access(there[-1], os.W_OK | os.X_OK)
-
-
-def _is_fixed(target: Path) -> bool:
-    """Whether a file can be neither replaced nor removed, whatever its folder allows."""
-    if target.is_symlink() or not target.is_file():
-        return False
-    try:
-        os.close(os.open(target, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW))
-    except OSError as error:
-        return error.errno in _FIXED_ERRORS
-    return False
 
 
 _NOT_TRIED = "it comes after one that could not be written"
@@ -227,7 +218,11 @@ def write_paths(
     """
     trees = TreeStore(repo)
     entries = {path: trees.entry(change.head, path) for path in sorted(trees.changed_paths(*change))}
-    _refuse_reserved(entries)
+    for path, entry in entries.items():
+        top, _, below = path.partition(b"/")
+        # A link is what git may take for ``.gitmodules``.
+        if is_reserved(top, is_link=not below and entry is not None and entry.mode == LINK):
+            raise WriteBackError(f"a change may not write {os.fsdecode(path)!a}")
     repositories = dict(submodule_sides(trees, change))
     files = {
         path: entry.oid for path, entry in entries.items() if entry is not None and path not in repositories
@@ -270,14 +265,6 @@ def _move(
     if reason is None:
         journal.note_written(path)
     return reason
-
-
-def _refuse_reserved(entries: Mapping[bytes, TreeEntry | None]) -> None:
-    """Refuse paths that no change may have: state, the plan, a link that git takes for ``.gitmodules``."""
-    for path, entry in entries.items():
-        top, _, below = path.partition(b"/")
-        if is_reserved(top, is_link=not below and entry is not None and entry.mode == LINK):
-            raise WriteBackError(f"a change may not write {os.fsdecode(path)!a}")
 
 
 def write_all_paths(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.git.change.merging import Merged, merge_changes
+from git_blackbird.git.change.merging import Merged, merge_sides, sides_of
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.writing.path_writer import Journal
@@ -57,7 +57,7 @@ def bring(repo: Repository, change: Trees) -> tuple[str, Merged]:
     paths = frozenset(TreeStore(repo).changed_paths(*change))
     expected = take_signatures(repo, paths)
     before = tree_of(repo.top)
-    merged = merge_changes(repo, before, [change])
+    merged = merge_sides(repo, before, [sides_of(TreeStore(repo), change)])
     change = Trees(before, merged.tree)
     assert write_paths(repo, change, expected, Journal(repo, "undo"), timeout_seconds=60) == {}
     return before, merged
