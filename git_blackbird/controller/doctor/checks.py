@@ -2,13 +2,13 @@
 
 import contextlib
 import os
+import pwd
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from git_blackbird.controller.core.guards import HalfWrittenError, processes_at_work, require_whole
 from git_blackbird.controller.core.workspace import Workspace, running_command
-from git_blackbird.controller.doctor.access import is_refused, opening_command
-from git_blackbird.controller.doctor.references import lost_records, stale_refs, unheld_runs
+from git_blackbird.controller.doctor.prune import lost_records, stale_refs, unheld_runs
 from git_blackbird.controller.engine.recovery import lost_runs
 from git_blackbird.controller.launch.scratch import scratch_dirs
 from git_blackbird.controller.place.listing import finished_places, missing_places
@@ -60,6 +60,34 @@ def finding_of(error: Exception, where: Path) -> Finding:
         return Finding(error.message, str(where), ways_out=error.ways_out or ways_out)
     what = error.strerror if isinstance(error, OSError) else f"this could not be looked at: {error!r}"
     return Finding(what or str(error), str(where), ways_out=ways_out)
+
+
+def is_refused(path: Path) -> bool:
+    """Whether the user may not read a file or folder that is there, as far as can be seen."""
+    return _first_closed(path) is not None
+
+
+def opening_command(path: Path) -> ShellLine:
+    """Return the command that opens to the user what is closed on the way to a path, or its last part."""
+    there = next(part for part in (path, *path.parents) if os.path.lexists(part))
+    closed = _first_closed(path) or there
+    word, user, owner = shell_word(str(closed)), os.geteuid(), closed.lstat().st_uid
+    if owner == user:
+        return ShellLine(f"chmod u+rwX {word}")
+    return ShellLine(f"sudo chown -R {_user_name(user)} {word}", f"it belongs to {_user_name(owner)}")
+
+
+def _first_closed(path: Path) -> Path | None:
+    is_closed = os.path.lexists(path) and not os.access(path, os.R_OK)
+    folders = (folder for folder in reversed(path.parents) if os.path.lexists(folder))
+    return next((each for each in folders if not os.access(each, os.X_OK)), path if is_closed else None)
+
+
+def _user_name(user: int) -> str:
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return str(user)
 
 
 _ASIDE = ".set-aside"

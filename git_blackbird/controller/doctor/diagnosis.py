@@ -7,7 +7,7 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace, hold_controller, view_workspace
 from git_blackbird.controller.doctor.checks import CHECKS, Seen, finding_of
-from git_blackbird.controller.doctor.references import unheld_runs
+from git_blackbird.controller.doctor.prune import unheld_runs
 from git_blackbird.controller.engine.recovery import recover
 from git_blackbird.controller.launch.scratch import sweep_scratch_dirs
 from git_blackbird.controller.place.listing import missing_places, prune_places
@@ -90,13 +90,12 @@ def mend(diagnosis: Diagnosis, ui: UserInterface) -> Diagnosis:
                 warn(ui, f"{way.value.replace('_', ' ')}: {failure.what}", hint=hint)
     after = diagnose(workspace.environment)
     mended = tuple(one for one in diagnosis.findings if one not in after.findings)
-    left = (_as_left(one) if one in diagnosis.findings else one for one in after.findings)
+    # Of what could not be mended another way out goes first, if there is one.
+    left = (
+        one._replace(mend=None) if one in diagnosis.findings and one.ways_out else one
+        for one in after.findings
+    )
     return replace(after, findings=tuple(left), mended=mended)
-
-
-def _as_left(finding: Finding) -> Finding:
-    """Return a finding that could not be mended: another way out goes first, if there is one."""
-    return finding._replace(mend=None) if finding.ways_out else finding
 
 
 def _recover(workspace: Workspace, ui: UserInterface) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.doctor.access import opening_command
+from git_blackbird.controller.doctor.checks import opening_command
 
 NOBODYS = 54_321
 
