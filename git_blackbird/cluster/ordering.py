@@ -16,7 +16,7 @@ from git_blackbird.model.base.timestamps import SECOND
 from git_blackbird.model.config.keys import Value
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.run.run import Run
-from git_blackbird.storage.run_keys import RunKey, save_key
+from git_blackbird.storage.notes import RunKey, save_key
 
 if TYPE_CHECKING:
     from distributed import Client, Future

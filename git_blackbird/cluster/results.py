@@ -25,7 +25,7 @@ from git_blackbird.git.worktree.saved_trees import keep_commit
 from git_blackbird.git.writing.write_back import take_signatures, write_all_paths
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.files import write_private
-from git_blackbird.storage.run_keys import load_key
+from git_blackbird.storage.notes import load_key
 
 
 class UnreadableEndError(UnusableError):

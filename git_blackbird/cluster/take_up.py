@@ -29,7 +29,7 @@ from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, TerminalReason
 from git_blackbird.model.views.events import RunEnded
-from git_blackbird.storage.run_keys import keep_keys
+from git_blackbird.storage.notes import keep_keys
 
 
 class JoinedCluster(Cluster):

@@ -236,19 +236,15 @@ def move_log(paths: Paths, stream: Path, log: Path) -> None:
     with contextlib.suppress(OSError, UnusableError):
         paths.make_folder(log.parent)
         with opened_below(paths.state_root, log.parent) as folder:
-            _move_into(folder, stream, log.name)
-
-
-def _move_into(folder: int, stream: Path, name: str) -> None:
-    try:
-        os.rename(stream, name, dst_dir_fd=folder)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=folder)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        descriptor = os.open(name, flags, 0o600, dir_fd=folder)
-        with stream.open("rb") as source, os.fdopen(descriptor, "wb") as target:
-            shutil.copyfileobj(source, target)
-        stream.unlink()
+            try:
+                os.rename(stream, log.name, dst_dir_fd=folder)
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(log.name, dir_fd=folder)
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+                descriptor = os.open(log.name, flags, 0o600, dir_fd=folder)
+                with stream.open("rb") as source, os.fdopen(descriptor, "wb") as target:
+                    shutil.copyfileobj(source, target)
+                stream.unlink()

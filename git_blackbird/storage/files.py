@@ -217,21 +217,17 @@ def write_atomic(paths: Paths, path: Path, data: bytes, *, mode: int = 0o644) ->
             paths.make_private(path.parent)
         elif path.is_relative_to(paths.state):
             paths.make_folder(path.parent)
-        _replace(paths, path, data, mode)
+        # The plan may be a link within the worktree; a link inside the state is hostile and is replaced.
+        target = path if path != paths.plan else Path(require_inside(paths.state_root, path))
+        try:
+            _write_and_rename(paths.private_tmp / _temporary_name(target), target, data, mode)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            # A rename across file systems, such as a mount inside the worktree, is not possible.
+            _replace_beside(target, data, mode)
     except OSError as error:
         raise SaveError(path, error) from error
-
-
-def _replace(paths: Paths, path: Path, data: bytes, mode: int) -> None:
-    # The plan may be a link within the worktree; a link inside the state is hostile and is replaced.
-    target = path if path != paths.plan else Path(require_inside(paths.state_root, path))
-    try:
-        _write_and_rename(paths.private_tmp / _temporary_name(target), target, data, mode)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        # A rename across file systems, such as a mount inside the worktree, is not possible.
-        _replace_beside(target, data, mode)
 
 
 def write_copy(paths: Paths, copy: Path, data: bytes, changed: int) -> None:
@@ -359,17 +355,11 @@ def sweep_temporaries(paths: Paths) -> None:
     Requires the store lock: nobody else is saving then.
     """
     for folder in (paths.private_tmp, paths.tmp):
-        if not folder.parent.is_symlink() and not folder.is_symlink():
-            _sweep(folder)
-
-
-def _sweep(folder: Path) -> None:
-    try:
-        names = os.listdir(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    for name in names:
-        # An agent may have put something else there.
-        with contextlib.suppress(OSError):
-            if name.endswith(".tmp"):
-                (folder / name).unlink()
+        if folder.parent.is_symlink() or folder.is_symlink():
+            continue
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            for name in os.listdir(folder):
+                # An agent may have put something else there.
+                with contextlib.suppress(OSError):
+                    if name.endswith(".tmp"):
+                        (folder / name).unlink()

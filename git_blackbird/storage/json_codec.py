@@ -37,7 +37,12 @@ def load_json(data: bytes) -> Any:
     if data.startswith(codecs.BOM_UTF8):
         raise JsonError("begins with a byte order mark", "save it as UTF-8 without one")
     try:
-        return _parse(data.decode("utf-8"))
+        text = data.decode("utf-8")
+        value = _DECODER.decode(text)
+        if _SURROGATE.search(text) is None:
+            return value
+        whole = re.sub(_LONE_SURROGATE, "\ufffd", json.dumps(value, ensure_ascii=False))
+        return json.loads(whole, object_pairs_hook=_object)
     except UnicodeDecodeError as error:
         raise JsonError(f"not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -90,14 +95,6 @@ def load_note(kind: type[P], path: Path) -> P | None:
         return None
 
 
-def _parse(text: str) -> Any:
-    value = _DECODER.decode(text)
-    if _SURROGATE.search(text) is None:
-        return value
-    whole = re.sub(_LONE_SURROGATE, "\ufffd", json.dumps(value, ensure_ascii=False))
-    return json.loads(whole, object_pairs_hook=_object)
-
-
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
@@ -124,13 +121,9 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_consta
 
 def dump_json(value: Any) -> bytes:
     """Serialize ``value`` with an indent of two spaces, a final newline, and Go's escapes."""
-    return f"{render_json(value)}\n".encode()
-
-
-def render_json(value: Any) -> str:
-    """Serialize ``value`` as ``dump_json`` does, as text without the final newline."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    return re.sub(_LONE_SURROGATE, "\ufffd", escaped_as_go(text))
+    whole = re.sub(_LONE_SURROGATE, "\ufffd", escaped_as_go(text))
+    return f"{whole}\n".encode()
 
 
 def escaped_as_go(text: str) -> str:

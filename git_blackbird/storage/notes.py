@@ -6,8 +6,9 @@ A note that is missing or cannot be read counts as none. What saves one raises S
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
+from typing import NamedTuple
 
-from git_blackbird.model.base.ids import CheckedRunId, TaskId
+from git_blackbird.model.base.ids import CheckedRunId, RunId, TaskId
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.provenance import Adoptable
@@ -165,3 +166,32 @@ def drop_held_edits(paths: Paths, held: HeldEdits) -> None:
     (paths.plan_edits / f"{held.run_id}.json").unlink(missing_ok=True)
     with suppress(OSError):
         paths.plan_edits.rmdir()
+
+
+class RunKey(NamedTuple):
+    """The key by which home knows that a worker sent the results of a run, and the commit it begins with."""
+
+    key: str
+    base: str
+
+
+def save_key(paths: Paths, run_id: RunId, key: RunKey) -> None:
+    """Keep the key of a run, readable by its owner only. Raises SaveError."""
+    write_private(paths.keys / run_id, "\n".join(key).encode())
+
+
+def load_key(paths: Paths, run_id: RunId) -> RunKey | None:
+    """Return the key of a run; None if there is none here."""
+    try:
+        key, base = (paths.keys / run_id).read_text(encoding="ascii").split("\n")
+    except (OSError, ValueError):
+        return None
+    return RunKey(key, base)
+
+
+def keep_keys(paths: Paths, runs: set[RunId]) -> None:
+    """Remove the keys of all runs but these."""
+    if paths.keys.is_dir():
+        for path in paths.keys.iterdir():
+            if path.name not in runs:
+                path.unlink(missing_ok=True)

@@ -31,7 +31,7 @@ from git_blackbird.storage.record_file import (
 )
 
 _STAMP_DIGITS = 12
-_OWN_LENGTH = 16 + len(ENDING)
+_OUR_LENGTH = 16 + len(ENDING)
 _MILLISECOND = 1_000_000
 _DAY = 86_400_000
 # Ids with an earlier time than this program can have run at are not ours.
@@ -123,7 +123,7 @@ class RunStore:
     @contextlib.contextmanager
     def _sweep(self) -> Iterator["_Sweep"]:
         """Open the folder of all records once for all tasks, if it can be opened."""
-        own_ids = _own_ids(time.time_ns())
+        our_ids = _our_ids(time.time_ns())
         with contextlib.ExitStack() as stack:
             runs = None
             try:
@@ -131,7 +131,7 @@ class RunStore:
             except OSError as error:
                 if is_exhausted(error):
                     raise
-            yield _Sweep(runs, own_ids)
+            yield _Sweep(runs, our_ids)
 
     def histories_of(self, plan: Plan, task_ids: Iterable[TaskId]) -> dict[TaskId, History]:
         """Return the runs of parents, reviews among them, and of these tasks; read no others."""
@@ -144,7 +144,7 @@ class RunStore:
         Folders are read in the order of their last change, until one changed before the oldest record found
         so far: it contains nothing newer.
         """
-        own_ids = _own_ids(now)
+        our_ids = _our_ids(now)
         best: list[_Candidate] = []
         least = ""
         for changed, task_id in sorted(
@@ -153,7 +153,7 @@ class RunStore:
             if _stamp(changed // _MILLISECOND) < least:
                 break
             folder = self._paths.task_runs(task_id)
-            newer = [candidate for candidate in _candidates(folder, own_ids) if candidate.stamp >= least]
+            newer = [candidate for candidate in _candidates(folder, our_ids) if candidate.stamp >= least]
             if newer:
                 best = heapq.nlargest(limit, [*best, *newer])
                 least = best[-1].stamp if len(best) == limit else ""
@@ -173,7 +173,10 @@ class RunStore:
             for folder in (self._paths.task_runs(task_id), self._paths.task_reviews(task_id)):
                 try:
                     with opened_folder(str(folder)) as descriptor:
-                        yield from _changed_in(descriptor, str(folder), task_id, moment)
+                        for name in sorted(os.listdir(descriptor)):
+                            is_record = name.endswith(ENDING)
+                            if is_record and os.stat(name, dir_fd=descriptor).st_mtime_ns >= moment:
+                                yield load_record(descriptor, f"{folder}/{name}", task_id)
                 except (FileNotFoundError, NotADirectoryError):
                     break
                 except OSError as error:
@@ -220,12 +223,14 @@ class RunStore:
     ) -> History:
         names = [name for name in os.listdir(descriptor) if name.endswith(ENDING)]
         names.sort()
-        in_order = sweep is not None and _are_own(names, sweep.own_ids)
+        in_order = sweep is not None and _are_ours(names, sweep.our_ids)
         entries: list[RecordOrError] = []
-        while names and not (in_order and entries and _is_counted(entries[-1])):
+        is_last = False
+        while names and not is_last:
             entry = load_record(descriptor, f"{folder}/{names.pop()}", task_id, known)
             entries.append(entry)
             in_order = in_order and _is_named_by_start(entry)
+            is_last = in_order and isinstance(entry, Run) and entry.counts
         if not entries:
             return NO_HISTORY
         read = _by_kind(entries[::-1])
@@ -236,19 +241,13 @@ class _Sweep(NamedTuple):
     """One pass over the records of all tasks: their folder, if it is open, and the range of our ids."""
 
     runs: int | None
-    own_ids: "_OwnIds"
+    our_ids: "_OurIds"
 
 
 def _by_kind(entries: Sequence[RecordOrError]) -> History:
     runs = [entry for entry in entries if isinstance(entry, Run)]
     runs.sort(key=lambda run: run.sort_key)
     return History(tuple(runs), tuple(entry for entry in entries if isinstance(entry, RecordError)))
-
-
-def _changed_in(folder: int, path: str, task_id: TaskId, moment: int) -> Iterator[RecordOrError]:
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(ENDING) and os.stat(name, dir_fd=folder).st_mtime_ns >= moment:
-            yield load_record(folder, f"{path}/{name}", task_id)
 
 
 def _changed(place: Path | str) -> int:
@@ -276,32 +275,28 @@ def _stamp(milliseconds: int) -> str:
     return f"{max(milliseconds, 0):012x}"
 
 
-class _OwnIds(NamedTuple):
+class _OurIds(NamedTuple):
     """The first and the last prefix of ids that this program can have given to a run."""
 
     first: str
     last: str
 
 
-def _own_ids(now: int) -> _OwnIds:
-    return _OwnIds(_stamp(_FIRST_DAY), _stamp(now // _MILLISECOND + _DAY))
+def _our_ids(now: int) -> _OurIds:
+    return _OurIds(_stamp(_FIRST_DAY), _stamp(now // _MILLISECOND + _DAY))
 
 
-def _are_own(names: Sequence[str], own_ids: _OwnIds) -> bool:
+def _are_ours(names: Sequence[str], our_ids: _OurIds) -> bool:
     """Whether this program can have given all of these sorted names."""
     return (
         bool(names)
-        and all(_is_own(name, own_ids) for name in (names[0], names[-1]))
-        and (set(map(len, names)) == {_OWN_LENGTH})
+        and all(_is_ours(name, our_ids) for name in (names[0], names[-1]))
+        and (set(map(len, names)) == {_OUR_LENGTH})
     )
 
 
-def _is_own(name: str, own_ids: _OwnIds) -> bool:
-    return own_ids.first <= name[:_STAMP_DIGITS] <= own_ids.last and len(name) == _OWN_LENGTH
-
-
-def _is_counted(entry: RecordOrError) -> bool:
-    return isinstance(entry, Run) and entry.counts
+def _is_ours(name: str, our_ids: _OurIds) -> bool:
+    return our_ids.first <= name[:_STAMP_DIGITS] <= our_ids.last and len(name) == _OUR_LENGTH
 
 
 def _is_named_by_start(entry: RecordOrError) -> bool:
@@ -314,10 +309,10 @@ def is_misnamed(run: Run, now: int) -> bool:
 
     The names of our own records are in the order of time. ``now`` is in nanoseconds since 1970.
     """
-    return _is_own(f"{run.id}{ENDING}", _own_ids(now)) and not _is_named_by_start(run)
+    return _is_ours(f"{run.id}{ENDING}", _our_ids(now)) and not _is_named_by_start(run)
 
 
-def _candidates(folder: Path, own_ids: _OwnIds) -> Iterator[_Candidate]:
+def _candidates(folder: Path, our_ids: _OurIds) -> Iterator[_Candidate]:
     """Return the records of one folder; the start of each is in its id, or else the time of its file.
 
     Ids of the Go program are random and contain no time. An unreadable folder is reported when its task is
@@ -333,6 +328,6 @@ def _candidates(folder: Path, own_ids: _OwnIds) -> Iterator[_Candidate]:
         if not name.endswith(ENDING):
             continue
         stamp = name[:_STAMP_DIGITS]
-        if not _is_own(name, own_ids):
+        if not _is_ours(name, our_ids):
             stamp = _stamp(_changed(folder / name) // _MILLISECOND)
         yield _Candidate(stamp, name, TaskId(folder.name))

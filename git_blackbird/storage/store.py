@@ -1,4 +1,4 @@
-"""The state of one worktree: read at any time, written only inside a transaction, and its removal."""
+"""The state of one worktree: read at any time, written only inside a transaction."""
 
 import contextlib
 import os
@@ -49,7 +49,7 @@ def _timestamp() -> str:
     return format_timestamp(time.time_ns())
 
 
-Hold = Callable[[Run, frozenset[str]], frozenset[str]]
+KeepTrees = Callable[[Run, frozenset[str]], frozenset[str]]
 """Lets the reference of a run hold trees, and returns those that are not there."""
 
 
@@ -59,7 +59,7 @@ class Store:
     def __init__(
         self,
         paths: Paths,
-        hold: Hold,
+        hold: KeepTrees,
         redactor: "Callable[[], Redactor | None]",
         in_git: "Callable[[], PlanInGit | None]" = noop,
     ) -> None:
@@ -185,8 +185,7 @@ class Store:
         """Hold the store lock; the state is read again inside, so that no change of others is lost.
 
         ``rules`` are for the state that is read inside. ``now`` is the clock for what a record has no time
-        of. Raises LockedError if the lock is not free within ``patience``
-        seconds.
+        of. Raises LockedError if the lock is not free within ``patience`` seconds.
         """
         with store_lock(self.paths, patience):
             yield Transaction(self, rules, now)
