@@ -9,9 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from git_blackbird.agents.protocol import Agent, Assignment
-from git_blackbird.cluster.addresses import require_host, scheduler_command
 from git_blackbird.cluster.connection import Connection
-from git_blackbird.cluster.extra import LOCAL, require_extra, require_tls_files
+from git_blackbird.cluster.extra import (
+    LOCAL,
+    require_extra,
+    require_host,
+    require_tls_files,
+    scheduler_command,
+)
 from git_blackbird.cluster.follow import RemoteRun
 from git_blackbird.cluster.local import local_workers
 from git_blackbird.controller.core.ui import UserInterface, inform

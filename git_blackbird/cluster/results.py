@@ -1,7 +1,6 @@
 """Bring home the files, logs and result of a run on a worker."""
 
 import hmac
-from collections.abc import Collection
 
 from git_blackbird.cluster.orders import RunEnd, RunRefs, read_end, signature
 from git_blackbird.cluster.unsent import (
@@ -16,7 +15,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.logs import LOG_BYTES, log_paths
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.process import GitError
-from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
+from git_blackbird.git.core.repository import open_libgit2, using_objects
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.base_commits import is_our_commit
 from git_blackbird.git.worktree.log import commit_parts
@@ -58,14 +57,21 @@ def fetch_end(workspace: Workspace, run: Run, remote: str) -> RunEnd | None:
         paths = frozenset(brought.trees.changed_paths(run.base_tree or files, files))
     except (BlackbirdError, KeyError, ValueError) as error:
         raise UnreadableEndError(str(getattr(error, "message", error))) from error
-    _write_files(workspace, run, files, paths)
+    if run.base_tree is not None and run.base_tree != files:
+        # What the agent changed goes into the worktree of its task here.
+        expected = take_signatures(workspace.repo, paths)
+        seconds = float(workspace.config.snapshot.timeout_seconds)
+        write_all_paths(workspace.repo, run.base_tree, files, expected, timeout_seconds=seconds)
     for name, path in zip((STDOUT, STDERR), log_paths(workspace.paths, run), strict=True):
         if name in brought.entries:
             write_private(path, brought.read(name, LOG_BYTES))
     if SETUP in brought.entries:
         write_private(workspace.paths.setup_log(run.task_id), brought.read(SETUP))
     for made_there in made:
-        _keep_commits(workspace.repo, run, made_there)
+        with using_objects(workspace.repo):
+            is_ours = is_our_commit(open_libgit2(workspace.repo), made_there)
+        if not is_ours:
+            keep_commit(workspace.repo, run.id, made_there)
     return end
 
 
@@ -90,21 +96,3 @@ class _ReceivedTree:
     def read(self, name: bytes, most: int = _MOST_BYTES) -> bytes:
         """Return the content of a file of at most so many bytes. Raises KeyError, UnusableError."""
         return self.trees.content(self.entries[name].oid, most)
-
-
-def _write_files(workspace: Workspace, run: Run, head: str, paths: Collection[bytes]) -> None:
-    """Write what the agent changed into the worktree of its task here."""
-    repo, base = workspace.repo, run.base_tree
-    if base is None or base == head:
-        return
-    expected = take_signatures(repo, paths)
-    seconds = float(workspace.config.snapshot.timeout_seconds)
-    write_all_paths(repo, base, head, expected, timeout_seconds=seconds)
-
-
-def _keep_commits(repo: Repository, run: Run, commit: str) -> None:
-    """Keep what the agent committed there, under the name of its run."""
-    with using_objects(repo):
-        is_ours = is_our_commit(open_libgit2(repo), commit)
-    if not is_ours:
-        keep_commit(repo, run.id, commit)

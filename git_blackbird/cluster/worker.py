@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.agents.protocol import ProbeResult
 from git_blackbird.agents.registry import DECLARATIONS, load_agent
-from git_blackbird.cluster.addresses import require_host
-from git_blackbird.cluster.extra import require_tls_files
+from git_blackbird.cluster.extra import require_host, require_tls_files
 from git_blackbird.cluster.orders import read_order
 from git_blackbird.cluster.remote_run import RunPlace, RunState, make_run, send_unsent_runs
 from git_blackbird.controller.core.environment import Environment
