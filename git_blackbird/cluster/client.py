@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from git_blackbird.agents.protocol import Agent, Assignment
-from git_blackbird.cluster.connection import Connection
+from git_blackbird.cluster.connection import Connection, local_workers
 from git_blackbird.cluster.extra import (
     LOCAL,
     require_extra,
@@ -18,7 +18,6 @@ from git_blackbird.cluster.extra import (
     scheduler_command,
 )
 from git_blackbird.cluster.follow import RemoteRun
-from git_blackbird.cluster.local import local_workers
 from git_blackbird.controller.core.ui import UserInterface, inform
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.worktrees import Opened

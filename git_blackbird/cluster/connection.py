@@ -1,17 +1,21 @@
-"""The connection of a call to its workers: who is connected, and which runs each makes."""
+"""The connection of a call to its workers, and workers that are started on this machine for it."""
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from git_blackbird.agents.process.logs import open_log
+from git_blackbird.cluster.worker import ENDING_SECONDS, WITH_PARENT
+from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.sanitize import clean_line
 
 if TYPE_CHECKING:
     from distributed import Client
-
 
 _POLL_SECONDS = 0.5
 _DISCONNECT_POLLS = 10
@@ -95,3 +99,58 @@ def _worker_infos(identity: Mapping[str, Any]) -> list[WorkerInfo]:
             runs, slots = frozenset(about["runs"]), int(about["slots"])
             infos.append(WorkerInfo(str(worker["name"]), about["agents"], runs, slots))
     return infos
+
+
+_UNENCRYPTED = "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION"
+
+
+@contextlib.asynccontextmanager
+async def local_workers(workspace: Workspace, count: int) -> AsyncIterator[str]:
+    """Start a scheduler and workers on this machine, and return its address; they end with the block."""
+    import dask  # an extra, and slow to load
+    from distributed import Scheduler
+
+    top = workspace.paths.state_root
+    folder = top.parent / f"{top.name}.workers"
+    # Encryption may be required between machines; within this one it is not needed.
+    here = {"distributed.scheduler.allowed-failures": 0, "distributed.comm.require-encryption": False}
+    with dask.config.set(here):
+        async with Scheduler(host="127.0.0.1", port=0, dashboard=False, dashboard_address=":0") as scheduler:
+            programs = []
+            for number in range(1, count + 1):
+                place = folder / f"worker-{number}"
+                place.mkdir(mode=0o700, parents=True, exist_ok=True)
+                log = open_log(place / "worker.log")
+                command = ("-m", "git_blackbird", "worker", scheduler.address, "--name", f"local-{number}")
+                programs.append(
+                    await asyncio.create_subprocess_exec(
+                        sys.executable,
+                        "-P",
+                        *command,
+                        "--dir",
+                        str(place),
+                        cwd=place,
+                        stdin=asyncio.subprocess.PIPE,
+                        stdout=log,
+                        stderr=log,
+                        env={**workspace.repo.environ, WITH_PARENT: "1", _UNENCRYPTED: "False"},
+                        start_new_session=True,
+                    )
+                )
+                os.close(log)
+            try:
+                yield scheduler.address
+            finally:
+                for program in programs:
+                    assert program.stdin is not None  # noqa: S101  # a pipe was asked for
+                    program.stdin.close()
+                await asyncio.gather(*map(_await_exit, programs))
+
+
+async def _await_exit(program: asyncio.subprocess.Process) -> None:
+    """Wait for a worker whose standard input was closed; its agents die with it."""
+    try:
+        await asyncio.wait_for(program.wait(), ENDING_SECONDS)
+    except TimeoutError:
+        program.kill()
+        await program.wait()

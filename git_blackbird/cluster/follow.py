@@ -13,10 +13,8 @@ from git_blackbird.agents.process.gate import Watcher
 from git_blackbird.agents.process.logs import open_log
 from git_blackbird.agents.protocol import Assignment, Limits, OutputParser
 from git_blackbird.cluster.connection import Connection
-from git_blackbird.cluster.fence import HOME, FencedError, claim, owner
-from git_blackbird.cluster.ordering import NotSentError, send_base, submit
-from git_blackbird.cluster.orders import RunEnd, RunOrder, read_step
-from git_blackbird.cluster.results import UnreadableEndError, fetch_end
+from git_blackbird.cluster.orders import HOME, FencedError, RunEnd, RunOrder, claim, owner, read_step
+from git_blackbird.cluster.transfer import NotSentError, UnreadableEndError, fetch_end, send_base, submit
 from git_blackbird.cluster.worker import stop_events, topic_of
 from git_blackbird.controller.core.status_sync import note_process
 from git_blackbird.controller.core.ui import UserInterface, inform, warn

@@ -13,11 +13,12 @@ from git_blackbird.agents.process.launch import spawn_gated
 from git_blackbird.agents.process.logs import read_saved
 from git_blackbird.agents.process.reaper import Reaper
 from git_blackbird.agents.registry import load_agent
-from git_blackbird.cluster.fence import FencedError, claim
 from git_blackbird.cluster.orders import (
+    FencedError,
     RunEnd,
     RunOrder,
     RunRefs,
+    claim,
     write_step,
 )
 from git_blackbird.cluster.unsent import UnsentRun, end_commit, logs_of, send_end, unsent_run_file
@@ -173,7 +174,12 @@ def send_unsent_runs(place: RunPlace) -> Iterator[str]:
             kept = UnsentRun.load(file)
             workspace = place.clone(kept.order.remote, kept.order.settings)
             if kept.end is None:
-                kept.end = end_commit(workspace, kept.order, _end_of_killed_run(place, workspace, kept.order))
+                # Its agent was killed with the worker.
+                assignment = kept.order.assignment
+                reader = load_agent(assignment.agent, workspace.config).parser(assignment)
+                reading = read_saved(reader, logs_of(workspace, kept.order), None)
+                end = RunEnd(place.worker, replace(reading, cause=ExitCause.WORKER_LOST))
+                kept.end = end_commit(workspace, kept.order, end)
                 kept.save()
             send_end(workspace, kept)
             yield f"sent home what is left of run {kept.order.assignment.run_id}"
@@ -184,14 +190,6 @@ def send_unsent_runs(place: RunPlace) -> Iterator[str]:
             yield f"{file} stays: {error}"
             continue
         file.unlink()
-
-
-def _end_of_killed_run(place: RunPlace, workspace: Workspace, order: RunOrder) -> RunEnd:
-    """Return the end of a run whose agent was killed with this worker."""
-    logs = logs_of(workspace, order)
-    reader = load_agent(order.assignment.agent, workspace.config).parser(order.assignment)
-    reading = read_saved(reader, logs, None)
-    return RunEnd(place.worker, replace(reading, cause=ExitCause.WORKER_LOST))
 
 
 async def _retry_until_sent(state: RunState, send: Callable[[], T]) -> T:
@@ -214,13 +212,10 @@ def fault_of_remote(error: GitError) -> str:
     return f"the remote {what}, trying again: {error.message.partition('; To ')[0]}"
 
 
-def _folder(workspace: Workspace, order: RunOrder) -> Path:
-    return workspace.paths.state_root.parent / "worktrees" / order.assignment.task_id
-
-
 def _prepare(workspace: Workspace, order: RunOrder) -> Repository:
     """Bring the task's worktree to the files that the agent is to find. Raises BlackbirdError."""
-    repo, task_id, folder = workspace.repo, TaskId(order.assignment.task_id), _folder(workspace, order)
+    repo, task_id = workspace.repo, TaskId(order.assignment.task_id)
+    folder = workspace.paths.state_root.parent / "worktrees" / task_id
     tree, parents = commit_parts(repo, order.base)
     found = find_task_worktree(repo, task_id)
     linked = None if found is None else found.repo

@@ -24,7 +24,7 @@ from git_blackbird.git.worktree.remote_refs import fetch_checked, list_refs, pus
 from git_blackbird.git.worktree.saved_trees import delete_refs, keep_commit
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.timestamps import SECOND, format_timestamp, parse_timestamp, seconds_between
-from git_blackbird.model.run.ended import Ended, ExitCause
+from git_blackbird.model.run.ended import ExitCause
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, TerminalReason
@@ -50,7 +50,7 @@ class JoinedCluster(Cluster):
         there = await run_in_thread(lambda: list_refs(workspace.repo, self.connection.remote, ALL_REFS))
         known = {*there, *(RunRefs.of(run_id).end for run_id in self.connection.runs)}
         runs = [run for history in histories.values() for run in _open_runs(history, known)]
-        await asyncio.gather(*(_take_up_alone(self, call, run) for run in runs))
+        await asyncio.gather(*(_take_up(self, call, run) for run in runs))
 
     async def clear(self) -> None:
         """Remove the references of recorded runs from the remote; what fails is left to a later call."""
@@ -68,17 +68,16 @@ def _open_runs(history: History, ends: Collection[str]) -> Iterator[Run]:
         yield run
 
 
-async def _take_up_alone(cluster: Cluster, call: Call, run: Run) -> None:
+async def _take_up(cluster: Cluster, call: Call, run: Run) -> None:
     """Take up a run; a failure concerns this run alone."""
     try:
-        await _take_up(cluster, call, run)
+        await _follow_to_end(cluster, call, run)
     except BlackbirdError as error:
-        warn(
-            call.ui, f"{run.task_id}: run {run.id} is not taken up: {error.message}", run.task_id, error.hint
-        )
+        text = f"{run.task_id}: run {run.id} is not taken up: {error.message}"
+        warn(call.ui, text, run.task_id, error.hint)
 
 
-async def _take_up(cluster: Cluster, call: Call, run: Run) -> None:
+async def _follow_to_end(cluster: Cluster, call: Call, run: Run) -> None:
     workspace, ui = cluster.workspace, call.ui
     place = await run_in_thread(lambda: reopen_place(workspace, run))
     agent = find_agent_for_run(workspace, run)
@@ -88,12 +87,16 @@ async def _take_up(cluster: Cluster, call: Call, run: Run) -> None:
     child = RemoteRun(cluster.connection, ui, place, run, reader, limits, worker=run.worker)
     ui.notify(replace(started_event(run, title, child), is_taken_up=True))
     ended = await follow_agent(call, agent, place, run, child)
-    if _is_at_work_there(ended, child):
+    is_stopped = ended.cause in {ExitCause.INTERRUPTED, ExitCause.TOLD}
+    if is_stopped and run.id in child.connection.runs:
         warn(ui, f"{run.task_id}: run {run.id} goes on on its worker; the next call takes it up", run.task_id)
         return
     gated = workspace.config.execution.stop_after_each_task or bool(run.decision_required)
     record = run.updated(process=child.process)
-    at = _end_time(run, ended) if child.has_ended else None
+    at = None
+    if child.has_ended and ended.duration_seconds:
+        # It may have ended long ago.
+        at = format_timestamp(parse_timestamp(run.started_at) + int(ended.duration_seconds * SECOND))
     closed = await finish_in_thread(
         lambda: close_run(place, ui, record, ended, gated=gated, at=at), call.force_stop
     )
@@ -103,17 +106,6 @@ async def _take_up(cluster: Cluster, call: Call, run: Run) -> None:
             await run_in_thread(lambda: _remove(cluster, workspace, RunRefs.of(run.id)))
     seconds = seconds_between(closed.started_at, closed.completed_at or "")
     ui.notify(RunEnded(closed, title, seconds or ended.duration_seconds))
-
-
-def _end_time(run: Run, ended: Ended) -> str | None:
-    """Return when the agent of a run ended, which may be long ago; None if its worker cannot tell."""
-    if not ended.duration_seconds:
-        return None
-    return format_timestamp(parse_timestamp(run.started_at) + int(ended.duration_seconds * SECOND))
-
-
-def _is_at_work_there(ended: Ended, child: RemoteRun) -> bool:
-    return ended.cause in {ExitCause.INTERRUPTED, ExitCause.TOLD} and child.run.id in child.connection.runs
 
 
 def clear_remote(cluster: Cluster, workspace: Workspace) -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git_blackbird.agents.process.logs import LogFiles, cut_saved, mask_saved
-from git_blackbird.cluster.fence import FencedError
 from git_blackbird.cluster.orders import (
+    FencedError,
     RunEnd,
     RunOrder,
     RunRefs,

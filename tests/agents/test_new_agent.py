@@ -131,7 +131,7 @@ class Copy:
         opened = (
             "from git_blackbird.controller.core.environment import system_environment\n"
             "from git_blackbird.controller.core.workspace import open_workspace\n"
-            "from git_blackbird.cluster.ordering import _portable_settings\n"
+            "from git_blackbird.cluster.transfer import _portable_settings\n"
             "from git_blackbird.tui.plan_commands import _terms\n"
             "workspace = open_workspace(system_environment())\n"
         )
