@@ -4,8 +4,7 @@ from git_blackbird.cli.commands.run import open_with_flags
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.estimate import estimate_lines
 from git_blackbird.cli.render.report import report_lines
-from git_blackbird.controller.queries.estimate import build_estimate
-from git_blackbird.controller.queries.report import build_report, save_page
+from git_blackbird.controller.queries.report import build_estimate, build_report, save_page
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.model.base.system import gc_paused

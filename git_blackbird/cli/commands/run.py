@@ -41,7 +41,6 @@ from git_blackbird.controller.engine.commands import (
 from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.launch.launch import AtTerminal
-from git_blackbird.controller.queries.estimate import build_estimate
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.events import render_told
 from git_blackbird.messages.incoming.questions import parse_texts
@@ -159,6 +158,8 @@ def execute(
         raise UsageError("several jobs need worktrees of their own", hint="add --jobs 1")
     if dry_run:
         foreseen = forecast(workspace, task_ids, limit)
+        from git_blackbird.controller.queries.report import build_estimate  # only a dry run estimates
+
         return show_dry_run(call, foreseen, build_estimate(workspace, foreseen.starts))
     return run_loop_command(
         call, workspace, lambda ui: execute_loop(workspace, ui, task_ids, limit, end), **shows

@@ -48,8 +48,11 @@ def preview(workspace: Workspace, task_id: str) -> Preview:
     task = find_task(state.plan, task_id)
     if not task.is_leaf:
         raise RequestError(f"{task.id} has children; only leaves are executed")
-    start = _with_others(workspace, state, _start(workspace, state, task))
+    start = _start(workspace, state, task)
     resumed = start.resumes
+    if workspace.gets_worktree(state.history(task.id), resumed):
+        since = None if resumed is None else based_at(resumed)
+        start = start.with_other_tasks(other_tasks(state, task.id, (), since))
     assignment = Assignment(
         start.agent.name,
         task.id,
@@ -62,14 +65,6 @@ def preview(workspace: Workspace, task_id: str) -> Preview:
     text = start.agent.launch(assignment).stdin.decode(errors="replace")
     overview = load_project_overview(workspace) if resumed is None else None
     return Preview(start.agent.name, text, start.prompt, start.context, overview)
-
-
-def _with_others(workspace: Workspace, state: PlanState, start: Start) -> Start:
-    resumed, task_id = start.resumes, start.task.id
-    if not workspace.gets_worktree(state.history(task_id), resumed):
-        return start
-    since = None if resumed is None else based_at(resumed)
-    return start.with_other_tasks(other_tasks(state, task_id, (), since))
 
 
 def _start(workspace: Workspace, state: PlanState, task: Task) -> Start:

@@ -1,6 +1,6 @@
-"""The report: what was done since a given time, its proof and cost, and what waits."""
+"""The report: what was done since a given time, its proof and cost, what waits; and from it an estimate."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.timestamps import SECOND, format_timestamp, parse_timestamp
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.estimate import Estimate, Sample, estimate
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.check import CheckOutcome
@@ -299,3 +300,22 @@ def _agents(reading: _Reading) -> tuple[AgentSpent, ...]:
         parts.setdefault(run.provider, []).append(run.spent)
     totals = [AgentSpent(agent, total_of(spent)) for agent, spent in parts.items()]
     return tuple(sorted(totals, key=lambda one: (-(one.spent.cost_usd or 0), -one.spent.tokens, one.agent)))
+
+
+def build_estimate(workspace: Workspace, task_ids: Collection[TaskId] | None = None) -> Estimate:
+    """Estimate the time and cost of these leaves, or of all that are left.
+
+    Raises UnusableError where no plan is there.
+    """
+    state, config = workspace.plan_state(), workspace.config
+    plan = state.plan
+    left = [leaf for leaf in plan.leaves() if (not leaf.is_over if task_ids is None else leaf.id in task_ids)]
+    worked_on = reported_tasks(workspace, state)
+    samples = []
+    for task in worked_on:
+        # Where no agent worked on it last, nothing is known.
+        if task.is_leaf and task.status is Status.DONE and task.last is not None and task.last.is_work:
+            is_known = all(run.spent.cost_usd is not None for run in task.runs)
+            cost = task.spent.cost_usd if is_known else None
+            samples.append(Sample(task.last.provider, task.spent.runs, task.spent.seconds, cost))
+    return estimate(plan, left, samples, config.agent, config.execution.jobs)
