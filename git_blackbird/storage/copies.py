@@ -9,9 +9,8 @@ import errno
 import heapq
 import os
 import shutil
-import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +26,7 @@ from git_blackbird.model.run.provenance import Adoptable, AdoptableKind
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DECIDED, RunStatus, RunType
 from git_blackbird.storage.feedback import MAX_FEEDBACK_BYTES, parse_feedback
-from git_blackbird.storage.files import load_in, opened_below, remove_copy, write_copy
+from git_blackbird.storage.files import changed_at, load_in, opened_below, remove_copy, write_copy
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.record_file import ENDING, parse_record
 from git_blackbird.storage.records import is_misnamed
@@ -93,32 +92,28 @@ class Copies:
         there = state.plan.tasks.keys() & (runs | owed if only is None else {only})
         if there:
             there -= state.histories.keys() - state.open_histories.keys() - owed
-        return tuple(
-            item
-            for task_id in sorted(there)
-            for item in self._adoptable_of(state, state.plan.tasks[task_id], feedback)
-            if item.written > answered.get(task_id, -1)
-        )
+        found: list[Adoptable] = []
+        for task_id in sorted(there):
+            task, since = state.plan.tasks[task_id], answered.get(task_id, -1)
+            history = state.history(task_id)
+            if not history.faults:
+                pending = history.latest if history.latest is not None and history.latest.is_pending else None
+                known = {f"{run.id}{ENDING}" for run in history.recent if run is not pending}
+                files = self._files(self._paths.task_runs(task_id), known)
+                files = {name: file for name, file in files.items() if file.changed > since}
+                if pending is not None:
+                    found += self._decision(task, pending, files)
+                found += self._newest(task, history, files)
+            file = feedback.get(f"{task_id}{ENDING}")
+            if file is not None and file.changed > since:
+                found += self._feedback(state, task, file)
+        return tuple(found)
 
-    def _adoptable_of(
-        self, state: PlanState, task: Task, feedback: Mapping[str, _File]
-    ) -> Iterator[Adoptable]:
-        history = state.history(task.id)
-        if not history.faults:
-            files = self._files(self._paths.task_runs(task.id))
-            yield from self._decision(task, history, files)
-            yield from self._newest(task, history, files)
-        file = feedback.get(f"{task.id}{ENDING}")
-        if file is not None:
-            yield from self._feedback(state, task, file)
-
-    def _decision(self, task: Task, history: History, files: Mapping[str, _File]) -> Iterator[Adoptable]:
-        run = history.latest
-        if run is None or not run.is_pending:
-            return
+    def _decision(self, task: Task, run: Run, files: Mapping[str, _File]) -> Iterator[Adoptable]:
+        """Yield the decision on a run of ours that its copy has."""
         record = self._paths.record(task.id, run.id)
         file = files.get(record.name)
-        if file is None or file == _files_in(record.parent).get(record.name):
+        if file is None or file.changed == changed_at(record):
             return
         copy = self._load(task.id, record.name, file)
         if copy is not None and _answers(copy, run):
@@ -187,11 +182,11 @@ class Copies:
         except OSError:
             return set()
 
-    def _files(self, records: Path) -> dict[str, _File]:
-        """Return the files in the copy of a folder."""
+    def _files(self, records: Path, known: Container[str] = ()) -> dict[str, _File]:
+        """Return the files in the copy of a folder, less those of ``known`` names."""
         try:
             with opened_below(self._paths.state_root, self._paths.copy_of(records)) as folder:
-                return _files_in(folder)
+                return _files_in(folder, known)
         except OSError:
             return {}
 
@@ -215,18 +210,15 @@ def _other(task: Task, run: Run) -> Status | None:
     return None if status is task.status or not task.is_leaf else status
 
 
-def _files_in(folder: Path | int) -> dict[str, _File]:
-    """List the regular files of a folder."""
-    try:
-        with os.scandir(folder) as entries:
-            found = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
-    except OSError:
-        return {}
-    return {
-        name: _File(status.st_size, status.st_mtime_ns)
-        for name, status in found
-        if stat.S_ISREG(status.st_mode)
-    }
+def _files_in(folder: Path | int, known: Container[str] = ()) -> dict[str, _File]:
+    """Return the regular files of a folder, less those of ``known`` names."""
+    files: dict[str, _File] = {}
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name not in known and entry.is_file(follow_symlinks=False):
+                status = entry.stat(follow_symlinks=False)
+                files[entry.name] = _File(status.st_size, status.st_mtime_ns)
+    return files
 
 
 def move_log(paths: Paths, stream: Path, log: Path) -> None:

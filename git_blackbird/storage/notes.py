@@ -13,7 +13,7 @@ from git_blackbird.model.base.record import Record
 from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.provenance import Adoptable
 from git_blackbird.storage.files import write_atomic, write_private
-from git_blackbird.storage.json_codec import dump_json, load_note
+from git_blackbird.storage.json_codec import dump_json, load_bounded_json, load_note
 from git_blackbird.storage.paths import Paths
 
 
@@ -113,23 +113,23 @@ def save_import(paths: Paths, source: str, page: str) -> None:
     write_private(paths.imports, dump_json(saved.to_json()))
 
 
-class _Answered(Record):
-    """The time of the newest file below ``.blackbird/`` that a person answered about, by task."""
-
-    tasks: Mapping[TaskId, int] | None = None
-
-
 def load_answered(paths: Paths) -> Mapping[TaskId, int]:
     """Return up to when what was written below ``.blackbird/`` was adopted or left, by task."""
-    return (load_note(_Answered, paths.answered) or _Answered()).tasks or {}
+    # Every reader asks: a model would take longer to be made than all else here.
+    try:
+        times = load_bounded_json(paths.answered.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    found = times.items() if isinstance(times, dict) else ()
+    return {TaskId(task_id): time for task_id, time in found if isinstance(time, int)}
 
 
 def save_answered(paths: Paths, items: Iterable[Adoptable]) -> None:
-    """Note that a person answered about these."""
+    """Note that a person answered about these, by the times of their files."""
     answered = dict(load_answered(paths))
     for item in items:
         answered[item.task_id] = max(item.written, answered.get(item.task_id, -1))
-    write_private(paths.answered, dump_json(_Answered(tasks=answered).to_json()))
+    write_private(paths.answered, dump_json(answered))
 
 
 class PlanEdit(Record):

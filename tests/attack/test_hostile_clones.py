@@ -159,7 +159,9 @@ def record(case: Case, ids: Sequence[str]) -> dict[str, object]:
         return whole
     part = whole
     for folder in above:
-        part = part.setdefault(folder, {})
+        if not isinstance(part.get(folder), dict):
+            part[folder] = {}
+        part = part[folder]
     part[name] = case.value
     return whole
 

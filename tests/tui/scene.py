@@ -180,7 +180,7 @@ def finished(repo: Path) -> Iterable[Run]:
         base_tree=pair.base,
         head_tree=pair.head,
         review_summary=summarize(open_workspace(environment_of(repo, {})).repo, pair),
-        result='Fahrenheit is there: `degrees(21, "F")`. Both units are tested.',
+        final_text='Fahrenheit is there: `degrees(21, "F")`. Both units are tested.',
         cost_usd=0.21,
     )
     asked = {"status": RunStatus.WAITING_USER, "questions": (QUESTION,)}
