@@ -9,25 +9,6 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import LandingState
 
 STAMP = "2026-01-01T00:00:00Z"
-# The fields of the Go program, and what it needs to know of them.
-FIELDS_OF_GO = frozenset(
-    {
-        *(
-            "id",
-            "taskId",
-            "run_type",
-            "provider",
-            "provider_session_ref",
-            "startedAt",
-            "completedAt",
-            "status",
-        ),
-        *("exitCode", "stdout", "stderr", "context", "error", "decision_required", "decision_state"),
-        *("decision_requested_at", "decision_resolved_at", "decision_feedback", "review_summary"),
-        *("parent_review_passed", "parent_review_resume_task_ids", "parent_review_feedback"),
-        *("parent_review_results", "parent_review_completion_signature"),
-    }
-)
 NO_TREES = {"base": "0" * 40, "head": "0" * 40}
 # Where a fact is in a part of a record, or under which name, if not under its own.
 _PLACES: Mapping[str, tuple[str, ...]] = {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from git_blackbird.cli.schema.base import EventOutput
     from git_blackbird.controller.core.workspace import Workspace
     from git_blackbird.model.config.layers import RawSetting
-    from git_blackbird.model.run.provenance import RecordError
+    from git_blackbird.model.run.history import RecordError
 
 JSON_SCHEMA_VERSION = 1
 # In a string as JSON escapes it: a backslash, a pair of surrogates, and one that lacks its other half.

@@ -21,8 +21,7 @@ from git_blackbird.model.change.stages import status_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.history import History
-from git_blackbird.model.run.provenance import Adoptable, AdoptableKind
+from git_blackbird.model.run.history import Adoptable, AdoptableKind, History
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DECIDED, RunStatus, RunType
 from git_blackbird.storage.feedback import MAX_FEEDBACK_BYTES, parse_feedback

@@ -5,9 +5,8 @@ import os
 from pathlib import Path
 
 from git_blackbird.model.base.ids import TaskId, task_id_fault
-from git_blackbird.model.run.history import NO_FEEDBACK, SavedFeedback
+from git_blackbird.model.run.history import MOVED_AWAY, NO_FEEDBACK, RecordError, SavedFeedback
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.provenance import MOVED_AWAY, RecordError
 from git_blackbird.storage.files import SaveError, load_bytes, write_atomic
 from git_blackbird.storage.json_codec import dump_json, load_bounded_json, load_part
 from git_blackbird.storage.paths import Paths

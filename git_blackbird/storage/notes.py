@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from git_blackbird.model.base.ids import CheckedRunId, RunId, TaskId
 from git_blackbird.model.base.record import Record
-from git_blackbird.model.run.check import CheckResult
-from git_blackbird.model.run.provenance import Adoptable
+from git_blackbird.model.run.history import Adoptable
+from git_blackbird.model.run.parts import CheckResult
 from git_blackbird.storage.files import write_atomic, write_private
 from git_blackbird.storage.json_codec import dump_json, load_bounded_json, load_note
 from git_blackbird.storage.paths import Paths

@@ -118,7 +118,7 @@ class PlanBackup:
         return last.plan
 
     def _without_edits(self, known: bytes, plan: Plan) -> Plan:
-        from git_blackbird.model.rules.plan_at_work import PlanMove, counting_plan  # rarely needed
+        from git_blackbird.model.rules.written_plan import PlanMove, counting_plan  # rarely needed
 
         try:
             before = parse_plan(known, str(self._paths.known_plan))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.run.contradictions import refuse_contradictions
-from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.history import RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.files import load_in
 from git_blackbird.storage.json_codec import dump_json, load_part

@@ -13,11 +13,9 @@ from typing import NamedTuple
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import PLANNING, TaskId, task_id_fault
 from git_blackbird.model.base.system import gc_paused, is_exhausted, tick_of
-from git_blackbird.model.change.change import Change
-from git_blackbird.model.change.histories import Histories
+from git_blackbird.model.change.change import Change, Histories
 from git_blackbird.model.plan.plan import Plan
-from git_blackbird.model.run.history import NO_HISTORY, History
-from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.history import NO_HISTORY, History, RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.files import opened_folder
 from git_blackbird.storage.paths import Paths

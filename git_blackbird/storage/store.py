@@ -15,9 +15,8 @@ from git_blackbird.model.change.stages import following
 from git_blackbird.model.plan.graph import describe_changes
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.rules.state import NO_RULES, PlanRules, PlanState
-from git_blackbird.model.run.history import SavedFeedback
+from git_blackbird.model.run.history import Adoptable, SavedFeedback
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.provenance import Adoptable
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.copies import Copies
 from git_blackbird.storage.feedback import FeedbackStore
@@ -261,7 +260,7 @@ class Transaction:
                 self._store.backup.follow(data)
 
     def _with_edits(self, before: Plan, after: Plan) -> Plan:
-        from git_blackbird.model.rules.plan_at_work import take_edits  # an agent edited the plan
+        from git_blackbird.model.rules.written_plan import take_edits  # an agent edited the plan
 
         taken = after if self._edited is None else take_edits(self._edited, before, after).plan
         if taken is None:

@@ -37,7 +37,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Decision, Reply, RerunReviews, Retry
 from git_blackbird.model.change.stages import BY_ITSELF, Due
-from git_blackbird.model.change.work import ways_on
+from git_blackbird.model.change.work import next_steps
 from git_blackbird.model.config.layers import AGENT_NAMES
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
@@ -211,7 +211,7 @@ class Commands:
 
     def _ways_on(self, decision: Decision, run: Run) -> Iterator[str]:
         """Yield how to go on with a task that was rejected, by keys; to take it back next says so itself."""
-        steps = () if decision.undoes else ways_on(run)
+        steps = () if decision.undoes else next_steps(run)
         here = None if self._app.current is None else self._app.current.id
         return (f"next step: {self._app.keys.in_keys(step, here)}" for step in steps)
 

@@ -19,7 +19,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Input, OptionList, TextArea
 
-from git_blackbird.model.base.foreground import signals_to_program
+from git_blackbird.model.base.system import signals_to_program
 from git_blackbird.tui.keys import does_something
 from git_blackbird.tui.widgets.choices import Choices
 

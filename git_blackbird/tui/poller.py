@@ -12,9 +12,9 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.queue import PENDING
+from git_blackbird.model.rules.spending import Spent, spent_in, total_of
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.spent import Spent, spent_in, total_of
 from git_blackbird.tui.context import AppContext
 
 if TYPE_CHECKING:

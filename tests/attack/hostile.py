@@ -9,11 +9,10 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from git_blackbird.model.base.ids import ObjectId
-from git_blackbird.model.run.file_form import OURS
+from git_blackbird.model.run.file_form import OURS, our_fields
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Trees
-from tests.records import place_of
 
 STAMP = "2026-01-02T03:04:05Z"
 # Runs are in its order, and those without one are not read.
@@ -52,8 +51,10 @@ def documents(model: type[BaseModel], text: str) -> Iterator[dict[str, object]]:
             continue
         for value in values_of(_STORED_AS.get((model, name), field.annotation), text):
             key = field.alias or name
-            is_ours = model is Run and place_of(name)[0] == OURS
-            yield {**needed(model, name), **({OURS: {key: value}} if is_ours else {key: value})}
+            if model is Run:
+                yield {OURS: {key: value}} if name in our_fields(Run) else {key: value}
+            else:
+                yield {**needed(model, name), key: value}
 
 
 def needed(model: type[BaseModel], but: str) -> dict[str, object]:

@@ -20,10 +20,11 @@ from pydantic import BaseModel
 from git_blackbird.cli.main import main
 from git_blackbird.controller.core.environment import system_environment
 from git_blackbird.model.base.record import Part
+from git_blackbird.model.run.file_form import GO_FIELDS, our_fields
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PROGRAM
 from tests.controller.killing import SHARDS, sample
-from tests.records import FIELDS_OF_GO, place_of, record_of
+from tests.records import record_of
 from tests.support import commit, git
 from tests.trial.program import Trial
 
@@ -106,7 +107,8 @@ def hostile_tree(repo: Path) -> str:
 def fields_of(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every field of a record by the names that lead to it, also within our parts, with its type."""
     for name, info in model.model_fields.items():
-        path = place_of(name) if model is Run else (*above, info.alias or name)
+        is_ours = model is Run and name in our_fields(Run)
+        path = (*above, *(["blackbird"] if is_ours else []), info.alias or name)
         yield path, info.annotation
         for kind in (info.annotation, *get_args(info.annotation)):
             for part in (kind, *get_args(kind)):
@@ -146,7 +148,7 @@ def record(case: Case, ids: Sequence[str]) -> dict[str, object]:
         decision_required=True,
         decision_state="approved_continue",
         program=PROGRAM,
-        head_commit=head,
+        start_commit=head,
         base_tree=base,
         head_tree=tree,
         worktree="../side",
@@ -219,7 +221,7 @@ def test_nothing_of_them_is_acted_on(
             if path.stem in {RUN, LATER}:
                 taken = json.loads(path.read_bytes())
                 assert case.answer == "--take", case
-                assert set(taken) <= FIELDS_OF_GO | {"blackbird"}, case
+                assert set(taken) <= {*GO_FIELDS} | {"blackbird"}, case
                 assert set(taken["blackbird"]) <= OURS, case
         assert outside(trial) == before, case
 

@@ -10,8 +10,8 @@ import pytest
 
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
+from git_blackbird.model.run.history import AdoptableKind
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.provenance import AdoptableKind
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PROGRAM, DecisionState
 from git_blackbird.storage.copies import MAX_FILES_READ, move_log

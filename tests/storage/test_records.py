@@ -15,8 +15,7 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId, build_run_id
 from git_blackbird.model.base.redaction import Redactor
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
-from git_blackbird.model.run.history import NO_HISTORY
-from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.history import NO_HISTORY, RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PROGRAM, DecisionState, RunStatus, RunType
 from git_blackbird.storage.files import write_atomic

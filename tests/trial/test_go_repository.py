@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.records import FIELDS_OF_GO, fact
+from git_blackbird.model.run.file_form import GO_FIELDS
+from tests.records import fact
 from tests.support import commit
 from tests.trial.program import Trial
 
@@ -42,9 +43,7 @@ class Go:
     def decide(self, task: str, state: str) -> None:
         """Decide on the latest run of a task: of an unknown field in it nothing is left."""
         path = max((self.repo / ".blackbird/runs" / task).glob("*.json"))
-        record = {
-            name: value for name, value in json.loads(path.read_bytes()).items() if name in FIELDS_OF_GO
-        }
+        record = {name: value for name, value in json.loads(path.read_bytes()).items() if name in GO_FIELDS}
         path.write_text(
             json.dumps(record | {"decision_state": state, "decision_resolved_at": LATER}, indent=2)
         )

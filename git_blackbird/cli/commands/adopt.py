@@ -12,7 +12,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.dialogue import confirm_adoption
 from git_blackbird.messages.display.format import adoptable_lines, adopted_text
-from git_blackbird.model.run.provenance import Adoptable
+from git_blackbird.model.run.history import Adoptable
 
 
 def adopt(call: CommandContext, task_ids: tuple[str, ...], *, take: bool, leave: bool) -> ExitCode:

@@ -29,7 +29,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import TABLE, Due, Stage, due_of, label_of, stage_of
-from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.parts import ReviewComment
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.stop import Stop, StopReason
 

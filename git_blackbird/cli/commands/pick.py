@@ -17,8 +17,7 @@ from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import Due, due_of
-from git_blackbird.model.plan.graph import is_ready
-from git_blackbird.model.plan.label import state_label
+from git_blackbird.model.plan.graph import is_ready, state_label
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState

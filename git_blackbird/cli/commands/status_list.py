@@ -18,7 +18,7 @@ from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import agent_words
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import gc_paused
-from git_blackbird.model.plan.label import state_label
+from git_blackbird.model.plan.graph import state_label
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 

@@ -6,7 +6,7 @@ from git_blackbird.cli.render.plan_picture import draw_plan
 from git_blackbird.cli.render.svg import STATUS_CLASSES, STATUS_COLORS, standalone
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.plan.label import state_label
+from git_blackbird.model.plan.graph import state_label
 from git_blackbird.model.plan.layers import LayeredGraph, layered_graph
 from git_blackbird.model.plan.plan import Plan
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from git_blackbird.cli.render.svg import STATUS_CLASSES, box, escape, fitted, label, picture
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.plan.label import state_label
+from git_blackbird.model.plan.graph import state_label
 from git_blackbird.model.plan.layers import Edge, LayeredGraph
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status

@@ -16,8 +16,8 @@ from git_blackbird.messages.display.quantities import (
 )
 from git_blackbird.messages.display.queue import item_words, why_text
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.run.check import CheckOutcome
-from git_blackbird.model.run.spent import Spent
+from git_blackbird.model.rules.spending import Spent
+from git_blackbird.model.run.parts import CheckOutcome
 
 MAX_TASKS = 100
 GONE = "no longer in the plan"

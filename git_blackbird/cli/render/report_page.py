@@ -36,7 +36,7 @@ from git_blackbird.messages.display.quantities import render_duration, short_num
 from git_blackbird.messages.display.queue import item_words, why_text
 from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.plan.layers import layered_graph
-from git_blackbird.model.run.spent import Spent
+from git_blackbird.model.rules.spending import Spent
 
 _LONGEST_WHY = 1000
 _MOST_BARS = 20

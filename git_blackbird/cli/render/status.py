@@ -36,7 +36,7 @@ from git_blackbird.model.rules.queue import (
     LiveRun,
     Questions,
 )
-from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.history import RecordError
 
 if TYPE_CHECKING:
     from git_blackbird.controller.queries.conflicts import Conflict

@@ -8,9 +8,9 @@ from git_blackbird.cli.render.tables import char_width
 from git_blackbird.messages.display.format import wrap_line
 from git_blackbird.messages.display.quantities import render_spent
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
+from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
-from git_blackbird.model.run.spent import Spent
 
 # What a plain output's last line is was printed already; figures alone are no step.
 _VERBS = {

@@ -14,15 +14,13 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import ShellLine, runnable_steps
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.limits import Hold
+from git_blackbird.model.rules.limits import LimitHold
 from git_blackbird.model.rules.reviews import merged_or_none, result_of
 from git_blackbird.model.rules.spending import BudgetScope, BudgetUnit
-from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
-from git_blackbird.model.run.outside import Outside
+from git_blackbird.model.run.history import Adoptable, AdoptableKind
 from git_blackbird.model.run.parent_verdict import ChildStatus, Dismissal, Feedback
-from git_blackbird.model.run.parts import Ruling
-from git_blackbird.model.run.provenance import Adoptable, AdoptableKind
+from git_blackbird.model.run.parts import CheckResult, Ruling
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     DecisionState,
@@ -32,6 +30,7 @@ from git_blackbird.model.run.states import (
     RunType,
     TerminalReason,
 )
+from git_blackbird.model.run.summary import Outside
 
 
 @dataclass(frozen=True)
@@ -314,7 +313,7 @@ def _landing_of(run: Run) -> Run | None:
     return None if run.landing is None else run
 
 
-def _limit_end(hold: Hold) -> str:
+def _limit_end(hold: LimitHold) -> str:
     return format_timestamp(hold.until)
 
 

@@ -19,11 +19,8 @@ from git_blackbird.cli.schema.base import (
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.run.agent_io import ProgressKind
-from git_blackbird.model.run.check import CheckResult
-from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
-from git_blackbird.model.run.outside import Outside
-from git_blackbird.model.run.parts import Question, Ruling, Usage
+from git_blackbird.model.run.parts import CheckResult, Question, ReviewComment, Ruling, Usage
 from git_blackbird.model.run.states import (
     Choice,
     DecisionState,
@@ -32,7 +29,7 @@ from git_blackbird.model.run.states import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.run.summary import Summary, Totals
+from git_blackbird.model.run.summary import Outside, Summary, Totals
 from git_blackbird.model.views import events
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.stop import StopReason

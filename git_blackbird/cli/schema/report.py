@@ -8,7 +8,7 @@ from git_blackbird.controller.queries.report import Report
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.estimate import Estimate
-from git_blackbird.model.run.check import CheckOutcome
+from git_blackbird.model.run.parts import CheckOutcome
 
 
 class SpentView(View):

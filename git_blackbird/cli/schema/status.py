@@ -20,8 +20,8 @@ from git_blackbird.model.change.stages import Due
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import Flagged, Item, Merged, Questions
 from git_blackbird.model.run.findings import FollowUp, MergedVerdict
+from git_blackbird.model.run.history import RecordError
 from git_blackbird.model.run.parts import Question
-from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.states import RunType
 
 _TASK = "The task."

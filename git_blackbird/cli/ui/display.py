@@ -20,8 +20,8 @@ from git_blackbird.messages.display.quantities import render_duration, render_sp
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.parts import Question
-from git_blackbird.model.run.spent import Spent
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.views.events import Event, Level, Notice, RunEnded
 

@@ -46,15 +46,15 @@ from git_blackbird.messages.display.events import (
 from git_blackbird.messages.display.format import review_word
 from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply
 from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.model.base.foreground import signals_to_program
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.base.system import signals_to_program
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.limits import Hold
+from git_blackbird.model.rules.limits import LimitHold
+from git_blackbird.model.rules.spending import Spent, total_of
 from git_blackbird.model.run.parts import Question
-from git_blackbird.model.run.spent import Spent, total_of
 from git_blackbird.model.run.states import REVIEWER_TYPES, Choice
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
@@ -75,7 +75,7 @@ _BELL = "\a"
 _SELECT = "Select an action"
 
 
-def _wait_for(hold: Hold) -> LiveActivity:
+def _wait_for(hold: LimitHold) -> LiveActivity:
     """Return the line that counts down to the end of a usage limit."""
     name = " ".join(map(clean_line, filter(None, hold.by)))
     return LiveActivity(name, "usage limit; Ctrl+C ends the waiting", 0, Spent(), "", hold.until / 10**9)

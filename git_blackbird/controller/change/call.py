@@ -37,7 +37,7 @@ from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.change.stages import Due
 from git_blackbird.model.config.layers import OnLimit
-from git_blackbird.model.rules.limits import Hold
+from git_blackbird.model.rules.limits import LimitHold
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.scope import CallScope, leads_to_agent
 from git_blackbird.model.rules.spending import BudgetLine, BudgetScope
@@ -83,7 +83,7 @@ class Call:
         self.held: set[TaskId] = set()
         self.half_done: set[TaskId] = set()
         self.stand_ins: tuple[Agent, ...] = ()
-        self._limits: tuple[Hold, ...] = ()
+        self._limits: tuple[LimitHold, ...] = ()
         self._consent = Consent(workspace, self.ui)
         self._steps: set[asyncio.Future[Any]] = set()
         self._running: dict[TaskId, tuple[str, str]] = {}
@@ -146,7 +146,7 @@ class Call:
         is_refused = run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE
         return is_refused and run.limit is not None and self.on_limit != "stop"
 
-    def show_limits(self, holds: Sequence[Hold] = ()) -> None:
+    def show_limits(self, holds: Sequence[LimitHold] = ()) -> None:
         """Show for which usage limits the call waits, or that the first of them is over."""
         if self._limits == tuple(holds):
             return

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.rules.refusals import AgentModel, repeats
+from git_blackbird.model.rules.limits import AgentModel, repeats
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import TerminalReason
 from git_blackbird.model.views.stop import Stop

@@ -29,9 +29,8 @@ from git_blackbird.model.base.sanitize import quoted, shell_word
 from git_blackbird.model.change.work import Work
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.commits import render_commit_message
-from git_blackbird.model.run.outside import Subject
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.summary import Summary, Trees
+from git_blackbird.model.run.summary import Subject, Summary, Trees
 
 _MAX_NAMED = 20
 

@@ -19,8 +19,7 @@ from git_blackbird.messages.display.quantities import format_moment
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE
 from git_blackbird.model.base.timestamps import format_timestamp
-from git_blackbird.model.rules.limits import Hold
-from git_blackbird.model.rules.refusals import AgentModel
+from git_blackbird.model.rules.limits import AgentModel, LimitHold
 from git_blackbird.model.rules.state import PlanState, ready_tasks
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.run import Run
@@ -65,7 +64,7 @@ async def agree_to_stand_ins(call: Call) -> None:
             call.stand_ins = (*call.stand_ins, agent)
 
 
-def holds_of(call: Call, state: PlanState) -> Mapping[AgentModel, Hold]:
+def holds_of(call: Call, state: PlanState) -> Mapping[AgentModel, LimitHold]:
     """Return the agents that this call leaves alone, since they are at a usage limit."""
     if call.on_limit == "stop":
         return {}
@@ -88,13 +87,13 @@ def name_half_done(call: Call, state: PlanState, held: Collection[AgentModel], t
         inform(call.ui, text, task_id)
 
 
-def in_time(call: Call, holds: Sequence[Hold]) -> Sequence[Hold]:
+def in_time(call: Call, holds: Sequence[LimitHold]) -> Sequence[LimitHold]:
     """Return the limits that are over before the call is to end."""
     last = call.scope.until
     return [hold for hold in holds if last is None or hold.until < last]
 
 
-async def await_limit(call: Call, limits: Sequence[Hold]) -> Stop | None:
+async def await_limit(call: Call, limits: Sequence[LimitHold]) -> Stop | None:
     """Wait until the first limit is over or something has changed elsewhere; None to go on."""
     holds = in_time(call, limits)
     if not holds:
@@ -110,7 +109,7 @@ def ended_waiting(call: Call) -> Stop | None:
     return interrupted_stop("while it waited for a usage limit", EXECUTE) if call.is_interrupted else None
 
 
-async def limit_over(call: Call, holds: Sequence[Hold]) -> None:
+async def limit_over(call: Call, holds: Sequence[LimitHold]) -> None:
     """Return once the first of these limits is over, or plan or records have changed, or after a while.
 
     A machine that sleeps stops the clocks of timers: the one on the wall is looked at again and again.

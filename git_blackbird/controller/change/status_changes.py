@@ -12,7 +12,7 @@ from git_blackbird.model.change.change import Change
 from git_blackbird.model.plan.graph import ancestors, started_dependents
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.reviews import is_complete, open_children
+from git_blackbird.model.rules.reviews import are_children_over, open_children
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import StatusChange, apply_statuses
 from git_blackbird.model.rules.takers import RETRIABLE
@@ -63,7 +63,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
             )
         if status is Status.DONE and state.is_gated:
             _require_no_open_children(state.plan, task)
-        if is_complete(state.plan.tasks, task) and status != task.status:
+        if are_children_over(state.plan.tasks, task) and status != task.status:
             raise _derived_status_error(task, status)
         return replace(
             _set(workspace, transaction, task, status, f"{SUPERSEDED_BY_STATUS}{status.value}"),

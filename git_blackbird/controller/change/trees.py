@@ -11,11 +11,11 @@ from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.change import contributions
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.outside import Outside
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import (
     MAX_OUTSIDE,
     InterleavedEdit,
+    Outside,
     SubmoduleChange,
     Summary,
     Trees,

@@ -24,8 +24,8 @@ from git_blackbird.model.change.stages import Due
 from git_blackbird.model.config.config import KEYS, Config, ReviewerConfig, with_value
 from git_blackbird.model.config.layers import AGENT_NAMES, Layer
 from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.rules.limits import AgentModel
 from git_blackbird.model.rules.queue import Item
-from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.reviews import TYPES
 from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.rules.state import PlanState, parents_to_review

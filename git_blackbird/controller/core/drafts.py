@@ -22,8 +22,7 @@ from git_blackbird.messages.patch.headers import unquoted
 from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.path_search import mentioned
 from git_blackbird.model.base.record import Record
-from git_blackbird.model.run.comment import ReviewComment
-from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.parts import Question, ReviewComment
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS, DecisionState, RunStatus
 from git_blackbird.model.views.events import Decided

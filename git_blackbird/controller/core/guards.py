@@ -6,14 +6,13 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import LockedError, RequestError, UnusableError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
-from git_blackbird.model.change.next_steps import decide_run_command
+from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import IN_HAND
 from git_blackbird.model.rules.queue import UNWATCHED
 from git_blackbird.model.rules.state import PlanState, unreadable_below
-from git_blackbird.model.run.history import History
+from git_blackbird.model.run.history import History, RecordError
 from git_blackbird.model.run.parts import LocalProcess
-from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import VERB_WORDS, ReviewState, RunStatus, Verb
 from git_blackbird.storage.locks import approval_in_progress, controller_holder

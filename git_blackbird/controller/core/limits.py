@@ -5,13 +5,14 @@ from collections.abc import Collection, Mapping
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
 from git_blackbird.model.change.stages import Due
-from git_blackbird.model.rules.limits import Hold, held_agents
-from git_blackbird.model.rules.refusals import AgentModel
+from git_blackbird.model.rules.limits import AgentModel, LimitHold, held_agents
+from git_blackbird.model.rules.spending import Spent, spent_in, total_of
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.spent import Spent, spent_in, total_of
 
 
-def current_holds(workspace: Workspace, state: PlanState, *reviewed: TaskId) -> Mapping[AgentModel, Hold]:
+def current_holds(
+    workspace: Workspace, state: PlanState, *reviewed: TaskId
+) -> Mapping[AgentModel, LimitHold]:
     """Return the agents at a limit, each with when it is over.
 
     Reviews of changes are read of the tasks whose change is under review, and of those in ``reviewed``.

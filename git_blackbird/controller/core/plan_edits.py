@@ -13,7 +13,7 @@ from git_blackbird.model.base.own_files import PLAN_NAME
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.plan.graph import describe_changes
-from git_blackbird.model.rules.plan_at_work import take_edits
+from git_blackbird.model.rules.written_plan import take_edits
 from git_blackbird.model.run.commits import HeadMove, LogSpan
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run

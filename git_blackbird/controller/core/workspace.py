@@ -21,7 +21,7 @@ from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import Settings, merge_layers
 from git_blackbird.model.plan.graph import dependents, subtree
 from git_blackbird.model.plan.plan import Plan, Task
-from git_blackbird.model.rules.refusals import AgentModel
+from git_blackbird.model.rules.limits import AgentModel
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.spending import BudgetScope, BudgetUnit
 from git_blackbird.model.rules.state import PlanRules, PlanState

@@ -36,7 +36,7 @@ from git_blackbird.model.change.stages import Band, Due
 from git_blackbird.model.plan.status import IN_HAND
 from git_blackbird.model.rules.queue import items_in
 from git_blackbird.model.rules.scope import CallScope
-from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.history import RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.views.doctor import DiskUse, Finding, Mend
 from git_blackbird.storage.locks import approval_in_progress

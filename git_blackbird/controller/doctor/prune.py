@@ -11,7 +11,7 @@ from git_blackbird.controller.setup.install import other_layouts
 from git_blackbird.git.worktree.saved_trees import delete_refs, list_our_refs, run_refs
 from git_blackbird.model.base.ids import PLANNING, build_run_id
 from git_blackbird.model.base.timestamps import moment_of
-from git_blackbird.model.change.unneeded import is_in_use, unneeded_runs
+from git_blackbird.model.change.work import is_in_use, unneeded_runs
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.files import remove_copy
 from git_blackbird.storage.paths import CHECK_STREAM, SETUP_STREAM, Paths

@@ -38,8 +38,8 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import MESSAGE, restart_command, task_command
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.messages import PendingMessages
-from git_blackbird.model.change.next_steps import answer_options, decide_run_command
 from git_blackbird.model.change.stages import Due
+from git_blackbird.model.change.work import answer_options, decide_run_command
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.scope import CallScope, next_item

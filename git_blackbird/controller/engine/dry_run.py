@@ -16,8 +16,8 @@ from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.change.stages import Due
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.limits import AgentModel
 from git_blackbird.model.rules.queue import queue
-from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.scope import CallScope, next_item, review_stops
 from git_blackbird.model.rules.spending import BudgetScope

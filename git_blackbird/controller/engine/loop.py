@@ -57,9 +57,8 @@ from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.writing.path_writer import Journal
 from git_blackbird.messages.display.format import adopted_text
 from git_blackbird.model.change.stages import Due, Stage, stage_of
-from git_blackbird.model.rules.limits import Hold
+from git_blackbird.model.rules.limits import AgentModel, LimitHold
 from git_blackbird.model.rules.queue import Item
-from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.scope import ASKS, CallScope, next_item
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Phase
@@ -267,7 +266,7 @@ class Loop:
         work = run_in_thread(lambda: scan(self._workspace, self._call.ui, scope))
         return await self._call.interruptible(work)
 
-    def _choose(self, state: PlanState, scope: CallScope) -> tuple[Item | None, Sequence[Hold]]:
+    def _choose(self, state: PlanState, scope: CallScope) -> tuple[Item | None, Sequence[LimitHold]]:
         """Return the next item; without one the usage limits for which all that is left waits, if it does."""
         call = self._call
         held = holds_of(call, state)

@@ -42,7 +42,7 @@ from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.base.timestamps import format_timestamp
-from git_blackbird.model.change.next_steps import decide_run_command
+from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.ended import Ended

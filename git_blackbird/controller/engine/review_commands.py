@@ -25,8 +25,8 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import resume_command
 from git_blackbird.model.rules.reviews import (
     allows_done,
+    are_children_over,
     current_review,
-    is_complete,
     latest_verdict,
     why_incomplete,
 )
@@ -139,7 +139,7 @@ def _require_dismissable(state: PlanState, parent: Task) -> Run | None:
         raise RequestError(f"a reviewer works on {parent.id} right now", hint="wait for it, or stop it")
     verdict = latest_verdict(history)
     is_present = current_review(state.plan.tasks, parent, history) is verdict
-    if not is_complete(state.plan.tasks, parent):
+    if not are_children_over(state.plan.tasks, parent):
         raise RequestError(
             f"there is no review of {parent.id} to dismiss: {why_incomplete(state.plan.tasks, parent)}",
             hint="its review is due when each child is done or skipped, and one is done",

@@ -19,16 +19,15 @@ from git_blackbird.controller.launch.ledger import BudgetSpentError
 from git_blackbird.errors import AgentUnavailableError, BlackbirdError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.stages import Due, due_of
-from git_blackbird.model.rules.limits import Hold
+from git_blackbird.model.rules.limits import AgentModel, LimitHold
 from git_blackbird.model.rules.queue import Item
-from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.scope import ASKS, CallScope
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason, first_of
 
 Perform = Callable[[Call, Item], Coroutine[Any, Any, Stop | None]]
-Choose = Callable[[PlanState, CallScope], tuple[Item | None, Sequence[Hold]]]
+Choose = Callable[[PlanState, CallScope], tuple[Item | None, Sequence[LimitHold]]]
 Scan = Callable[[CallScope], Awaitable[PlanState | None]]
 # An agent, and the worker that it has to work on if it is to go on in a session there.
 _AgentPlace = tuple[str, str | None]
@@ -94,7 +93,7 @@ class Scheduler:
                 job.cancel()
             await asyncio.gather(*self._jobs, return_exceptions=True)
 
-    async def _wait(self, state: PlanState, holds: Sequence[Hold]) -> None:
+    async def _wait(self, state: PlanState, holds: Sequence[LimitHold]) -> None:
         """Wait until an item is done, an agent in doubt is seen at work, or what was left is decided.
 
         Or until the first usage limit is over for which the call waits, or it is interrupted meanwhile.
@@ -125,7 +124,7 @@ class Scheduler:
     def _busy(self) -> frozenset[TaskId]:
         return frozenset(job.task_id for job in self._jobs.values())
 
-    async def _begin(self, state: PlanState) -> Sequence[Hold] | None:
+    async def _begin(self, state: PlanState) -> Sequence[LimitHold] | None:
         """Begin what may begin; return the limits that what is left waits for, None if the call has ended."""
         self._left = {task_id: stop for task_id, stop in self._left.items() if _is_still_left(state, task_id)}
         waiting: frozenset[TaskId] = frozenset((*self._left, *self._faults, *self._unavailable))
@@ -218,7 +217,7 @@ class Scheduler:
         if stop.reason is StopReason.INTERRUPTED and not call.is_interrupted:
             call.interrupt()
 
-    async def _end(self, state: PlanState, limits: Sequence[Hold] | None) -> Stop:
+    async def _end(self, state: PlanState, limits: Sequence[LimitHold] | None) -> Stop:
         """Return the stop that comes first in the order of exit codes."""
         if self._unavailable and self._not_started:
             inform(self._call.ui, without_agent_text(sorted(self._not_started)))

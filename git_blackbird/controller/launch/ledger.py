@@ -12,10 +12,16 @@ from git_blackbird.errors import RequestError
 from git_blackbird.messages.display.budgets import spent_text
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.timestamps import SECOND
-from git_blackbird.model.rules.spending import BudgetLine, BudgetScope, BudgetUnit, budget_lines
+from git_blackbird.model.rules.spending import (
+    BudgetLine,
+    BudgetScope,
+    BudgetUnit,
+    Spent,
+    budget_lines,
+    total_of,
+)
 from git_blackbird.model.run.parts import Usage
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.spent import Spent, total_of
 
 
 class BudgetSpentError(RequestError):

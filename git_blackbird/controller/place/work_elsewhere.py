@@ -17,8 +17,8 @@ from git_blackbird.model.base.next_steps import ShellLine, task_command
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.commits import TASK_TRAILER
-from git_blackbird.model.run.outside import Outside, Subject
 from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.summary import Outside, Subject
 from git_blackbird.model.views.checkpoint import WorkElsewhere
 
 

@@ -9,7 +9,7 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.plan.edit import changed_statuses, save_change
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.change.next_steps import decide_run_command
+from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.plan.graph import subtree
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status

@@ -12,7 +12,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.page import PageTask
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
-from git_blackbird.model.change.next_steps import decide_run_command
+from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.plan.graph import find_new_deadlock
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.plan_edits import rewritten

@@ -18,11 +18,11 @@ from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.estimate import Estimate, Sample, estimate
 from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.model.rules.spending import Spent, spent_in, total_of
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.check import CheckOutcome
-from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.history import RecordError
+from git_blackbird.model.run.parts import CheckOutcome
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.spent import Spent, spent_in, total_of
 from git_blackbird.model.run.states import RunStatus, RunType
 from git_blackbird.storage.files import write_named
 

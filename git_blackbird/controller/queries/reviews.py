@@ -9,8 +9,8 @@ from git_blackbird.model.rules.reviews import (
     ChangeReviewView,
     OutstandingFeedback,
     ReviewView,
+    are_children_over,
     current_review,
-    is_complete,
     latest_verdict,
     merged_or_none,
     open_children,
@@ -27,7 +27,7 @@ def view_review(workspace: Workspace, parent_id: str) -> ReviewView:
     parent = find_parent(state, parent_id)
     tasks, history = state.plan.tasks, state.history(parent.id)
     said = latest_verdict(history)
-    complete = is_complete(tasks, parent)
+    complete = are_children_over(tasks, parent)
     later = history.reviews if said is None else history.reviews[history.reviews.index(said) + 1 :]
     return ReviewView(
         parent,

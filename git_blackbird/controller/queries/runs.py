@@ -12,8 +12,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import PLANNING, TaskId, owner_fault
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.rules.reviews import reviews_about
-from git_blackbird.model.run.history import NO_HISTORY, History
-from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.history import NO_HISTORY, History, RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.storage.locks import controller_holder

@@ -21,14 +21,27 @@ from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import BY_ITSELF, Due, is_half_written, label_of
 from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.config.layers import ConfigProblem
-from git_blackbird.model.plan.graph import Readiness, dependents, is_ready, readiness
-from git_blackbird.model.plan.label import NONE_STOPPED, state_label
+from git_blackbird.model.plan.graph import (
+    NONE_STOPPED,
+    Readiness,
+    dependents,
+    is_ready,
+    readiness,
+    state_label,
+)
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.limits import Hold
+from git_blackbird.model.rules.limits import LimitHold
 from git_blackbird.model.rules.queue import InterruptedApproval, Item, LiveRun, Seen, queue
 from git_blackbird.model.rules.reviews import skipped_children
-from git_blackbird.model.rules.spending import BudgetLine, BudgetScope, budget_lines
+from git_blackbird.model.rules.spending import (
+    BudgetLine,
+    BudgetScope,
+    Spent,
+    budget_lines,
+    spent_in,
+    total_of,
+)
 from git_blackbird.model.rules.state import (
     PlanState,
     blocked_tasks,
@@ -37,10 +50,8 @@ from git_blackbird.model.rules.state import (
     may_start,
     unreadable_below,
 )
-from git_blackbird.model.run.history import History
-from git_blackbird.model.run.provenance import Adoptable, RecordError
+from git_blackbird.model.run.history import Adoptable, History, RecordError
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.spent import Spent, spent_in, total_of
 from git_blackbird.model.run.states import RunStatus, RunType
 from git_blackbird.storage.locks import approval_in_progress, controller_holder, controller_since
 from git_blackbird.storage.notes import load_pending_approval
@@ -107,7 +118,7 @@ class StatusReport(NamedTuple):
     interrupted_approval: InterruptedApproval | None
     deferred: tuple[str, ...]
     cluster_address: str | None
-    limits: tuple[Hold, ...]
+    limits: tuple[LimitHold, ...]
     budgets: tuple[BudgetLine, ...] = ()
 
     @property

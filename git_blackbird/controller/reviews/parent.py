@@ -31,7 +31,12 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.plan.graph import subtree
 from git_blackbird.model.plan.plan import Plan, Task
-from git_blackbird.model.rules.reviews import is_complete, latest_verdict, skipped_children, why_incomplete
+from git_blackbird.model.rules.reviews import (
+    are_children_over,
+    latest_verdict,
+    skipped_children,
+    why_incomplete,
+)
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parent_verdict import ParentVerdict, completion_signature
@@ -72,7 +77,7 @@ def parent_review_request(
 
 def require_children_done(tasks: Mapping[TaskId, Task], parent: Task) -> None:
     """Refuse a task that cannot be reviewed as a parent. Raises RequestError."""
-    if not is_complete(tasks, parent):
+    if not are_children_over(tasks, parent):
         raise RequestError(
             f"{parent.id} cannot be reviewed: {why_incomplete(tasks, parent)}"
             if parent.children
@@ -190,6 +195,6 @@ def _plan_below(transaction: Transaction, parent_id: TaskId) -> Plan:
 def present_signature(plan: Plan, parent: Task) -> str | None:
     """Return the signature of a parent's children now; None if nothing is left to review."""
     task = plan.tasks.get(parent.id)
-    if task is None or not is_complete(plan.tasks, task):
+    if task is None or not are_children_over(plan.tasks, task):
         return None
     return completion_signature(task, plan.tasks)

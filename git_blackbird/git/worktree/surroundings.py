@@ -10,7 +10,7 @@ from pathlib import Path
 from git_blackbird.git.core.config import read_config
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.linked import unowned_worktrees
-from git_blackbird.model.run.outside import Subject, Surroundings, is_named_setting
+from git_blackbird.model.run.summary import Subject, Surroundings, is_named_setting
 
 _BY_PREFIX = {
     "refs/heads/": Subject.BRANCH,

@@ -36,11 +36,10 @@ from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.change import Asked
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.check import CheckOutcome
-from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.findings import MergedReview, MergedVerdict
+from git_blackbird.model.run.parts import CheckOutcome, ReviewComment
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.spent import Spent
 from git_blackbird.model.run.states import Requester
 from git_blackbird.model.views.checkpoint import Checkpoint
 

@@ -17,8 +17,8 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import APPROVES, SPECS, VIEWS, Decision, Reply, reply_of
 from git_blackbird.model.run.agent_io import RightsQuestion, agent_in_text
 from git_blackbird.model.run.findings import MergedReview
+from git_blackbird.model.run.history import Adoptable
 from git_blackbird.model.run.parts import Question, Ruling
-from git_blackbird.model.run.provenance import Adoptable
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import Choice, DecisionState
 from git_blackbird.model.run.summary import Trees

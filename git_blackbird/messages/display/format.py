@@ -15,11 +15,18 @@ from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.rules.status import StatusChange
-from git_blackbird.model.run.check import CheckOutcome, CheckResult
-from git_blackbird.model.run.comment import ReviewComment, Side
+from git_blackbird.model.run.history import Adoptable, AdoptableKind
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.parts import Landed, LandingBlocked, Question, Ruling
-from git_blackbird.model.run.provenance import Adoptable, AdoptableKind
+from git_blackbird.model.run.parts import (
+    CheckOutcome,
+    CheckResult,
+    Landed,
+    LandingBlocked,
+    Question,
+    ReviewComment,
+    Ruling,
+    Side,
+)
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     APPROVALS,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.model.base.next_steps import SETTING_BACK
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.run.outside import Outside, OutsideChange, Subject
+from git_blackbird.model.run.summary import Outside, OutsideChange, Subject
 
 OWN_HEADING = "Done outside its place:"
 SEEN_HEADING = "Seen while agents worked, by them or by others:"

@@ -6,8 +6,8 @@ from git_blackbird.messages.display.format import check_word
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.check import CheckOutcome
 from git_blackbird.model.run.findings import MergedReview
+from git_blackbird.model.run.parts import CheckOutcome
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS
 

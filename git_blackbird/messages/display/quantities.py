@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from git_blackbird.model.base.timestamps import SECOND, parse_timestamp
-from git_blackbird.model.run.spent import Spent
+from git_blackbird.model.rules.spending import Spent
 
 
 def counted(number: int, what: str) -> str:

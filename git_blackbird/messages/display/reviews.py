@@ -7,7 +7,7 @@ from git_blackbird.messages.display.format import format_decision, verdict_word
 from git_blackbird.messages.display.quantities import format_moment, render_cost, render_duration
 from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, dismiss_command, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.change.next_steps import decide_run_command
+from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import (

@@ -7,8 +7,7 @@ from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.plan.graph import unmet_deps
-from git_blackbird.model.plan.label import state_label
+from git_blackbird.model.plan.graph import state_label, unmet_deps
 from git_blackbird.model.plan.plan import Plan, Task
 
 _MOST_LINES = 200

@@ -8,7 +8,7 @@ from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.patch.comments import comment_on, line_of_comment
 from git_blackbird.messages.patch.parse import NO_NEWLINE, Patch
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.parts import ReviewComment
 
 _HELP = (
     "# Above this line: what should change, as a whole. It goes to the agent with the comments below.",

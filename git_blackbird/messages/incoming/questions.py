@@ -22,7 +22,7 @@ from pydantic import (
 from git_blackbird.errors import RequestError, UsageError
 from git_blackbird.model.base.lenient import Fallback, Part, Several, Text, Valid, replace_surrogates
 from git_blackbird.model.base.sanitize import clean_line, quoted
-from git_blackbird.model.change.next_steps import answer_options
+from git_blackbird.model.change.work import answer_options
 from git_blackbird.model.run.parts import Answer, Question
 from git_blackbird.model.run.run import Run
 

@@ -11,10 +11,9 @@ from git_blackbird.model.base.sanitize import clean_line, quoted, strip_controls
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.other_tasks import OtherTask, OtherTasks
-from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.findings import MergedReview
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.parts import Answer, Question
+from git_blackbird.model.run.parts import Answer, CheckResult, Question
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Summary
 

@@ -11,10 +11,9 @@ from git_blackbird.messages.outgoing.prompts import join_parts, render_section
 from git_blackbird.messages.outgoing.review_context import diff_command
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, name_hidden
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.findings import Source
-from git_blackbird.model.run.outside import Outside
-from git_blackbird.model.run.summary import MAX_DIFFSTAT_BYTES, Trees
+from git_blackbird.model.run.parts import CheckOutcome, CheckResult
+from git_blackbird.model.run.summary import MAX_DIFFSTAT_BYTES, Outside, Trees
 
 MAX_DIFF_BYTES = 256 * 1024
 MAX_TASK_CHARACTERS = 64 * 1024

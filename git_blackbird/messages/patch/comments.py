@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from git_blackbird.messages.display.format import place_words
 from git_blackbird.messages.patch.parse import ADDED, CONTEXT, NO_NEWLINE, REMOVED, FilePatch, Patch
-from git_blackbird.model.run.comment import ReviewComment, Side
+from git_blackbird.model.run.parts import ReviewComment, Side
 
 _MOST_QUOTED = 12
 _LONGEST_QUOTED = 400

@@ -4,7 +4,7 @@ It is made from the task's records alone. What people approve, reviewers read, a
 brings and an approval commits is this.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
@@ -13,20 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import Moment
 from git_blackbird.model.change.messages import PendingMessages, messages_of, was_sent
-from git_blackbird.model.change.stages import Stage, is_settled, stage_before_undo, stage_of, status_of
+from git_blackbird.model.change.stages import Stage, is_closed, stage_before_undo, stage_of, status_of
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.parts import Ruling
+from git_blackbird.model.run.parts import ReviewComment, Ruling
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import (
-    SUPERSEDED_BY_STATUS,
-    DecisionState,
-    Requester,
-    RunStatus,
-    RunType,
-)
+from git_blackbird.model.run.states import SUPERSEDED_BY_STATUS, DecisionState, Requester, RunStatus, RunType
 from git_blackbird.model.run.summary import Trees
 
 if TYPE_CHECKING:
@@ -115,7 +108,7 @@ class Change:
         if not recent or self.history.faults:
             return False
         is_done = recent[-1].counts and stage_of(recent[-1]) is Stage.DONE
-        return is_done and all(map(is_settled, recent))
+        return is_done and all(map(is_closed, recent))
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -218,7 +211,7 @@ class Change:
         Nothing but that once the newest run has finished the task.
         """
         own = self.history.work_runs
-        is_over = bool(own) and finishes_task(own[-1])
+        is_over = bool(own) and ends_change(own[-1])
         messages = PendingMessages() if is_over else messages_of(self.runs)
         return messages._replace(review=review, review_sent=review is not None and was_sent(own, review))
 
@@ -247,7 +240,7 @@ class Change:
         return tuple(one for one in self.runs if one.sort_key < run.sort_key)
 
 
-def finishes_task(run: Run) -> bool:
+def ends_change(run: Run) -> bool:
     """Whether the task was ``done`` after this run: a new change and new messages start after it."""
     return run.superseded_by == f"{SUPERSEDED_BY_STATUS}done" or stage_before_undo(run) is Stage.DONE
 
@@ -301,7 +294,7 @@ def _end_before(own: Sequence[Run], is_end: Sequence[bool]) -> int:
 
 
 def _is_end(run: Run) -> bool:
-    return finishes_task(run) or run.undone is not None
+    return ends_change(run) or run.undone is not None
 
 
 def _is_left_uncommitted(run: Run) -> bool:
@@ -347,3 +340,18 @@ def _moves_during(run: Run) -> "tuple[HeadMove, ...]":
 
     outside = () if run.review_summary is None else run.review_summary.outside
     return tuple(HeadMove(move.old, move.new, move.text) for move in outside if not move.in_change)
+
+
+class Histories(dict[TaskId, History]):
+    """The runs of many tasks; those in ``open`` are not closed: of a large plan the few."""
+
+    def __init__(self, histories: Mapping[TaskId, History], open_ones: Mapping[TaskId, History]) -> None:
+        super().__init__(histories)
+        self.open = open_ones
+
+
+def open_histories(histories: Mapping[TaskId, History]) -> Mapping[TaskId, History]:
+    """Return the histories from which more follows than that a task is done."""
+    if isinstance(histories, Histories):
+        return histories.open
+    return {task_id: history for task_id, history in histories.items() if not Change.of(history).is_closed}

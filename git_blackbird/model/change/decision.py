@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from git_blackbird.model.base.next_steps import MESSAGE, Blank, TaskCommand, task_command
-from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.parts import ReviewComment
 from git_blackbird.model.run.states import APPROVALS, Choice, DecisionState
 from git_blackbird.model.run.summary import Trees
 

@@ -1,15 +1,19 @@
-"""The work of a task: all that its changes brought into the user's worktree, and what was taken back."""
+"""The work of a task, all that its changes brought into the user's worktree; and commands for it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand, task_command
-from git_blackbird.model.change.stages import Stage, stage_of
+from git_blackbird.model.base.next_steps import MESSAGE, Blank, TaskCommand, task_command
+from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.change.change import Change
+from git_blackbird.model.change.decision import APPROVES, SPECS, ChoiceSpec
+from git_blackbird.model.change.stages import TABLE, Stage, is_closed, stage_of
 from git_blackbird.model.run.history import History
+from git_blackbird.model.run.parts import Landed, LandingDue, Question
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState
+from git_blackbird.model.run.states import Choice, DecisionState, RunStatus, RunType
 
 
 @dataclass(frozen=True)
@@ -48,13 +52,13 @@ def undo_commands(run: Run) -> tuple[TaskCommand, ...]:
     return (task_command("undo", run.task_id),) if is_rejected and run.has_changed_worktree else ()
 
 
-def way_on(task_id: TaskId, run: Run | None) -> TaskCommand:
+def next_step(task_id: TaskId, run: Run | None) -> TaskCommand:
     """Return the command that goes on with a failed task, whose newest run this is."""
     undone = None if run is None else run.undone
     return task_command("redo" if undone is not None and undone.redone else "retry", task_id)
 
 
-def ways_on(run: Run) -> tuple[TaskCommand, ...]:
+def next_steps(run: Run) -> tuple[TaskCommand, ...]:
     """Return how to go on with a task whose newest change was rejected or taken back; () for another."""
     stage, task_id = stage_of(run), run.task_id
     if stage not in {Stage.REJECTED, Stage.UNDONE}:
@@ -68,3 +72,107 @@ def ways_on(run: Run) -> tuple[TaskCommand, ...]:
 def _end_of_undone(own: Sequence[Run]) -> int:
     """Return how many runs there are up to the last whose change was taken back."""
     return next((end for end in range(len(own), 0, -1) if own[end - 1].undone is not None), 0)
+
+
+def answers_blank(questions: Iterable[Question]) -> Blank | None:
+    """Return the blanks for the answers to these questions, which a person is asked for without them."""
+    options = answer_options(questions)
+    return Blank(options, "") if options else None
+
+
+def answer_options(questions: Iterable[Question]) -> str:
+    """Format the options that answer these questions, with a placeholder for each answer."""
+    return "".join(f" --answer {shell_word(question.id)}=VALUE" for question in questions)
+
+
+def decide_run_command(run: Run) -> TaskCommand:
+    """Format the decide command that fits a run; for a failed one the first choice is a retry.
+
+    A run by hand has no agent to request changes from.
+    """
+    if run.run_type is RunType.MANUAL:
+        return task_command("decide", run.task_id, " --approve", remark="or --reject")
+    if run.is_change_gone:
+        return task_command(
+            "restart", run.task_id, remark="or decide --request-changes -m TEXT, or decide --reject"
+        )
+    # One that was accepted before, and could not land, is not retried.
+    if run.status is RunStatus.FAILED and isinstance(run.landing, LandingDue | None):
+        others = "accept it as it is with decide --approve, or --request-changes -m TEXT, or --reject"
+        return task_command("restart", run.task_id, remark=f"or {others}")
+    others = "or --request-changes -m TEXT, or --reject"
+    if isinstance(run.landing, Landed):
+        others = "or --approve --no-commit, or --reject --undo"  # its commit was refused
+    return task_command("decide", run.task_id, " --approve", remark=others)
+
+
+REVIEW_AND_FIX = "Review again and fix"
+
+
+def may_fix(run: Run, max_rounds: int) -> bool:
+    """Whether the agent fixes what another review of a change finds, before anybody is asked."""
+    return run.is_pending and (run.review_round or 1) < max_rounds
+
+
+def choices_for(
+    run: Run, *, was_requested: bool, is_in_worktree: bool, max_rounds: int = 1
+) -> tuple[ChoiceSpec, ...]:
+    """Return the choices for a run on which a decision is due, by their digits, 0 as the last.
+
+    ``was_requested``: a person requested changes before it. ``is_in_worktree``: the user's worktree has
+    something of what the task did. ``max_rounds``: up to so many rounds of reviews, the agent fixes what
+    they find.
+    """
+    has_reviews = run.merged_review is not None and run.status is not RunStatus.FAILED
+    is_offered = {
+        **dict.fromkeys((*APPROVES, Choice.VIEW_DIFF), not run.is_change_gone),
+        Choice.REQUEST_CHANGES: run.moving is None,
+        Choice.REJECT: run.moving is None,
+        Choice.RETRY: stage_of(run) is not Stage.BLOCKED or run.is_change_gone,
+        Choice.REVIEW_AGAIN: has_reviews and not run.is_change_gone,
+        Choice.VIEW_SINCE_REQUEST: was_requested,
+        Choice.REJECT_AND_UNDO: is_in_worktree or run.moving is not None,
+    }
+    offered = (
+        _offered(run, one, max_rounds) for one in TABLE[stage_of(run)].choices if is_offered.get(one, True)
+    )
+    return tuple(sorted(offered, key=lambda spec: spec.digit or 10))
+
+
+def _offered(run: Run, choice: Choice, max_rounds: int) -> ChoiceSpec:
+    spec = SPECS[choice]
+    if choice is Choice.REVIEW_AGAIN and may_fix(run, max_rounds):
+        fixes = f"{spec.description}; the agent may fix what is found"
+        return replace(spec, label=REVIEW_AND_FIX, description=fixes, alias=spec.label)
+    if choice not in APPROVES:
+        return spec
+    if stage_of(run) is Stage.NOT_COMMITTED:
+        return replace(spec, label="Commit again", description="approves it, and commits what has landed")
+    if run.status is RunStatus.FAILED:
+        label = spec.label.replace("Approve", "Accept as it is")
+        return replace(spec, label=label, description="accepts what it did; the task is done")
+    return replace(spec, description="approves it and lands it") if run.awaits_landing else spec
+
+
+def is_in_use(history: History) -> bool:
+    """Whether an agent is at work on a task, something is due, or a record of it cannot be used."""
+    latest = history.latest
+    is_waiting = latest is not None and not is_closed(latest)
+    is_half_written = any(run.moving is not None for run in history.runs)
+    return bool(history.faults) or bool(history.at_work) or is_waiting or is_half_written
+
+
+def unneeded_runs(history: History) -> tuple[Run, ...]:
+    """Return the runs without which status, messages, undo, redo and branch of a task stay as they are.
+
+    Those are attempts that brought nothing to the user's worktree: of a task that is done all in other
+    sessions than the run that counts, else those before its present change. None while it is in use.
+    """
+    latest, change, own = history.latest, Change.of(history), history.work_runs
+    if latest is None or is_in_use(history):
+        return ()
+    is_done = stage_of(latest) is Stage.DONE and own[-1] == latest
+    session = [run for run in own if run.provider_session_ref == latest.provider_session_ref]
+    present = session if is_done else change.runs
+    needed = {run.id for run in (latest, *present, *change.uncommitted, *Work.of(history).undone)}
+    return tuple(run for run in own if run.id not in needed and not run.has_changed_worktree)

@@ -185,3 +185,18 @@ def _describe(task_id: TaskId, before: Task | None, after: Task | None) -> str |
     if edited == ["status"]:
         return f"{task_id} was set from {before.status} to {after.status}"
     return f"{task_id} was edited: {', '.join(edited)}"
+
+
+NONE_STOPPED: frozenset[TaskId] = frozenset()
+
+
+def state_label(plan: Plan, task: Task, stopped: frozenset[TaskId] = NONE_STOPPED) -> str:
+    """Return the label of a task, as in the Go program's list.
+
+    ``stopped`` are ready tasks that may not start.
+    """
+    if task.status in {Status.TODO, Status.BLOCKED}:
+        if is_ready(plan, task) and task.id not in stopped:
+            return "READY"
+        return "TODO" if task.children and not unmet_deps(plan, task) else "BLOCKED"
+    return task.status.value.upper()

@@ -1,22 +1,62 @@
-"""Which agents are at a usage limit, and until when: it follows from the records and the time."""
+"""Which agents cannot work: those at a usage limit, from the records and the time, and unlisted refusals.
 
+A start *without work* ended in an error before a model had said or done anything. One may be the fault of its
+task. Two of one agent on different tasks, in the same words, are a refusal of the agent, and fail no task.
+"""
+
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from git_blackbird.model.base.timestamps import SECOND, format_timestamp, moment_of
-from git_blackbird.model.rules.refusals import AgentModel
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.parts import UsageLimit
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
+
+_WORD = re.compile(r"[\w-]+")
+_DIGIT = re.compile(r"\d")
+
+
+class AgentModel(NamedTuple):
+    """An agent and the model that it is configured to use; None for its own choice."""
+
+    agent: str
+    model: str | None = None
+
+    @classmethod
+    def of(cls, run: Run) -> "AgentModel":
+        """Return those of a run."""
+        return cls(run.provider, run.agent_model)
+
+
+def repeats(start: Run, other: Run) -> bool:
+    """Whether a start without work is another task's, of the same agent, in the same words but for ids."""
+    if AgentModel.of(start) != AgentModel.of(other) or start.task_id == other.task_id:
+        return False
+    ids = sorted({*_ids(start), *_ids(other)}, key=len, reverse=True)
+    return _without_ids(start, ids) == _without_ids(other, ids)
+
+
+def _ids(run: Run) -> Iterator[str]:
+    yield from filter(None, (run.task_id, run.provider_session_ref, run.worktree_path))
+
+
+def _without_ids(run: Run, ids: list[str]) -> str:
+    text = run.error or ""
+    for each in ids:
+        text = re.sub(rf"(?<!\w){re.escape(each)}(?!\w)", "#", text)
+    # Nearly all other ids have a digit.
+    return _WORD.sub(lambda word: "#" if _DIGIT.search(word[0]) else word[0], text)
+
 
 _MARGIN, _LONGEST = 15 * SECOND, 8 * 86_400 * SECOND
 _FIRST_GUESS, _LAST_GUESS = 300 * SECOND, 3600 * SECOND
 _WORKED = frozenset({RunStatus.SUCCESS, RunStatus.WAITING_USER})
 
 
-class Hold(NamedTuple):
+class LimitHold(NamedTuple):
     """An agent and model that a usage limit keeps from working.
 
     ``until`` is in nanoseconds since 1970; ``is_guess``: the provider named no time that can be believed.
@@ -53,7 +93,7 @@ def believed_end(limit: UsageLimit | None) -> int | None:
     return max(named.nanoseconds, at.nanoseconds + _MARGIN)
 
 
-def held_agents(state: PlanState, reviews: Sequence[Run], now: int) -> Mapping[AgentModel, Hold]:
+def held_agents(state: PlanState, reviews: Sequence[Run], now: int) -> Mapping[AgentModel, LimitHold]:
     """Return the agents at a limit at this moment; ``reviews`` are those of changes under review.
 
     A limit is over at its time, or once a run that began after it has worked.
@@ -86,9 +126,9 @@ def _reached(run: Run) -> int:
     return 0 if at is None else at.nanoseconds
 
 
-def _hold(run: Run, tries: int) -> Hold:
+def _hold(run: Run, tries: int) -> LimitHold:
     """Return the hold by a limit; without a known end it is twice as long after each try in vain."""
     if (until := believed_end(run.limit)) is not None:
-        return Hold(run, until, is_guess=False)
+        return LimitHold(run, until, is_guess=False)
     guess = min(_FIRST_GUESS * 2 ** min(tries - 1, 8), _LAST_GUESS)
-    return Hold(run, _reached(run) + guess, is_guess=True)
+    return LimitHold(run, _reached(run) + guess, is_guess=True)

@@ -18,7 +18,6 @@ from git_blackbird.model.base.next_steps import (
     task_command,
 )
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.next_steps import answers_blank, decide_run_command
 from git_blackbird.model.change.stages import (
     BY_ITSELF,
     TABLE,
@@ -30,7 +29,7 @@ from git_blackbird.model.change.stages import (
     label_of,
     stage_of,
 )
-from git_blackbird.model.change.work import way_on
+from git_blackbird.model.change.work import answers_blank, decide_run_command, next_step
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import GateState, merged_or_none, skipped_children
@@ -40,10 +39,9 @@ from git_blackbird.model.rules.state import (
     may_start,
     unreadable_below,
 )
-from git_blackbird.model.run.history import is_session_lost
+from git_blackbird.model.run.history import RecordError, is_session_lost
 from git_blackbird.model.run.parent_verdict import completion_signature, excerpt
 from git_blackbird.model.run.parts import Question
-from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import TerminalReason
 
@@ -238,7 +236,7 @@ class Item:
             case Due.FINISH_APPROVAL, _ if self.seen.approval is not None:
                 return self.seen.approval.command
             case Due.FAILED, run:
-                return way_on(self.task.id, run)
+                return next_step(self.task.id, run)
             case Due.STUCK, _:
                 is_queued = self.task.status is Status.QUEUED
                 verb, rest = ("set-status", " todo") if is_queued else ("retry", "")

@@ -11,9 +11,8 @@ from git_blackbird.model.base.timestamps import Moment, moment_of
 from git_blackbird.model.plan.graph import subtree_leaves
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.history import NO_HISTORY, History
+from git_blackbird.model.run.history import NO_HISTORY, History, RecordError
 from git_blackbird.model.run.parent_verdict import Feedback, completion_signature
-from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import SUPERSEDED_BY_PLAN, RunStatus, RunType
 
@@ -138,7 +137,7 @@ def _is_about_others(review: Run) -> bool:
     return review.superseded_by == SUPERSEDED_BY_PLAN
 
 
-def is_complete(tasks: Mapping[TaskId, Task], task: Task) -> bool:
+def are_children_over(tasks: Mapping[TaskId, Task], task: Task) -> bool:
     """Whether a task is a parent with all children ``done`` or ``skipped``, at least one ``done``."""
     has_done = any(tasks[child].status == Status.DONE for child in task.children)
     return has_done and not open_children(tasks, task)

@@ -1,13 +1,96 @@
-"""Budgets, and what of them is spent."""
+"""What runs of agents took, and budgets."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import reduce
 from math import inf
-from typing import NamedTuple
+from operator import add
+from typing import NamedTuple, Self
 
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.timestamps import seconds_between
 from git_blackbird.model.config.config import Amounts, BudgetConfig
-from git_blackbird.model.run.spent import Spent
+from git_blackbird.model.run.parts import Usage
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunStatus, TerminalReason
+
+_NOT_BEGUN = {TerminalReason.NOT_STARTED, TerminalReason.AGENT_UNAVAILABLE, TerminalReason.WITHOUT_WORK}
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What runs took: their number, seconds, tokens, and dollars.
+
+    ``cost_usd`` is None where no agent reports any. ``no_cost`` and ``no_tokens`` count the runs that these
+    sums lack, by agent.
+    """
+
+    runs: int = 0
+    seconds: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float | None = None
+    no_cost: Counter[str] = field(default_factory=Counter)
+    no_tokens: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, agent: str, seconds: float = 0.0) -> Self:
+        """Return what one run of an agent took that has worked, and reports nothing of it yet."""
+        return cls(1, seconds, no_cost=Counter([agent]), no_tokens=Counter([agent]))
+
+    def updated(self, usage: Usage | None, cost_usd: float | None) -> "Spent":
+        """Return a copy of what one run took with newer figures, each of which may be missing."""
+        spent = self
+        if usage is not None:
+            spent = replace(
+                spent,
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                cached_tokens=usage.cached_tokens,
+                no_tokens=Counter(),
+            )
+        return spent if cost_usd is None else replace(spent, cost_usd=cost_usd, no_cost=Counter())
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read and written."""
+        return self.input_tokens + self.output_tokens
+
+    @property
+    def unpriced(self) -> int:
+        """How many runs the cost lacks."""
+        return self.no_cost.total()
+
+    def __add__(self, other: "Spent") -> "Spent":
+        costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
+        return Spent(
+            self.runs + other.runs,
+            self.seconds + other.seconds,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            sum(costs) if costs else None,
+            self.no_cost + other.no_cost,
+            self.no_tokens + other.no_tokens,
+        )
+
+
+def total_of(parts: Iterable[Spent]) -> Spent:
+    """Add up what was spent."""
+    return reduce(add, parts, Spent())
+
+
+def spent_in(run: Run, now: str) -> Spent:
+    """Return what a run took, up to now if it is at work: then nothing counts as lacking yet."""
+    is_at_work = run.status is RunStatus.RUNNING
+    end = run.completed_at or (now if is_at_work else "")
+    seconds = max(seconds_between(run.started_at, end) or 0.0, 0.0)
+    spent = Spent.of(run.provider, seconds).updated(run.usage, run.cost_usd)
+    has_worked = bool(run.provider) and run.terminal_reason not in _NOT_BEGUN
+    return spent if has_worked and not is_at_work else replace(spent, no_cost=Counter(), no_tokens=Counter())
 
 
 class BudgetScope(StrEnum):

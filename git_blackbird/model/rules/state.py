@@ -8,8 +8,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.change.change import Change
-from git_blackbird.model.change.histories import open_histories
+from git_blackbird.model.change.change import Change, open_histories
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import Due, due_of, is_half_written, is_open
 from git_blackbird.model.plan.graph import (
@@ -22,19 +21,25 @@ from git_blackbird.model.plan.graph import (
 )
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.lasting import with_lasting_statuses
 from git_blackbird.model.rules.reviews import (
     GateState,
     ReviewGate,
+    are_children_over,
     current_review,
-    is_complete,
     outstanding_feedback,
 )
 from git_blackbird.model.rules.status import derive
 from git_blackbird.model.rules.unblocking import count_unblocked
-from git_blackbird.model.run.history import NO_FEEDBACK, NO_HISTORY, History, SavedFeedback
+from git_blackbird.model.rules.written_plan import with_lasting_statuses
+from git_blackbird.model.run.history import (
+    NO_FEEDBACK,
+    NO_HISTORY,
+    UNREADABLE,
+    History,
+    RecordError,
+    SavedFeedback,
+)
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.provenance import UNREADABLE, RecordError
 from git_blackbird.model.run.run import Run
 
 
@@ -157,7 +162,7 @@ class PlanState:
         return tuple(
             (task, current_review(self.plan.tasks, task, self.history(task.id)))
             for task in self.plan.parents()
-            if is_complete(self.plan.tasks, task)
+            if are_children_over(self.plan.tasks, task)
             if task.status != Status.DONE and task.id not in self.unreadable
             if self.gate.state(self.plan.tasks, task) is not GateState.OPEN
         )

@@ -16,7 +16,7 @@ from git_blackbird.model.rules.reviews import (
     GateState,
     ReviewGate,
     Transition,
-    is_complete,
+    are_children_over,
     moved_by_reviews,
     open_children,
 )
@@ -34,7 +34,7 @@ def derive_leaf(task: Task, history: History) -> Task:
     leaves it as it was: the verdict on a parent is about its children at their times.
     """
     if (standing := Change.of(history).standing) is not None:
-        for vain in history.in_vain:
+        for vain in history.undelivered_starts:
             if vain.covers(_time_of(task)):
                 task = replace(task, updated_at=vain.before.text)
         return derived(task, standing.status, standing.since)
@@ -85,7 +85,7 @@ class _Derivation:
             task = self._tasks.get(task_id)
             if task is not None and not task.children and (after := derive_leaf(task, history)) is not task:
                 self._replace(task, after)
-            if task is not None and history.in_vain:
+            if task is not None and history.undelivered_starts:
                 self._reopen_in_vain(task, history)
         for parent in reversed(self._before.parents()):
             if (after := self._derive_parent(parent)) is not parent:
@@ -109,7 +109,7 @@ class _Derivation:
         above = None if task.parent is None else self._tasks[task.parent]
         standing = Change.of(history).standing
         is_done = standing is not None and standing.status is Status.DONE
-        if above is not None and is_done and history.in_vain[0].end > _time_of(above):
+        if above is not None and is_done and history.undelivered_starts[0].end > _time_of(above):
             self._reopened.add(above.id)
 
     def _moment(self, task_id: TaskId) -> Moment | None:
@@ -120,7 +120,7 @@ class _Derivation:
         if history is None or standing is None:
             return None
         # Starts that reached no agent were seen in the parent.
-        moments = (standing.since, *(vain.end for vain in history.in_vain))
+        moments = (standing.since, *(vain.end for vain in history.undelivered_starts))
         return max((at for at in moments if at is not None), default=None)
 
     def _derive_parent(self, parent: Task) -> Task:
@@ -131,7 +131,7 @@ class _Derivation:
             self._moments[parent.id] = at
         if reviewed.failed_at is not None and reviewed.failed_at > _time_of(parent):
             self._reopened.add(parent.id)
-        is_reopened, is_over = parent.id in self._reopened, is_complete(self._tasks, parent)
+        is_reopened, is_over = parent.id in self._reopened, are_children_over(self._tasks, parent)
         if is_reopened and parent.parent is not None:
             self._reopened.add(parent.parent)
         status = parent.status
@@ -211,7 +211,7 @@ def propagate_to_parents(before: Plan, after: Plan, moment: Transition) -> Plan:
             left.append(task)
     reopened = {above.id for task in arrived if not task.is_over for above in ancestors(after, task)}
     for task in (*left, *(after.tasks[task.parent] for task in arrived if task.parent)):
-        if task.children and task.status == Status.DONE and not is_complete(after.tasks, task):
+        if task.children and task.status == Status.DONE and not are_children_over(after.tasks, task):
             # Only skipped children are left of what made it done.
             reopened |= {task.id, *(above.id for above in ancestors(after, task))}
     tasks = dict(after.tasks)
@@ -246,7 +246,7 @@ _OF_GATE = {
 
 
 def _parent_status(tasks: Mapping[TaskId, Task], parent: Task, gate: ReviewGate, *, reopened: bool) -> Status:
-    if is_complete(tasks, parent):
+    if are_children_over(tasks, parent):
         stays_done = parent.status == Status.DONE and not reopened and not gate.blocks(tasks, parent)
         if stays_done or gate.allows(tasks, parent):
             return Status.DONE

@@ -7,7 +7,7 @@ from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import PENDING, items_in
-from git_blackbird.model.rules.reviews import is_complete
+from git_blackbird.model.rules.reviews import are_children_over
 from git_blackbird.model.rules.state import PlanState, ready_tasks, waits_for
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus, RunType
@@ -60,7 +60,7 @@ def _reviewable(state: PlanState) -> Iterable[Task]:
     return (
         task
         for task in tasks.values()
-        if is_complete(tasks, task) or (task.is_leaf and _has_change(state.latest(task.id)))
+        if are_children_over(tasks, task) or (task.is_leaf and _has_change(state.latest(task.id)))
     )
 
 

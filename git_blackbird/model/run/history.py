@@ -1,16 +1,20 @@
-"""All runs of one task, and the run that counts."""
+"""All runs of one task, the run that counts, and what is wrong with record files or could be adopted."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from itertools import takewhile
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.next_steps import ShellLine
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.timestamps import Moment, moment_of
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     SUPERSEDED_BY_LOST_SESSION,
@@ -20,6 +24,55 @@ from git_blackbird.model.run.states import (
     RunType,
     TerminalReason,
 )
+
+MOVED_AWAY = ".unreadable"
+"""What is added to the name of a file that no longer counts."""
+UNREADABLE = "one of its records cannot be used"
+
+
+class RecordError(NamedTuple):
+    """A file that cannot be used: its task is stopped."""
+
+    path: str
+    what: str
+
+    @property
+    def text(self) -> str:
+        """Say what is wrong with which file."""
+        return f"unreadable record: {self.path}: {self.what}"
+
+    @property
+    def hint(self) -> str:
+        """The command that lets the task go on; the content of an unusable record is lost then."""
+        path = PurePath(self.path)
+        if path.suffix != ".json":
+            return f"make {shell_word(self.path)} a folder that can be read"
+        move = f"mv -i {shell_word(self.path)} {shell_word(f'{self.path}{MOVED_AWAY}')}"
+        return ShellLine(move, "or fix it; this keeps the file, but what it records no longer counts")
+
+
+class AdoptableKind(StrEnum):
+    """What can be adopted; a decision is one on a run of ours."""
+
+    RUN = "run"
+    REVIEW = "review"
+    DECISION = "decision"
+    FEEDBACK = "feedback"
+
+
+class Adoptable(NamedTuple):
+    """What another program or clone left below ``.blackbird/``, and would count if it were adopted.
+
+    ``written`` is the time of its file in nanoseconds since 1970. ``becomes`` is the status that the task
+    would have with it; None where that stays.
+    """
+
+    task_id: TaskId
+    kind: AdoptableKind
+    found: Run | Feedback
+    written: int
+    becomes: Status | None = None
+
 
 _UNDER_REVIEW = frozenset({ReviewState.DUE, ReviewState.BY_HAND})
 UNDELIVERED = frozenset({SUPERSEDED_BY_LOST_SESSION, SUPERSEDED_BY_UNAVAILABLE})
@@ -35,7 +88,7 @@ class SavedFeedback(NamedTuple):
 NO_FEEDBACK = SavedFeedback()
 
 
-class Vain(NamedTuple):
+class UndeliveredStart(NamedTuple):
     """A start that reached no agent: when it was under way, and when its task had changed before."""
 
     start: Moment
@@ -93,13 +146,13 @@ class History:
         return next((run for run in reversed(self.recent) if run.counts), None)
 
     @cached_property
-    def in_vain(self) -> tuple[Vain, ...]:
+    def undelivered_starts(self) -> tuple[UndeliveredStart, ...]:
         """The resumes after the latest run that reached no agent, newest first."""
         later = takewhile(lambda run: not run.counts, reversed(self.recent))
         void = (run for run in later if run.superseded_by in UNDELIVERED)
         times = (map(moment_of, (run.started_at, run.superseded_at, run.task_since)) for run in void)
         known = ([moment for moment in three if moment is not None] for three in times)
-        return tuple(Vain(*three) for three in known if len(three) == 3)
+        return tuple(UndeliveredStart(*three) for three in known if len(three) == 3)
 
     @cached_property
     def at_work(self) -> tuple[Run, ...]:

@@ -1,16 +1,110 @@
-"""Our parts of a run's record, beside the fields of the Go program; none can be in an impossible state."""
+"""The parts of a run's record that are a choice, or that go together; none can be in an impossible state."""
 
 from collections.abc import Collection, Iterable
+from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import Field, PlainSerializer, WithJsonSchema
 
 from git_blackbird.model.base.ids import ObjectId
 from git_blackbird.model.base.record import Part, Record
-from git_blackbird.model.base.sanitize import strip_controls
-from git_blackbird.model.run.check import CheckResult
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.states import LandingState, Verb
 from git_blackbird.model.run.summary import Trees
+
+
+class CheckOutcome(StrEnum):
+    """What the user's check says of a tree.
+
+    ``due``: it has not run yet. ``failed_before``: it fails on the base of the change as well. ``broken``: it
+    could not be started, or was not done in time, and says nothing.
+    """
+
+    DUE = "due"
+    PASSED = "passed"
+    FAILED = "failed"
+    FAILED_BEFORE = "failed_before"
+    BROKEN = "broken"
+
+
+class CheckResult(Record):
+    """The verdict of one command on one tree.
+
+    ``output`` is the end of what it printed, ``reason`` why it is ``broken``; ``exit_code`` is negative for
+    a signal. ``prepared`` is what its files were prepared with.
+    """
+
+    outcome: CheckOutcome
+    command: str | None = None
+    prepared: tuple[str, ...] | None = None
+    tree: ObjectId | None = None
+    exit_code: int | None = None
+    seconds: float | None = None
+    output: str | None = None
+    reason: str | None = None
+    started_at: str | None = None
+
+    @property
+    def ended(self) -> str:
+        """How its process ended."""
+        return describe_exit(self.exit_code)
+
+    @property
+    def words(self) -> str:
+        """The verdict on one line."""
+        match self.outcome:
+            case CheckOutcome.FAILED:
+                return f"failed: {self.ended}"
+            case CheckOutcome.FAILED_BEFORE:
+                return f"failed before: {self.ended}, as on the base of the change"
+            case CheckOutcome.BROKEN:
+                return f"broken: {clean_line(self.reason or 'no reason is recorded')}"
+            case _:
+                return self.outcome.value
+
+
+def describe_exit(code: int | None) -> str:
+    """Say how a process ended; a negative code is a signal."""
+    if code is None:
+        return "unknown exit"
+    return f"signal {-code}" if code < 0 else f"exit {code}"
+
+
+class Side(StrEnum):
+    """Whether lines are numbered as before the change or after it."""
+
+    OLD = "old"
+    NEW = "new"
+
+
+class ReviewComment(Record):
+    """A comment on the lines ``start`` to ``end`` of a file; both are 0 for one on the file as a whole.
+
+    ``quoted`` has these lines as the patch has them, each with its mark; a long range is cut.
+    """
+
+    path: str
+    side: Side
+    start: int
+    end: int
+    quoted: str = ""
+    text: str = ""
+
+    @property
+    def place(self) -> tuple[str, Side, int, int]:
+        """Where it stands: there is one comment at a place."""
+        return self.path, self.side, self.start, self.end
+
+    @property
+    def is_on_file(self) -> bool:
+        """Whether it is about the file as a whole."""
+        return self.end == 0
+
+    def overlaps(self, other: "ReviewComment") -> bool:
+        """Whether both are about one line."""
+        is_one_file = (self.path, self.side) == (other.path, other.side)
+        return is_one_file and self.start <= other.end and other.start <= self.end
+
 
 _TREES_SCHEMA = {"type": "object", "additionalProperties": {"type": "string"}, "required": ["base", "head"]}
 RecordedTrees = Annotated[Trees, PlainSerializer(Trees._asdict), WithJsonSchema(_TREES_SCHEMA)]

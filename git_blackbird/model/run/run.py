@@ -23,8 +23,6 @@ from git_blackbird.model.base.ids import (
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.sanitize import clean_clause
 from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timestamp
-from git_blackbird.model.run.check import CheckOutcome, CheckResult
-from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.ended import TAIL_BYTES, Ended
 from git_blackbird.model.run.file_form import (
     GO_FIELDS,
@@ -36,10 +34,11 @@ from git_blackbird.model.run.file_form import (
     unknown_in,
     with_moving,
 )
-from git_blackbird.model.run.outside import Outside
 from git_blackbird.model.run.parent_verdict import ChildResult, Dismissal, ParentVerdict
 from git_blackbird.model.run.parts import (
     Answer,
+    CheckOutcome,
+    CheckResult,
     ConflictMerge,
     Landed,
     Landing,
@@ -53,6 +52,7 @@ from git_blackbird.model.run.parts import (
     Question,
     RecordedTrees,
     RemoteProcess,
+    ReviewComment,
     Ruling,
     TruncatedBytes,
     Undone,
@@ -74,7 +74,7 @@ from git_blackbird.model.run.states import (
     Verb,
     superseded_text,
 )
-from git_blackbird.model.run.summary import Summary, Trees
+from git_blackbird.model.run.summary import Outside, Summary, Trees
 
 
 class RunChange(NamedTuple):
@@ -203,9 +203,7 @@ class Run(Record):
     undone: Undone | None = None
     moving: Moving | None = None
     undos: tuple[PastUndo, ...] = ()  # every undo and redo that noted its end here, oldest first
-    landing_slot: str | None = (
-        None  # when a landing first sent its task back: those sent back later land after
-    )
+    landing_slot: str | None = None  # when a landing first sent its task back; others land in this order
     task_since: str | None = None  # when the task had last changed before this resume: again so if in vain
     status_since: str | None = None  # when the status began that its task has by this, if no other time tells
     dismissed: Dismissal | None = None

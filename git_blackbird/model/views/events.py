@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.rules.limits import Hold
+from git_blackbird.model.rules.limits import LimitHold
 from git_blackbird.model.run.agent_io import Progress
-from git_blackbird.model.run.check import CheckResult
 from git_blackbird.model.run.findings import MergedReview
+from git_blackbird.model.run.parts import CheckResult
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunType
 from git_blackbird.model.views.checkpoint import ApprovalCommit
@@ -136,7 +136,7 @@ class ReviewsEnded:
 class LimitsHeld:
     """The call waits for these usage limits, ``now`` in nanoseconds since 1970; without any it goes on."""
 
-    holds: tuple[Hold, ...]
+    holds: tuple[LimitHold, ...]
     now: int
 
 

@@ -9,7 +9,7 @@ from textual.widgets import Static, TextArea
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.messages.display.format import place_words
 from git_blackbird.model.base.sanitize import clean_line, escape_controls
-from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.parts import ReviewComment
 from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.widgets.diff.pane import DiffPane
 from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister

@@ -21,7 +21,7 @@ from git_blackbird.model.change.stages import Due
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import Item
-from git_blackbird.model.run.spent import Spent
+from git_blackbird.model.rules.spending import Spent
 from git_blackbird.tui.keys import KeyTable, bindings_of
 from git_blackbird.tui.widgets.bars import (
     KeyFooter,

@@ -20,8 +20,8 @@ from git_blackbird.messages.display.quantities import render_duration, render_sp
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.rules.spending import Spent, total_of
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
-from git_blackbird.model.run.spent import Spent, total_of
 from git_blackbird.model.run.states import RunStatus, RunType
 from git_blackbird.model.views.events import (
     Event,

@@ -19,10 +19,10 @@ from git_blackbird.controller.queries.status import Filter, tree_of_tasks
 from git_blackbird.messages.display.quantities import render_cost, render_duration
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.plan.label import NONE_STOPPED, state_label
+from git_blackbird.model.plan.graph import NONE_STOPPED, state_label
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.spent import Spent
+from git_blackbird.model.rules.spending import Spent
 from git_blackbird.tui.widgets.status_line import Narrowed
 
 ALL = "all"

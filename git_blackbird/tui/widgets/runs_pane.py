@@ -27,7 +27,7 @@ from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
-from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.history import RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.tui.widgets.bars import StatusBar

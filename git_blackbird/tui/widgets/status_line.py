@@ -8,7 +8,7 @@ from git_blackbird.messages.display.budgets import amount_text, budget_name
 from git_blackbird.messages.display.quantities import render_cost, render_duration
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.spent import Spent
+from git_blackbird.model.rules.spending import Spent
 
 _UNUSABLE = "the configuration is not usable: [c] shows why"
 _BAR_COLUMNS = 8

@@ -20,7 +20,7 @@ from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import Due
-from git_blackbird.model.change.work import ways_on
+from git_blackbird.model.change.work import next_steps
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.run import Run
@@ -78,7 +78,7 @@ def task_lines(shown: ShownTask, now: str) -> Iterator[StyledLine]:
 
 
 def _due(shown: ShownTask) -> Iterator[StyledLine]:
-    ways = () if shown.view.history.latest is None else ways_on(shown.view.history.latest)
+    ways = () if shown.view.history.latest is None else next_steps(shown.view.history.latest)
     for item in shown.view.due:
         if item.due is Due.START:
             continue

@@ -8,9 +8,9 @@ from git_blackbird.cli.render.tables import width_of
 from git_blackbird.cli.render.transcript import ProgressLog, wrap
 from git_blackbird.messages.display.quantities import render_spent
 from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
-from git_blackbird.model.run.spent import Spent
 
 EVIL = "\x1b]0;title\x07\x1b[31mred\x1b[0m\u202e\x07 \ud800 \x9b2K\r\n\x1b[2J end\x1b"
 

@@ -43,7 +43,7 @@ from git_blackbird.controller.engine.recovery import recover, running_records
 from git_blackbird.controller.engine.review_commands import dismiss_review, review_loop
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.change.change import Change, finishes_task
+from git_blackbird.model.change.change import Change, ends_change
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import Due
 from git_blackbird.model.plan.plan import Task
@@ -181,7 +181,7 @@ def heard(state: PlanState, task_id: TaskId, review: str) -> bool:
     """Whether a run that finished the task was told what this review said."""
     return any(
         (run.context.get("parentReviewFeedback") or {}).get("reviewRunId") == review
-        and finishes_task(run)
+        and ends_change(run)
         and run.superseded_at is None
         for run in state.history(task_id).work_runs
     )
@@ -625,7 +625,7 @@ class Machine(RuleBasedStateMachine):
         """Where a run finished its task, that run's agent heard everything said since the last time."""
         for history in state.histories.values():
             last = history.newest
-            if last is None or last.superseded_at is not None or not finishes_task(last):
+            if last is None or last.superseded_at is not None or not ends_change(last):
                 continue
             told = last.prompt or "\n".join(texts_in(last.context))
             for run in Change.of(history).runs:

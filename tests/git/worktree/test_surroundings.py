@@ -6,7 +6,7 @@ from pathlib import Path
 
 from git_blackbird.git.worktree.linked import add_task_worktree
 from git_blackbird.git.worktree.surroundings import take_surroundings
-from git_blackbird.model.run.outside import Subject, differences
+from git_blackbird.model.run.summary import Subject, differences
 from tests.support import commit, git, repository_at
 
 

@@ -12,7 +12,7 @@ from git_blackbird.messages.patch.comments import (
     sent_comments,
 )
 from git_blackbird.messages.patch.parse import Patch
-from git_blackbird.model.run.comment import ReviewComment, Side
+from git_blackbird.model.run.parts import ReviewComment, Side
 
 PATCH = Patch(
     "diff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n"

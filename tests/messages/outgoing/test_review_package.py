@@ -15,8 +15,7 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
     render_package,
 )
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.outside import Outside, OutsideChange, Subject
-from git_blackbird.model.run.summary import MAX_DIFFSTAT_BYTES, Trees
+from git_blackbird.model.run.summary import MAX_DIFFSTAT_BYTES, Outside, OutsideChange, Subject, Trees
 from tests.model.building import task
 from tests.support import commit, git
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from git_blackbird.model.run.check import CheckOutcome, CheckResult
+from git_blackbird.model.run.parts import CheckOutcome, CheckResult
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, LandingState, ReviewState, RunStatus
 from tests.model.building import STAMP, run

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.change.change import Asked, Change, count_rounds, finishes_task, total_cost
+from git_blackbird.model.change.change import Asked, Change, count_rounds, ends_change, total_cost
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
@@ -104,7 +104,7 @@ def test_what_was_asked_for_last_is_known_whoever_asked() -> None:
     ],
 )
 def test_which_runs_finish_a_task(finishes: bool, fields: dict[str, Any]) -> None:
-    assert finishes_task(run(1, **fields)) == finishes
+    assert ends_change(run(1, **fields)) == finishes
 
 
 def test_latest_newest_and_live_are_no_reviewers() -> None:
@@ -263,7 +263,7 @@ def _numbered_run(number: int, drawn: tuple[RunStatus, DecisionState | None, str
 def test_all_that_was_said_since_done_is_owed_and_nothing_before(legs: list[Any]) -> None:
     runs = [_numbered_run(number, drawn) for number, drawn in enumerate(legs, start=1)]
     own = [one for one in runs if not one.is_review]
-    ends = [place for place, one in enumerate(own) if finishes_task(one)]
+    ends = [place for place, one in enumerate(own) if ends_change(one)]
     after = own[ends[-1] + 1 :] if ends else own
     owed = Change.of(History(tuple(runs))).messages()
     expected = [text for one in after for text in (one.message, one.decision_feedback) if text]
@@ -280,9 +280,9 @@ def test_a_change_is_whole_and_never_begins_before_done(legs: list[Any]) -> None
     told = History(runs)
     change = Change.of(told).runs
     assert change == told.work_runs[len(told.work_runs) - len(change) :]
-    assert not any(map(finishes_task, change[:-1]))
+    assert not any(map(ends_change, change[:-1]))
     before = told.work_runs[: len(told.work_runs) - len(change)]
-    assert not before or finishes_task(before[-1])
+    assert not before or ends_change(before[-1])
     assert (change == ()) == (told.work_runs == ())
 
 

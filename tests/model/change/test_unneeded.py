@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.change.unneeded import unneeded_runs
-from git_blackbird.model.change.work import Work
-from git_blackbird.model.run.history import History
-from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.change.work import Work, unneeded_runs
+from git_blackbird.model.run.history import History, RecordError
 from git_blackbird.model.run.run import Run
 from tests.records import run_of
 

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.history import History, SavedFeedback
+from git_blackbird.model.run.history import History, RecordError, SavedFeedback
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.provenance import RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     PROGRAM,

@@ -2,9 +2,8 @@
 
 import pytest
 
-from git_blackbird.model.rules.checks import CheckFollowUp, after_check, after_merged_check
-from git_blackbird.model.run.check import CheckOutcome, CheckResult
-from git_blackbird.model.run.parts import LandingBlocked, LandingDue
+from git_blackbird.model.change.stages import CheckFollowUp, after_check, after_merged_check
+from git_blackbird.model.run.parts import CheckOutcome, CheckResult, LandingBlocked, LandingDue
 from git_blackbird.model.run.states import DecisionState
 from tests.model.building import run
 

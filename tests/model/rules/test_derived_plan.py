@@ -12,9 +12,9 @@ from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.change.stages import following
 from git_blackbird.model.plan.plan import Plan, Task, revised
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.lasting import with_lasting_statuses
-from git_blackbird.model.rules.reviews import ReviewGate, Transition, is_complete
+from git_blackbird.model.rules.reviews import ReviewGate, Transition, are_children_over
 from git_blackbird.model.rules.status import apply_statuses, derive
+from git_blackbird.model.rules.written_plan import with_lasting_statuses
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Dismissal, completion_signature
 from git_blackbird.model.run.parts import Moving, Undone
@@ -136,7 +136,7 @@ class World:
 
     def start_review(self, parent: TaskId) -> None:
         now = self.derived(self.plan)
-        if is_complete(now.tasks, now.tasks[parent]):
+        if are_children_over(now.tasks, now.tasks[parent]):
             signature = completion_signature(now.tasks[parent], now.tasks)
             self._start(parent, run_type=RunType.REVIEW, parent_review_completion_signature=signature)
 

@@ -6,8 +6,7 @@ import pytest
 
 from git_blackbird.messages.display.limits import limit_words
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
-from git_blackbird.model.rules.limits import Hold, held_agents, limit_reached
-from git_blackbird.model.rules.refusals import AgentModel
+from git_blackbird.model.rules.limits import AgentModel, LimitHold, held_agents, limit_reached
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import SUPERSEDED_BY_UNAVAILABLE, RunStatus
@@ -34,7 +33,7 @@ def worked(number: int, task: str = "b", **fields: Any) -> Run:
     return run(number, RunStatus.SUCCESS, task, **{"provider": "claude", "completedAt": minute(59), **fields})
 
 
-def held(*runs: Run, at: int = 10, reviews: tuple[Run, ...] = ()) -> dict[AgentModel, Hold]:
+def held(*runs: Run, at: int = 10, reviews: tuple[Run, ...] = ()) -> dict[AgentModel, LimitHold]:
     state = PlanState(plan_of(), histories(*runs))
     return dict(held_agents(state, reviews, parse_timestamp(minute(at))))
 
@@ -46,7 +45,7 @@ def ends(*runs: Run, at: int = 10) -> dict[AgentModel, str]:
 def test_a_limit_holds_its_agent_and_model_until_the_time_that_was_named() -> None:
     first = limited(1, until=minute(20), agent_model="opus")
     opus = AgentModel("claude", "opus")
-    assert held(first) == {opus: Hold(first, parse_timestamp(minute(20)), is_guess=False)}
+    assert held(first) == {opus: LimitHold(first, parse_timestamp(minute(20)), is_guess=False)}
     assert held(first, at=20) == {}
     later = limited(2, until=minute(30))
     assert ends(first, later) == {opus: minute(20), CLAUDE: minute(30)}

@@ -22,10 +22,9 @@ from git_blackbird.model.rules.queue import (
 )
 from git_blackbird.model.rules.scope import ASKS, CallScope, next_item
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.check import CheckOutcome, CheckResult
-from git_blackbird.model.run.history import History, SavedFeedback
+from git_blackbird.model.run.history import History, RecordError, SavedFeedback
 from git_blackbird.model.run.parent_verdict import Feedback, completion_signature
-from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.parts import CheckOutcome, CheckResult
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus, TerminalReason
 from tests.model.building import LATER, histories, plan_of, run, task
@@ -167,7 +166,8 @@ HALF = run(
     task_id="a",
     landing="due",
     worktree="/w/a",
-    landing_begun={"base": "a" * 40, "head": "b" * 40},
+    moving="land",
+    moving_trees={"base": "a" * 40, "head": "b" * 40},
 )
 STOPPING = {
     "a decision in place": pending(1, "a"),

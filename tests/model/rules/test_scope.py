@@ -12,8 +12,8 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import pending_decisions, queue
 from git_blackbird.model.rules.scope import CallScope, next_item
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.history import is_session_lost
+from git_blackbird.model.run.parts import CheckOutcome, CheckResult
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     SUPERSEDED_BY_RETRY,

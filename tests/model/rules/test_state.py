@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.change.change import Change
-from git_blackbird.model.change.histories import Histories
+from git_blackbird.model.change.change import Change, Histories
 from git_blackbird.model.change.stages import is_open
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status

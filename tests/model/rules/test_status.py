@@ -13,8 +13,7 @@ from git_blackbird.model.rules.status import (
     derive,
     derive_leaf,
 )
-from git_blackbird.model.run.history import History
-from git_blackbird.model.run.provenance import RecordError
+from git_blackbird.model.run.history import History, RecordError
 from git_blackbird.model.run.states import (
     APPROVALS,
     REVIEWER_TYPES,

@@ -8,9 +8,10 @@ from pydantic import BaseModel
 
 from git_blackbird.model.base.ids import ObjectId
 from git_blackbird.model.base.record import Record
-from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.file_form import GO_FIELDS
 from git_blackbird.model.run.parts import (
+    CheckOutcome,
+    CheckResult,
     ConflictMerge,
     Landed,
     LandingBlocked,

@@ -25,11 +25,10 @@ from git_blackbird.messages.outgoing.prompts import bound_output, render_check_r
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.change.stages import Due, due_of
-from git_blackbird.model.rules.checks import CheckFollowUp, after_check
+from git_blackbird.model.change.stages import CheckFollowUp, Due, after_check, due_of
 from git_blackbird.model.rules.queue import Item
-from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.ended import Ended, ExitCause
+from git_blackbird.model.run.parts import CheckOutcome, CheckResult
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import Requester, ReviewState
 from git_blackbird.model.run.summary import Trees

@@ -23,8 +23,8 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.own_files import PLAN_NAME
 from git_blackbird.model.change.stages import following
 from git_blackbird.model.plan.plan import Plan, Task
-from git_blackbird.model.rules.carried import restated_tasks, with_status_of, with_statuses
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.rules.written_plan import restated_tasks, with_status_of, with_statuses
 from git_blackbird.model.run.run import Run
 
 Becomes = Callable[[Run, str], Run]

@@ -1,8 +1,7 @@
 """Changes that are committed without a decision, since they passed the check."""
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.model.run.check import CheckOutcome
-from git_blackbird.model.run.parts import LandingDue
+from git_blackbird.model.run.parts import CheckOutcome, LandingDue
 from git_blackbird.model.run.run import Run
 
 

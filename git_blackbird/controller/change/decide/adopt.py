@@ -18,8 +18,8 @@ from git_blackbird.model.base.next_steps import ADOPT, ShellLine
 from git_blackbird.model.change.stages import status_of
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.history import Adoptable, AdoptableKind
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.provenance import Adoptable, AdoptableKind
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS
 from git_blackbird.storage.notes import save_answered

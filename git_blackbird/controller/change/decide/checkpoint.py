@@ -28,11 +28,10 @@ from git_blackbird.model.change.change import (
     count_rounds,
     total_cost,
 )
-from git_blackbird.model.change.stages import Stage, stage_of
+from git_blackbird.model.change.stages import CheckFollowUp, Stage, after_check, stage_of, why_asked
 from git_blackbird.model.change.work import Work
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.checks import CheckFollowUp, after_check, why_asked
 from git_blackbird.model.rules.queue import pending_decisions
 from git_blackbird.model.rules.reviews import (
     ReviewFollowUp,

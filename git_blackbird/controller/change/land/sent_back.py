@@ -23,8 +23,7 @@ from git_blackbird.messages.outgoing.prompts import (
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.rules.turns import count_landing_rounds
-from git_blackbird.model.run.check import CheckResult
-from git_blackbird.model.run.parts import ConflictMerge, LandingBlocked, LandingDue, Merge
+from git_blackbird.model.run.parts import CheckResult, ConflictMerge, LandingBlocked, LandingDue, Merge
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS, Requester
 from git_blackbird.model.run.summary import Trees

@@ -37,15 +37,14 @@ from git_blackbird.git.worktree.linked import worktree_name
 from git_blackbird.git.worktree.saved_trees import save_pair
 from git_blackbird.git.writing.write_back import describe_unwritten
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
-from git_blackbird.model.rules.checks import (
+from git_blackbird.model.change.stages import (
     CheckFollowUp,
     accepted_outcomes,
     after_merged_check,
     why_asked,
 )
 from git_blackbird.model.rules.queue import Item
-from git_blackbird.model.run.check import CheckOutcome, CheckResult
-from git_blackbird.model.run.parts import Merge
+from git_blackbird.model.run.parts import CheckOutcome, CheckResult, Merge
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.events import LandingEnded

@@ -41,8 +41,8 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
 )
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.change import Change
+from git_blackbird.model.change.stages import CheckFollowUp, after_check
 from git_blackbird.model.plan.plan import Plan, Task
-from git_blackbird.model.rules.checks import CheckFollowUp, after_check
 from git_blackbird.model.rules.reviews import (
     TYPES,
     ReviewFollowUp,

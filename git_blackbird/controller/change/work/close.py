@@ -38,13 +38,11 @@ from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.change import Change, contributions
 from git_blackbird.model.rules.limits import believed_end, limit_reached
 from git_blackbird.model.run.agent_io import AgentFailure
-from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.ended import Ended, judged
-from git_blackbird.model.run.outside import Outside
-from git_blackbird.model.run.parts import LandingBlocked
+from git_blackbird.model.run.parts import CheckOutcome, CheckResult, LandingBlocked
 from git_blackbird.model.run.run import Run, RunChange
 from git_blackbird.model.run.states import ReviewState, RunStatus
-from git_blackbird.model.run.summary import Summary, Trees
+from git_blackbird.model.run.summary import Outside, Summary, Trees
 from git_blackbird.model.views.events import Phase
 from git_blackbird.storage.plan_file import InvalidPlanError
 from git_blackbird.storage.store import Transaction

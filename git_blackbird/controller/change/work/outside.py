@@ -16,9 +16,9 @@ from git_blackbird.git.worktree.linked import owner_of
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.messages.display.outside import own_lines, seen_text, way_back
 from git_blackbird.model.base.next_steps import task_command
-from git_blackbird.model.run.outside import Outside, OutsideChange, OutsideCommit, Subject
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunType
+from git_blackbird.model.run.summary import Outside, OutsideChange, OutsideCommit, Subject
 
 _MOST_NAMED = 20
 

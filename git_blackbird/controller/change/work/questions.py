@@ -14,7 +14,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.messages.incoming.questions import match_answers, questions_of, take_answer
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.base.sanitize import clean_clause
-from git_blackbird.model.change.next_steps import answer_options, answers_blank
+from git_blackbird.model.change.work import answer_options, answers_blank
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.queue import Item, is_resumable
 from git_blackbird.model.rules.state import PlanState

@@ -45,8 +45,8 @@ from git_blackbird.git.core.repository import head, other_worktrees
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, restart_command, task_command
-from git_blackbird.model.change.next_steps import decide_run_command
 from git_blackbird.model.change.stages import Due, due_of
+from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.config.layers import AGENT_NAMES
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.plan.plan import Task

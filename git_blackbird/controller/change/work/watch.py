@@ -17,8 +17,8 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.config.settings import merge_layers
-from git_blackbird.model.run.outside import OutsideChange, Subject, Surroundings, differences
 from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.summary import OutsideChange, Subject, Surroundings, differences
 from git_blackbird.storage.config_files import format_value, global_config_path
 from git_blackbird.storage.files import write_private
 from git_blackbird.storage.store import Transaction

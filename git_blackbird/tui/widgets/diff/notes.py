@@ -11,8 +11,8 @@ from git_blackbird.messages.patch.comments import file_at, is_as_quoted, line_of
 from git_blackbird.messages.patch.layout import Row, RowKind
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.run.comment import ReviewComment, Side
 from git_blackbird.model.run.findings import Finding, MergedReview, MinorIssue
+from git_blackbird.model.run.parts import ReviewComment, Side
 from git_blackbird.model.views.checkpoint import CommentOutcome
 from git_blackbird.tui.widgets.diff.painter import NoteRow
 

@@ -19,8 +19,8 @@ from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.patch.comments import comment_on
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.run.comment import ReviewComment
 from git_blackbird.model.run.findings import Finding, MergedReview, MinorIssue
+from git_blackbird.model.run.parts import ReviewComment
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import CommentOutcome
 from git_blackbird.tui.widgets.bars import SingleLineInput

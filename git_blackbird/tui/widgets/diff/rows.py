@@ -16,7 +16,7 @@ from textual.strip import Strip
 from git_blackbird.messages.patch.layout import Layout, Row, RowKind, SideBySide
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.system import gc_paused
-from git_blackbird.model.run.comment import ReviewComment
+from git_blackbird.model.run.parts import ReviewComment
 from git_blackbird.tui.widgets.diff.colors import SYNTAX, SyntaxColors
 from git_blackbird.tui.widgets.diff.notes import Note, note_rows, notes_at
 from git_blackbird.tui.widgets.diff.painter import CURSOR_COLUMNS, NOTE_COLUMNS, Frame, Painter

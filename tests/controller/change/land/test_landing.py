@@ -29,8 +29,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.check import CheckOutcome
-from git_blackbird.model.run.parts import Moving
+from git_blackbird.model.run.parts import CheckOutcome, Moving
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, LandingState, Requester, Verb
 from git_blackbird.model.run.summary import Trees

@@ -13,11 +13,11 @@ from git_blackbird.controller.engine.review_commands import review_loop
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Decision, Reply, RerunReviews
+from git_blackbird.model.change.stages import why_asked
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.checks import why_asked
 from git_blackbird.model.rules.reviews import merged_or_none, result_of
-from git_blackbird.model.run.check import CheckOutcome, CheckResult
 from git_blackbird.model.run.findings import FollowUp, MergedVerdict
+from git_blackbird.model.run.parts import CheckOutcome, CheckResult
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus, RunType, TerminalReason
 from git_blackbird.model.views.checkpoint import Checkpoint

@@ -1,7 +1,7 @@
 """What a command of ours writes while agents work is not told, and what others did before it is."""
 
 from git_blackbird.controller.change.work.watch import Baseline
-from git_blackbird.model.run.outside import MAX_RECORDED, Outside, OutsideChange, Subject
+from git_blackbird.model.run.summary import MAX_RECORDED, Outside, OutsideChange, Subject
 
 BRANCH = (Subject.BRANCH, "main")
 

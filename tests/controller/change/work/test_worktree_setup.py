@@ -11,7 +11,7 @@ from git_blackbird.agents.process import signals
 from git_blackbird.controller.place.slots import Slots
 from git_blackbird.git.worktree.linked import add_task_worktree
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.check import CheckOutcome
+from git_blackbird.model.run.parts import CheckOutcome
 from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (
     APPROVE,
