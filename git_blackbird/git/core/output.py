@@ -31,15 +31,15 @@ class Completed(NamedTuple):
     verb: str = ""
 
     def lines(self, parse: Callable[[list[bytes]], _T]) -> _T:
-        return self._read(lambda out: parse(_split(out, b"\n")))
+        return self._read(b"\n", parse)
 
     def records(self, parse: Callable[[list[bytes]], _T]) -> _T:
         """Return what ``parse`` makes of the records, each of which ends with NUL; there may be none."""
-        return self._read(lambda out: parse(_split(out, b"\0")))
+        return self._read(b"\0", parse)
 
     def whole(self, end: bytes) -> bytes:
         """Return the output as it is: nothing, or something with this end."""
-        return self._read(lambda out: _whole(out, end))
+        return self._read(end, lambda parts: end.join([*parts, b""]))
 
     def answer(self, errors: str = "surrogateescape") -> str:
         """Return the text, which may be of several lines, without the line break that ends it."""
@@ -48,21 +48,14 @@ class Completed(NamedTuple):
     def oid(self) -> str:
         return self.lines(_one_oid)
 
-    def _read(self, parse: Callable[[bytes], _T]) -> _T:
+    def _read(self, end: bytes, parse: Callable[[list[bytes]], _T]) -> _T:
         try:
-            return parse(self.out)
+            *parts, rest = self.out.split(end)
+            if rest:
+                raise ValueError("cut short")  # noqa: TRY301
+            return parse(parts)
         except (ValueError, LookupError, StopIteration) as error:
             raise UnusableError(f"git {self.verb} printed output that cannot be read", hint=_HINT) from error
-
-
-def _whole(out: bytes, end: bytes) -> bytes:
-    if out and not out.endswith(end):
-        raise ValueError("cut short")
-    return out
-
-
-def _split(out: bytes, end: bytes) -> list[bytes]:
-    return _whole(out, end).split(end)[:-1]
 
 
 def _answer(lines: list[bytes]) -> bytes:

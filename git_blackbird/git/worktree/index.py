@@ -136,7 +136,7 @@ _TRIES = 5
 _CHECKSUM_BYTES = 20
 _NO_INDEX = "none"
 # The time, device, inode, size and checksum of an index, to notice that another took its place.
-_Identity = tuple[int, int, int, int, bytes]
+IndexIdentity = tuple[int, int, int, int, bytes]
 
 
 @contextlib.contextmanager
@@ -243,57 +243,48 @@ def replace_index(repo: Repository, edit: Callable[[Path], bool]) -> None:
         with private_folder(repo, NEXT) as folder:
             index = folder / "index"
             with writing(index):
-                copied = _copied_index(repo.index, index)
-            if not edit(index) or replace_if(repo, index, partial(_is_unchanged, repo, copied)):
+                copied = copy_index(repo.index, index)
+            if not edit(index) or replace_if(repo, index, partial(_is_still, repo.index, copied)):
                 return
     raise UnusableError(
         f"other processes keep changing {repo.index}", hint="repeat the command when they are done"
     )
 
 
-def copy_index(source: Path, target: Path) -> str | None:
-    """Copy an index, if there is one, with its time stamp; return its ``index_checksum``."""
-    return _checksum(_copied_index(source, target))
-
-
-def index_checksum(index: Path) -> str | None:
-    """Return a text that identifies the content of an index; None if git was told not to make one."""
-    return _checksum(_identity_of(index))
-
-
-def _checksum(seen: _Identity | None) -> str | None:
-    if seen is None:
-        return _NO_INDEX
-    *_, checksum = seen
-    return checksum.hex() if any(checksum) else None
-
-
-def _copied_index(source: Path, target: Path) -> _Identity | None:
+def copy_index(source: Path, target: Path) -> IndexIdentity | None:
+    """Copy an index, if there is one, with its time stamp."""
     try:
         with source.open("rb") as before, target.open("xb") as after:
             shutil.copyfileobj(before, after)
             # From the open file: the index may have been replaced since, and a later time would hide edits.
-            seen = _seen_in(before)
+            seen = _identity_in(before)
     except FileNotFoundError:
         if source.exists():
             raise
         return None
-    changed, *_ = seen
-    os.utime(target, ns=(changed, changed))
+    os.utime(target, ns=(seen[0], seen[0]))
     return seen
 
 
-def _is_unchanged(repo: Repository, copied: _Identity | None) -> bool:
-    return _identity_of(repo.index) == copied
-
-
-def _identity_of(index: Path) -> _Identity | None:
+def identity_of(index: Path) -> IndexIdentity | None:
+    """Return what another index in its place would not have; None without one."""
     with contextlib.suppress(FileNotFoundError), index.open("rb") as file:
-        return _seen_in(file)
+        return _identity_in(file)
     return None
 
 
-def _seen_in(file: BinaryIO) -> _Identity:
+def checksum_of(seen: IndexIdentity | None) -> str | None:
+    """Return a text that identifies the content of an index; None if git was told not to make one."""
+    if seen is None:
+        return _NO_INDEX
+    return seen[-1].hex() if any(seen[-1]) else None
+
+
+def _identity_in(file: BinaryIO) -> IndexIdentity:
     status = os.fstat(file.fileno())
     file.seek(max(0, status.st_size - _CHECKSUM_BYTES))
     return status.st_mtime_ns, status.st_dev, status.st_ino, status.st_size, file.read()
+
+
+def _is_still(index: Path, copied: IndexIdentity | None) -> bool:
+    return identity_of(index) == copied

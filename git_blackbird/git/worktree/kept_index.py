@@ -19,7 +19,7 @@ from pydantic_core import PydanticSerializationError
 from git_blackbird.git.core.config import files_of_rules, stable_signature
 from git_blackbird.git.core.repository import Repository, signature
 from git_blackbird.git.core.trees import parents
-from git_blackbird.git.worktree.index import copy_index, index_checksum, private_folder, writing
+from git_blackbird.git.worktree.index import checksum_of, copy_index, identity_of, private_folder, writing
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.system import make_own_folder
 
@@ -49,7 +49,7 @@ class KeptIndex:
         self._began = time.time_ns()
         variables = sorted(item for item in repo.git_environ.items() if item[0].startswith(("GIT_", "XDG_")))
         self._made_for = f"{repo.top} {settings} {repo.environ.get('HOME')} {variables}"
-        self._users = index_checksum(repo.index)
+        self._users = checksum_of(identity_of(repo.index))
         # What was kept; None if it is out of date.
         self.state: KeptState | None = None
         with contextlib.suppress(OSError, ValidationError):
@@ -66,7 +66,7 @@ class KeptIndex:
     def copy_user_index(self) -> None:
         with writing(self.path):
             self.path.unlink(missing_ok=True)
-            self._users = copy_index(self.repo.index, self.path)
+            self._users = checksum_of(copy_index(self.repo.index, self.path))
 
     def keep(self, state: KeptState, changed: Iterable[bytes]) -> None:
         """Keep this index for the next snapshot; ``changed`` are the files that this one updated."""

@@ -206,7 +206,7 @@ class SnapshotBuilder:
             unmerged = set(self.git("ls-files", "-z", "-u").records(paths_listed))
             self.drop([path for path in work.untouched if path in unmerged])
         work.is_plain = work.is_plain and not has_skipped
-        return self.next_state(state, self.write_tree(), work), work
+        return self.next_state(state, self.git("write-tree").oid(), work), work
 
     def next_state(self, before: KeptState, tree: str, work: IndexUpdate) -> KeptState:
         gone, changed = work.missing, work.changed
@@ -214,9 +214,6 @@ class SnapshotBuilder:
         removed = {*before.removed, *_texts(gone & work.tracked)} - _texts(changed)
         names = {"added": tuple(sorted(added)), "removed": tuple(sorted(removed))}
         return before.model_copy(update={"tree": tree, **names})
-
-    def write_tree(self) -> str:
-        return self.git("write-tree").oid()
 
     def with_unlisted(self, tree: str, since: str, work: IndexUpdate) -> str:
         """Add the files of ``since`` that git no longer lists; those left out stay as they were."""
@@ -237,7 +234,8 @@ class SnapshotBuilder:
         for path in sorted(set(lost) - refused):
             self.classify_path(again, path, is_tracked=False)
         self.update(again)
-        return trees.edited(self.write_tree(), {path: trees.entry(since, path) for path in again.untouched})
+        unread = {path: trees.entry(since, path) for path in again.untouched}
+        return trees.edited(self.git("write-tree").oid(), unread)
 
     def git(self, *args: str, stdin: bytes | None = None) -> Completed:
         left = max(self.deadline - time.monotonic(), 0.0)
@@ -310,27 +308,20 @@ class SnapshotBuilder:
             return False
         if is_tracked and stat.S_ISDIR(status.st_mode):
             return True
-        reason = self.obstacle(full, path, status, is_tracked=is_tracked)
-        if reason is not None:
-            work.leave_out(path, reason)
+        is_link, is_file = stat.S_ISLNK(status.st_mode), stat.S_ISREG(status.st_mode)
+        if path.endswith(b"/"):
+            work.leave_out(path, _NESTED)
+        elif not is_link and not is_file:
+            work.leave_out(path, "neither a file nor a symbolic link")
+        elif is_file and not is_tracked and status.st_size > self.limits.max_untracked_bytes:
+            work.leave_out(path, f"untracked, {status.st_size} bytes, over snapshot.maxUntrackedBytes")
+        elif is_file and not os.access(full, os.R_OK):
+            work.leave_out(path, "cannot be read: Permission denied")
         elif not is_tracked and is_readable_by_owner_only(status):
             work.private.append(path)
         else:
             work.update.append(path)
         return False
-
-    def obstacle(self, full: bytes, path: bytes, status: os.stat_result, *, is_tracked: bool) -> str | None:
-        if path.endswith(b"/"):
-            return _NESTED
-        if stat.S_ISLNK(status.st_mode):
-            return None
-        if not stat.S_ISREG(status.st_mode):
-            return "neither a file nor a symbolic link"
-        if not is_tracked and status.st_size > self.limits.max_untracked_bytes:
-            return f"untracked, {status.st_size} bytes, over snapshot.maxUntrackedBytes"
-        if not os.access(full, os.R_OK):
-            return "cannot be read: Permission denied"
-        return None
 
     def classify_directories(self, work: IndexUpdate, directories: Sequence[bytes]) -> None:
         """Separate submodules that moved from files that became directories."""

@@ -63,8 +63,13 @@ def render_diffstat(files: Sequence[ChangedFile]) -> tuple[str, int]:
     """Render a diffstat in at most ``MAX_DIFFSTAT_BYTES``; also return how many files are listed."""
     if not files:
         return "", 0
-    total = _total(files)
-    lines = _file_lines(files)
+    additions, deletions = (sum(file.additions for file in files), sum(file.deletions for file in files))
+    parts = [f" {counted(len(files), 'file')} changed"]
+    if additions or not deletions:
+        parts.append(f"{counted(additions, 'insertion')}(+)")
+    if deletions or not additions:
+        parts.append(f"{counted(deletions, 'deletion')}(-)")
+    total, lines = ", ".join(parts), _file_lines(files)
     if len("\n".join([*lines, total]).encode()) <= MAX_DIFFSTAT_BYTES:
         return "\n".join([*lines, total]), len(files)
     shown: list[str] = []
@@ -85,29 +90,15 @@ def _file_lines(files: Sequence[ChangedFile]) -> list[str]:
     most = max(file.additions + file.deletions for file in files)
     digits = max(len(str(most)), 3 if any(file.is_binary for file in files) else 0)
     room = _WIDTH - widest - digits - len("  | ") - 1
-    return [
-        f" {name:<{widest}} | {'Bin' if file.is_binary else file.additions + file.deletions:>{digits}}"
-        f" {_bar(file, most, room)}".rstrip()
-        for name, file in zip(names, files, strict=True)
-    ]
-
-
-def _bar(file: ChangedFile, most: int, room: int) -> str:
-    counts = [file.additions, file.deletions]
-    if most > room:
-        # Shorter, but never nothing.
-        counts = [1 + count * (room - 2) // most if count else 0 for count in counts]
-    return "+" * counts[0] + "-" * counts[1]
-
-
-def _total(files: Sequence[ChangedFile]) -> str:
-    parts = [f" {counted(len(files), 'file')} changed"]
-    additions, deletions = (sum(file.additions for file in files), sum(file.deletions for file in files))
-    if additions or not deletions:
-        parts.append(f"{counted(additions, 'insertion')}(+)")
-    if deletions or not additions:
-        parts.append(f"{counted(deletions, 'deletion')}(-)")
-    return ", ".join(parts)
+    lines = []
+    for name, file in zip(names, files, strict=True):
+        more, fewer = file.additions, file.deletions
+        if most > room:
+            # A bar gets shorter, but never nothing.
+            more, fewer = (1 + count * (room - 2) // most if count else 0 for count in (more, fewer))
+        count = "Bin" if file.is_binary else file.additions + file.deletions
+        lines.append(f" {name:<{widest}} | {count:>{digits}} {'+' * more}{'-' * fewer}".rstrip())
+    return lines
 
 
 _CONTEXT_LINES = 2
@@ -133,23 +124,18 @@ def summarize(repo: Repository, pair: Trees) -> Summary:
         additions=sum(item.additions for item in changed),
         deletions=sum(item.deletions for item in changed),
     )
-    counts = (
-        _cut("files", min(MAX_FILES, len(changed)), len(changed)),
-        _cut("diffstat", shown, len(changed)),
-        _cut("changes", min(MAX_CHANGES, len(changed)), len(changed)),
-    )
+    limits, found = (("files", MAX_FILES), ("diffstat", shown), ("changes", MAX_CHANGES)), len(changed)
     return Summary(
         files=tuple(_text(item.path) for item in changed[:MAX_FILES]),
         diffstat=diffstat,
         snippets=snippets,
         changes=tuple(_file_change(item) for item in changed[:MAX_CHANGES]),
         totals=totals,
-        cut=(*(sentence for sentence in counts if sentence), *snippet_cuts),
+        cut=(
+            *(f"{part}: {most} of {found} files are shown" for part, most in limits if most < found),
+            *snippet_cuts,
+        ),
     )
-
-
-def _cut(part: str, shown: int, total: int) -> str:
-    return f"{part}: {shown} of {total} files are shown" if shown < total else ""
 
 
 def _compare(objects: "pygit2.Repository", pair: Trees) -> "pygit2.Diff":
@@ -159,18 +145,16 @@ def _compare(objects: "pygit2.Repository", pair: Trees) -> "pygit2.Diff":
     renames = pygit2.enums.DiffFind.FIND_RENAMES
     equal = renames | pygit2.enums.DiffFind.FIND_EXACT_MATCH_ONLY
 
-    def compared(*passes: tuple["pygit2.enums.DiffFind", int]) -> "pygit2.Diff":
-        flags = pygit2.enums.DiffOption.INCLUDE_TYPECHANGE
-        diff = base.diff_to_tree(head, flags=flags, context_lines=_CONTEXT_LINES)
-        for find, limit in passes:
-            diff.find_similar(flags=find, rename_limit=limit)
-        return diff
-
+    flags = pygit2.enums.DiffOption.INCLUDE_TYPECHANGE
+    diff = base.diff_to_tree(head, flags=flags, context_lines=_CONTEXT_LINES)
     try:
-        return compared((equal, _EQUAL_LIMIT), (renames, _ALIKE_LIMIT))
+        diff.find_similar(flags=equal, rename_limit=_EQUAL_LIMIT)
+        diff.find_similar(flags=renames, rename_limit=_ALIKE_LIMIT)
     except pygit2.GitError:
         # Where one of several equal files was moved, libgit2 fails at its second look.
-        return compared((renames, _ALIKE_LIMIT))
+        diff = base.diff_to_tree(head, flags=flags, context_lines=_CONTEXT_LINES)
+        diff.find_similar(flags=renames, rename_limit=_ALIKE_LIMIT)
+    return diff
 
 
 def _changed(objects: "pygit2.Repository", diff: "pygit2.Diff") -> Iterator[ChangedFile]:
