@@ -14,8 +14,8 @@ from git_blackbird.storage.paths import Paths
 _PIECE_BYTES = 64 * 1024
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+# How many bytes are read of a file that a person names.
 MOST_NAMED = 64 * 1024 * 1024
-"""How many bytes are read of a file that a person names."""
 
 
 class OutsideError(OSError):
@@ -35,7 +35,6 @@ def load_bytes(path: Path) -> bytes:
 
 
 def changed_at(path: Path) -> int:
-    """Return when a file was last written, in nanoseconds; 0 where there is none."""
     try:
         return path.stat().st_mtime_ns
     except OSError:
@@ -165,12 +164,14 @@ def _open_stepwise(top: Path | str, steps: Sequence[str], flags: int) -> int:
 
 
 def _load(descriptor: int, path: Path | str, known: bytes) -> bytes:
-    """Read and close an open file."""
     try:
         status = _require_file(descriptor, path)
-        if known and status.st_size == len(known) and _is_known(descriptor, known):
-            return known
-        if known:
+        if known and status.st_size == len(known):
+            place = 0
+            while (piece := os.read(descriptor, _PIECE_BYTES)) and piece == known[place : place + len(piece)]:
+                place += len(piece)
+            if not piece and place == len(known):
+                return known
             os.lseek(descriptor, 0, os.SEEK_SET)
         return b"".join(iter(lambda: os.read(descriptor, status.st_size + 1), b""))
     finally:
@@ -182,15 +183,6 @@ def _require_file(descriptor: int, path: Path | str) -> os.stat_result:
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     return status
-
-
-def _is_known(descriptor: int, known: bytes) -> bool:
-    place = 0
-    while piece := os.read(descriptor, _PIECE_BYTES):
-        if known[place : place + len(piece)] != piece:
-            return False
-        place += len(piece)
-    return place == len(known)
 
 
 _counter = iter(range(1 << 62))
@@ -263,18 +255,12 @@ def remove_copy(paths: Paths, copy: Path) -> None:
 
 
 def replace_durably(path: Path, data: bytes, *, mode: int = 0o644) -> None:
-    """Save a file outside of ``.blackbird/`` atomically, through a temporary file beside it.
-
-    A link stays a link. Raises OSError.
-    """
+    """Save a file outside of ``.blackbird/`` atomically; a link stays a link. Raises OSError."""
     _replace_beside(Path(os.path.realpath(path)), data, mode)
 
 
 def write_named(path: Path, data: bytes) -> None:
-    """Write a file that a user named: replace a regular file as a whole, write into anything else.
-
-    Its permissions stay. Raises OSError.
-    """
+    """Replace a regular file that a user named as a whole, write into anything else. Raises OSError."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -328,10 +314,7 @@ def fsync_folder(folder: Path) -> None:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Save one of our files in the git directory: whole or not at all, but without fsync.
-
-    Raises SaveError.
-    """
+    """Save one of our files in the git directory, whole or not, but without fsync. Raises SaveError."""
     temporary = path.with_name(_temporary_name(path))
     try:
         make_own_folder(path.parent)
@@ -350,10 +333,7 @@ def move_aside(paths: Paths, path: Path, aside: Path) -> None:
 
 
 def sweep_temporaries(paths: Paths) -> None:
-    """Remove the leftovers of crashed saves.
-
-    Requires the store lock: nobody else is saving then.
-    """
+    """Remove the leftovers of crashed saves. Requires the store lock: nobody else is saving then."""
     for folder in (paths.private_tmp, paths.tmp):
         if folder.parent.is_symlink() or folder.is_symlink():
             continue

@@ -70,10 +70,7 @@ def _write_holder(descriptor: int, path: Path, holder: str) -> None:
 
 @contextlib.contextmanager
 def store_lock(paths: Paths, patience: float = STORE_PATIENCE_SECONDS) -> Iterator[None]:
-    """Take the lock for writing plan and records, for milliseconds, never while an agent or a person works.
-
-    Raises LockedError after ``patience`` seconds.
-    """
+    """Take the lock for writing plan and records, for milliseconds. Raises LockedError."""
     path = paths.store_lock
     with _opened(path) as descriptor:
         began = time.monotonic()
@@ -107,7 +104,6 @@ def approval_lock(paths: Paths, run_id: RunId) -> Iterator[int]:
 
 
 def approval_in_progress(paths: Paths) -> RunId | None:
-    """Return the run whose approval is being committed now, or None."""
     with _open_unlocked(paths.approval_lock) as descriptor:
         return None if descriptor is None else _approved_run(descriptor)
 
@@ -133,8 +129,7 @@ def session_lock(folder: Path, provider: str, session: str, holder: str) -> Iter
         yield
 
 
-class TaskLockedError(LockedError):
-    """A task is at work in another worktree of the repository."""
+class TaskLockedError(LockedError): ...
 
 
 @contextlib.contextmanager
@@ -215,7 +210,6 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 
 def controller_holder(paths: Paths) -> str | None:
-    """Return the holder of the controller lock, or None."""
     with _open_unlocked(paths.controller_lock) as descriptor:
         return None if descriptor is None else _holder(descriptor)
 
@@ -277,10 +271,7 @@ def _open(path: Path) -> int:
 
 
 def _try_lock(descriptor: int, path: Path, kind: int = fcntl.LOCK_EX) -> bool:
-    """Take the lock if it is free, and return whether it was.
-
-    Raises LocksUnsupportedError, and UnusableError if it is refused for another reason.
-    """
+    """Take the lock if it is free, and return whether it was. Raises LocksUnsupportedError, UnusableError."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -83,27 +83,25 @@ class Paths:
         self.drafts = private / "drafts"
         self.text_drafts = self.drafts / "texts"
 
+    # Each that is named after a task raises UnusableError for an unsafe id.
+
     def task_drafts(self, task_id: TaskId) -> Path:
-        """Return the folder of drafts for one task's agent. Raises UnusableError for an unsafe id."""
         _check_name(task_id, "folder")
         return self.text_drafts / task_id
 
     def task_runs(self, task_id: TaskId) -> Path:
-        """Return the folder of one task's records. Raises UnusableError for an unsafe id."""
         _check_name(task_id, "folder")
         return self.runs / task_id
 
     def feedback_file(self, task_id: TaskId) -> Path:
-        """Return the file of pending feedback for one leaf. Raises UnusableError for an unsafe id."""
         _check_name(task_id, "file")
         return self.feedback / f"{task_id}.json"
 
     def record(self, task_id: TaskId, run_id: RunId) -> Path:
-        """Return the record file of one run."""
         return self.task_runs(task_id) / f"{run_id}.json"
 
     def task_reviews(self, task_id: TaskId) -> Path:
-        """Return the folder of the records of a task's spec and code reviews. Raises as ``task_runs``."""
+        """Return the folder of the records of a task's spec and code reviews."""
         return self.task_runs(task_id) / "reviews"
 
     def review_record(self, task_id: TaskId, run_id: RunId) -> Path:
@@ -119,16 +117,14 @@ class Paths:
         return self.private / PurePath(copy).relative_to(STATE_NAME)
 
     def task_copies(self, task_id: TaskId) -> Path:
-        """Return the folder of the copies of one task's records. Raises UnusableError for an unsafe id."""
         return self.copy_of(self.task_runs(task_id))
 
     def stream(self, task_id: TaskId, run_id: RunId, stream: str) -> Path:
-        """Return where a run at work prints: ``stdout`` or ``stderr``. Raises as ``task_runs``."""
+        """Return where a run at work prints: ``stdout`` or ``stderr``."""
         _check_name(task_id, "file")
         return self.streams / f"{task_id}.{run_id}.{stream}"
 
     def log(self, task_id: TaskId, run_id: RunId, stream: str) -> Path:
-        """Return the log of one stream of a run that has ended: ``stdout`` or ``stderr``."""
         return self.task_copies(task_id) / "logs" / f"{run_id}.{stream}"
 
     def logs(self, task_id: TaskId, run_id: RunId, stream: str) -> tuple[Path, Path]:
@@ -136,12 +132,11 @@ class Paths:
         return self.stream(task_id, run_id, stream), self.log(task_id, run_id, stream)
 
     def check_log(self, task_id: TaskId, run_id: RunId, stream: str) -> Path:
-        """Return the log of a run's check, or of the set-up for it. Raises as ``task_runs``."""
+        """Return the log of a run's check, or of the set-up for it."""
         _check_name(task_id, "file")
         return self.own_logs / f"{task_id}.{run_id}.{stream}"
 
     def setup_log(self, task_id: TaskId) -> Path:
-        """Return the log of the last set-up of a task's worktree. Raises as ``task_runs``."""
         _check_name(task_id, "file")
         return self.own_logs / f"{task_id}.setup.log"
 

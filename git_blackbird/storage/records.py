@@ -36,8 +36,7 @@ _DAY = 86_400_000
 _FIRST_DAY = 1_735_689_600_000
 
 
-def noop() -> None:
-    """Do nothing."""
+def noop() -> None: ...
 
 
 class RunStore:

@@ -100,7 +100,6 @@ class Store:
 
     @cached_property
     def backup(self) -> "PlanBackup":
-        """The backup of the plan while agents work."""
         from git_blackbird.storage.plan_backup import PlanBackup  # without an agent at work there is none
 
         return PlanBackup(self.paths, self._in_git())
@@ -154,7 +153,6 @@ class Store:
         return parsed
 
     def remember_parsed(self, data: bytes, plan: Plan) -> None:
-        """Remember that these bytes are this plan, so that they are not parsed again."""
         self._parsed = (data, plan)
         self._unique_keys = data
 
@@ -204,7 +202,6 @@ class Transaction:
         self._feedback: SavedFeedback | None = None
 
     def state(self) -> PlanState:
-        """Return the state as it is under the lock."""
         plan = self.plan()
         return PlanState(plan, self._store.records.histories(), self.saved_feedback(), *self._rules)
 
@@ -235,7 +232,6 @@ class Transaction:
         return self._data
 
     def saved_feedback(self) -> SavedFeedback:
-        """Return the saved feedback as it is under the lock."""
         if self._feedback is None:
             self._feedback = self._store.feedback.load_all()
         return self._feedback
@@ -248,7 +244,17 @@ class Transaction:
         """
         if plan is self._plan:
             return
-        file = plan if self._plan is None or self._edited is None else self._with_edits(self._plan, plan)
+        file = plan
+        if self._plan is not None and self._edited is not None:
+            from git_blackbird.model.rules.written_plan import take_edits  # an agent edited the plan
+
+            taken = take_edits(self._edited, self._plan, plan).plan
+            if taken is None:
+                raise RequestError(
+                    "the plan file was edited while an agent works, and this does not go with it",
+                    hint="repeat it once the run is over and decided on, or take that edit back",
+                )
+            file = taken
         data = written = self._store.renderer.render(plan)
         if file is not plan:
             written = self._store.renderer.render(file)
@@ -259,17 +265,6 @@ class Transaction:
             if self.has_plan_backup:
                 self._store.backup.follow(data)
 
-    def _with_edits(self, before: Plan, after: Plan) -> Plan:
-        from git_blackbird.model.rules.written_plan import take_edits  # an agent edited the plan
-
-        taken = after if self._edited is None else take_edits(self._edited, before, after).plan
-        if taken is None:
-            raise RequestError(
-                "the plan file was edited while an agent works, and this does not go with it",
-                hint="repeat it once the run is over and decided on, or take that edit back",
-            )
-        return taken
-
     def save_run(self, run: Run, since: str | None = None) -> None:
         """Save a run's record without secrets, readable by its owner only, then its copy.
 
@@ -279,20 +274,18 @@ class Transaction:
         """
         path = record_path(self._paths, run)
         stored = self._store.records.stored(path, run.task_id)
-        self._hold_trees(run, frozenset() if stored is None else stored.named_trees)
-        whole = following(run, stored, self._now) if since is None else run.updated(status_since=since)
-        data = render_record(whole, self._store.redactor())
-        write_atomic(self._paths, path, data, mode=0o600)
-        self._store.copies.write(path)
-
-    def _hold_trees(self, run: Run, stored: frozenset[str]) -> None:
-        """Let git keep the trees that the new record names, and those of the old one until it is replaced."""
-        added = run.named_trees - stored
-        if added and (lost := added & self._store.hold(run, run.named_trees | stored)):
+        # Those of the old record are held too, until it is replaced.
+        before = frozenset() if stored is None else stored.named_trees
+        added = run.named_trees - before
+        if added and (lost := added & self._store.hold(run, run.named_trees | before)):
             raise UnusableError(
                 f"the record of run {run.id} was not saved: the tree {min(lost)} that it names is gone",
                 hint="git fsck says what else is",
             )
+        whole = following(run, stored, self._now) if since is None else run.updated(status_since=since)
+        data = render_record(whole, self._store.redactor())
+        write_atomic(self._paths, path, data, mode=0o600)
+        self._store.copies.write(path)
 
     def save_feedback(self, task_id: TaskId, feedback: Feedback) -> None:
         """Save the feedback of a parent review for a leaf; creation time and unknown fields of the file stay.
@@ -327,11 +320,9 @@ class Transaction:
 
     @property
     def has_plan_backup(self) -> bool:
-        """Whether there is a backup of the plan."""
         return os.path.lexists(self._paths.known_plan)
 
     def plan_backup(self) -> bytes | None:
-        """Return the backup of the plan; None if no agent works."""
         return self._store.backup.load() if self.has_plan_backup else None
 
     def renew_plan_backup(self) -> None:
@@ -353,7 +344,6 @@ class Transaction:
         return data is not None and self._store.backup.is_stashed(data)
 
     def drop_plan_backup(self) -> None:
-        """Remove the backup of the plan."""
         self._store.backup.drop()
         self._forget_plan()
 
