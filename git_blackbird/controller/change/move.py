@@ -7,7 +7,6 @@ by path with a journal. After a kill the move goes on with the trees that the re
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.workspace import Workspace
@@ -17,7 +16,6 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.git.change.both_added import resolve_additions, with_additions
 from git_blackbird.git.change.merging import (
     OVERLAPS,
-    Resolver,
     Sides,
     TreeMerge,
     merge_sides,
@@ -38,34 +36,13 @@ from git_blackbird.git.writing.write_back import (
 )
 from git_blackbird.model.run.parts import ConflictMerge, Moving
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import Verb
+from git_blackbird.model.run.states import VERBS, Verb
 from git_blackbird.model.run.summary import Trees
 
 _TRIES = 3
 UNSTEADY = "your worktree changes all the time, so that nothing can land in it"
 AGAIN = "resolve that; `git blackbird execute` goes on with it"
 _MOVED_TOO = "you have moved its submodule as well: merge its commit by hand"
-
-
-class Rules(NamedTuple):
-    """What a verb makes of a path at which its merge conflicts, or where something is in the way.
-
-    ``leaves``: that path stays as it is, and the others are written; else none is. ``exact``: only what is
-    as one of the changes found it is written, and what is in the way of that is an error. ``resolve`` may
-    resolve a conflict first.
-    """
-
-    leaves: bool
-    exact: bool = False
-    resolve: Resolver = nothing_resolved
-
-
-RULES: Mapping[Verb, Rules] = {
-    Verb.LAND: Rules(leaves=False),
-    Verb.UNDO: Rules(leaves=True, resolve=resolve_additions),
-    Verb.REDO: Rules(leaves=True, resolve=resolve_additions),
-    Verb.BRING: Rules(leaves=True, exact=True),
-}
 
 
 @dataclass(frozen=True)
@@ -116,7 +93,7 @@ def prepare(move: Move) -> Prepared:
 
     Raises UnusableError where the worktree keeps changing, SnapshotError, GitError.
     """
-    repo, rules = move.workspace.repo, RULES[move.verb]
+    repo, rules = move.workspace.repo, VERBS[move.verb]
     trees = TreeStore(repo)
     paths = {path for change in move.changes for path in trees.changed_paths(*change)}
     for _ in range(_TRIES):
@@ -143,7 +120,7 @@ def prepare(move: Move) -> Prepared:
 
 def _merge(move: Move, now: str, unknown: Mapping[bytes, str]) -> tuple[TreeMerge, Mapping[bytes, str]]:
     """Return the merge of a move with a tree, and why paths of it stay as they are."""
-    repo, rules, sides = move.workspace.repo, RULES[move.verb], move.sides
+    repo, rules, sides = move.workspace.repo, VERBS[move.verb], move.sides
     trees, written = TreeStore(repo), frozenset[bytes]()
     if move.goes_on:
         sides, written = [sides_of(trees, move.changes[0])], move.journal.written()
@@ -151,9 +128,10 @@ def _merge(move: Move, now: str, unknown: Mapping[bytes, str]) -> tuple[TreeMerg
         (change,) = move.changes
         merge = TreeMerge(change.head) if now == change.base else _merge_branches(repo, change, now)
         return merge, dict.fromkeys(merge.conflicts, OVERLAPS)
+    resolve = resolve_additions if rules.resolves else nothing_resolved
     if rules.exact:
         sides = [{path: s for path, s in each.items() if trees.entry(now, path) == s[0]} for each in sides]
-    merged = merge_sides(repo, now, sides, unknown if rules.leaves else {}, written, rules.resolve)
+    merged = merge_sides(repo, now, sides, unknown if rules.leaves else {}, written, resolve)
     return TreeMerge(merged.tree, tuple(sorted(merged.left))), merged.left
 
 

@@ -14,7 +14,7 @@ from git_blackbird.model.rules.state import PlanState, unreadable_below
 from git_blackbird.model.run.history import History, RecordError
 from git_blackbird.model.run.parts import LocalProcess
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import VERB_WORDS, ReviewState, RunStatus, Verb
+from git_blackbird.model.run.states import VERBS, ReviewState, RunStatus, Verb
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
 from git_blackbird.storage.paths import Paths
 
@@ -84,7 +84,7 @@ def require_whole(history: History) -> None:
     """Refuse to abandon a partly landed change. Raises HalfWrittenError."""
     for run in history.recent:
         if run.moving is not None:
-            words = VERB_WORDS[run.moving.verb]
+            words = VERBS[run.moving.verb]
             ways_out = f"`{EXECUTE}` completes it, and `{task_command(words.back, run.task_id)}` "
             reject = task_command("decide", run.task_id, " --reject --undo")
             is_landing = run.moving.verb is Verb.LAND

@@ -10,7 +10,7 @@ from git_blackbird.git.change.merging import Sides, apply_sides, sides_of
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeEntry, TreeStore
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.change.moves import Move, Recorded, WorkId
+from git_blackbird.model.change.moves import PastMove, Recorded, WorkId
 from git_blackbird.model.run.summary import Trees
 
 _Entries = dict[bytes, TreeEntry | None]
@@ -35,13 +35,13 @@ class Replay:
     was made.
     """
 
-    def __init__(self, repo: Repository, moves: Iterable[Move], paths: Collection[bytes]) -> None:
+    def __init__(self, repo: Repository, moves: Iterable[PastMove], paths: Collection[bytes]) -> None:
         self._repo = repo
         self._trees = TreeStore(repo)
         read = ((move, self._read(move, frozenset(paths))) for move in moves)
         self._steps = [(move, sides) for move, sides in read if sides[0] or sides[1]]
 
-    def _read(self, move: Move, paths: frozenset[bytes]) -> tuple[Sides, Sides]:
+    def _read(self, move: PastMove, paths: frozenset[bytes]) -> tuple[Sides, Sides]:
         """Return the sides of the worktree, and those of what was made, at the paths that either changes."""
         pairs = move.trees, move.made
         try:

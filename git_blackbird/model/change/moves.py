@@ -16,7 +16,7 @@ WorkId = tuple[TaskId, RunId]
 _UNFINISHED = 2**63
 
 
-class Move(NamedTuple):
+class PastMove(NamedTuple):
     """The worktree before and after something was done to it.
 
     ``made`` is what the agents of these works made, of which some may have been there before. A move without
@@ -35,7 +35,7 @@ class Moves(NamedTuple):
     A work without a move is all the time as it was before the first of these.
     """
 
-    moves: tuple[Move, ...]
+    moves: tuple[PastMove, ...]
     last_runs: Mapping[WorkId, Run]
 
     def is_there(self, work: WorkId, path: bytes) -> bool:
@@ -48,7 +48,7 @@ class Moves(NamedTuple):
         undone = self.last_runs[work].undone
         return undone is None or undone.redone
 
-    def of(self, work: WorkId) -> tuple[Move, ...]:
+    def of(self, work: WorkId) -> tuple[PastMove, ...]:
         """Return the moves of one work."""
         return tuple(move for move in self.moves if work in move.works)
 
@@ -59,7 +59,7 @@ class _Dated(NamedTuple):
     at: int
     run: Run
     work: WorkId
-    move: Move
+    move: PastMove
 
 
 class Recorded(NamedTuple):
@@ -164,12 +164,12 @@ def _moves_of(run: Run, work: WorkId) -> Iterator[_Dated]:
         is_half_landed = not run.is_in_place and not run.has_landed
         at = _UNFINISHED if is_half_landed else _time(ended or run.started_at)
         yield _Dated(
-            at, run, work, Move(trees, made, frozenset({work}), is_commit=run.run_type is RunType.MANUAL)
+            at, run, work, PastMove(trees, made, frozenset({work}), is_commit=run.run_type is RunType.MANUAL)
         )
     undone = run.undone
     last = () if undone is None else (PastUndo(at=undone.at, trees=undone.trees),)
     for undo in run.undos or last:
-        yield _Dated(_time(undo.at), run, work, Move(undo.trees, undo.trees))
+        yield _Dated(_time(undo.at), run, work, PastMove(undo.trees, undo.trees))
 
 
 def _time(stamp: str) -> int:
@@ -177,9 +177,9 @@ def _time(stamp: str) -> int:
     return 0 if moment is None else moment.nanoseconds
 
 
-def _with_shared_commits(since: Iterable[_Dated]) -> Iterator[Move]:
+def _with_shared_commits(since: Iterable[_Dated]) -> Iterator[PastMove]:
     """Yield the moves; a person's commit that is work on several tasks is one move of them all."""
-    found: dict[object, Move] = {}
+    found: dict[object, PastMove] = {}
     for number, each in enumerate(since):
         key = (each.run.commits, each.move.trees) if each.move.is_commit else number
         known = found.get(key)

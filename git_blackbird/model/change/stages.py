@@ -14,7 +14,7 @@ from git_blackbird.model.run.parts import CheckOutcome, CheckResult, Landed, Lan
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     APPROVALS,
-    VERB_WORDS,
+    VERBS,
     Choice,
     DecisionState,
     ReviewState,
@@ -262,7 +262,7 @@ def label_of(run: Run) -> str:
     match stage:
         case Stage.HALF_UNDONE:
             verb = Verb.UNDO if run.moving is None or run.moving.verb is Verb.LAND else run.moving.verb
-            way = f"half {VERB_WORDS[verb].done}"
+            way = f"half {VERBS[verb].done}"
             # A killed one has nothing recorded yet of what it left.
             return f"{way}: {left} left as it is" if left else way
         case Stage.UNDONE:

@@ -15,6 +15,7 @@ from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.timestamps import Moment, moment_of
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.parts import Moving
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     SUPERSEDED_BY_LOST_SESSION,
@@ -158,6 +159,11 @@ class History:
     def at_work(self) -> tuple[Run, ...]:
         """The runs in which an agent is at work, according to the records."""
         return tuple(run for run in self.recent if run.status == RunStatus.RUNNING)
+
+    @property
+    def moving(self) -> Moving | None:
+        """The move that has begun with the task's change, whichever of its runs notes it."""
+        return next((run.moving for run in reversed(self.runs) if run.moving is not None), None)
 
     @property
     def is_undelivered(self) -> bool:

@@ -564,14 +564,6 @@ class Run(Record):
         return None if self.undone is None else self.undone.at
 
     @property
-    def undo_trees(self) -> Trees | None:
-        """The worktree before the change was taken back and after it, also where that has only begun."""
-        moving, undone = self.moving, self.undone
-        if moving is not None:
-            return moving.turned(Verb.UNDO).trees if moving.verb is Verb.REDO else moving.trees
-        return None if undone is None else undone.trees
-
-    @property
     def undo_commit(self) -> str | None:
         """The commit that was made to take the change back."""
         return None if self.undone is None else self.undone.commit

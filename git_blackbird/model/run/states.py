@@ -108,20 +108,29 @@ class Verb(StrEnum):
     BRING = "bring"
 
 
-class VerbWords(NamedTuple):
-    """A move in words for people, and the command that turns it round."""
+class VerbRules(NamedTuple):
+    """What differs by the verb of a move.
+
+    ``noun`` and ``done`` are its words for people, ``back`` is the command that turns it round. ``leaves``: a
+    path that conflicts, or at which something is in the way, stays as it is, and the others are written; else
+    none is. ``exact``: what somebody edited stays too, and what is in the way is an error. ``resolves``: what
+    others added around lines that it removes stays, and is no conflict.
+    """
 
     noun: str
     done: str
-    back: str
+    back: str = ""
+    leaves: bool = False
+    exact: bool = False
+    resolves: bool = False
 
 
-VERB_WORDS: Mapping[Verb, VerbWords] = {
-    Verb.LAND: VerbWords("landing", "landed", "undo"),
-    Verb.UNDO: VerbWords("undo", "taken back", "redo"),
-    Verb.REDO: VerbWords("redo", "brought back", "undo"),
+VERBS: Mapping[Verb, VerbRules] = {
+    Verb.LAND: VerbRules("landing", "landed", "undo"),
+    Verb.UNDO: VerbRules("undo", "taken back", "redo", leaves=True, resolves=True),
+    Verb.REDO: VerbRules("redo", "brought back", "undo", leaves=True, resolves=True),
+    Verb.BRING: VerbRules("merge", "brought", leaves=True, exact=True),
 }
-"""The verbs that a record notes as begun."""
 
 
 class TerminalReason(StrEnum):

@@ -79,7 +79,7 @@ def everything() -> tuple[PlanState, Seen]:
         run(8, RunStatus.PAUSED, "go-on"),
         run(9, RunStatus.FAILED, "failed"),
         pending(10, "approved"),
-        run(11, task_id="undone", undoing="undo"),
+        run(11, task_id="undone", moving="undo"),
         gone,
         told,
         mute,

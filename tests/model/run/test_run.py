@@ -123,3 +123,36 @@ def test_only_a_landed_change_is_one_that_was_not_committed() -> None:
 def test_every_tree_of_a_landing_is_one_that_it_names(landing: LandingDue | LandingBlocked | Landed) -> None:
     run = run_of(id="9f86d081884c7d65", taskId="a", startedAt=STAMP, status="success")
     assert run.updated(landing=landing).named_trees == {*BOTH}
+
+
+THERE, BACK = {"base": "1" * 40, "head": "2" * 40}, {"base": "2" * 40, "head": "1" * 40}
+
+
+@pytest.mark.parametrize(
+    ("former", "moving", "landing"),
+    [
+        (
+            {"landing": {"state": "due", "begun": {"trees": THERE, "additions": ["a.txt"]}}},
+            Moving(verb=Verb.LAND, trees=BOTH, additions=("a.txt",)),
+            LandingDue(),
+        ),
+        ({"undoing": {"verb": "undo", "trees": THERE}}, Moving(verb=Verb.UNDO, trees=BOTH), None),
+        ({"undoing": {"verb": "redo", "trees": BACK}}, Moving(verb=Verb.REDO, trees=BOTH), None),
+        (
+            {
+                "landing": {"state": "due", "begun": {"trees": BACK}},
+                "undoing": {"verb": "undo", "trees": THERE},
+            },
+            Moving(verb=Verb.UNDO, trees=BOTH),
+            Landed(at=STAMP, merge=Merge(trees=Trees("2" * 40, "1" * 40))),
+        ),
+        ({"message": '"undoing" and "begun"'}, None, None),
+    ],
+)
+def test_what_had_begun_is_one_part_of_an_earlier_record_too(
+    former: Mapping[str, object], moving: Moving | None, landing: LandingDue | Landed | None
+) -> None:
+    record = {"id": "9f86d081884c7d65", "taskId": "a", "startedAt": STAMP, "status": "success"}
+    run = Run.from_value({**record, "completedAt": STAMP, "blackbird": former})
+    assert (run.moving, run.landing) == (moving, landing)
+    assert Run.from_value(run.to_json()) == run

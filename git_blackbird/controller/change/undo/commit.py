@@ -42,7 +42,8 @@ NO_COMMIT = UndoCommit()
 class UndoCommitter:
     """Commits what was taken back of these runs, or brought back; the record of ``marked`` notes it.
 
-    ``others`` are commits by which other tasks were taken back, with what this one had to leave.
+    ``others`` are commits by which other tasks were taken back, with what this one had to leave. One that
+    ``goes_on`` may have been cut off after its commit.
     """
 
     workspace: Workspace
@@ -50,12 +51,15 @@ class UndoCommitter:
     runs: Sequence[Run]
     marked: Run
     is_redo: bool
-    others: Collection[str] = ()
+    others: Collection[str]
+    goes_on: bool
 
-    def commit(self, written: Trees, after: Callable[[Run, str], Run], *, is_whole: bool) -> UndoCommit:
+    def commit(
+        self, written: Trees, latest: Run, after: Callable[[Run, str], Run], *, is_whole: bool
+    ) -> UndoCommit:
         """Commit the undo if the branch has commits of the change; say why if that fails.
 
-        ``after`` is what the record of a run will be at a time, for the status in the plan.
+        ``after`` is what the record of the task's latest run will be at a time, for the status in the plan.
         """
         workspace, run_id = self.workspace, self.marked.id
         wanted = self._to_commit(written)
@@ -68,13 +72,12 @@ class UndoCommitter:
             )
         plan = plan_commit(workspace.repo, wanted, written.head)
         mark = undo_mark(run_id, is_redo=self.is_redo)
-        if not plan.edits and not plan.obstacles and self.marked.moving is not None:
-            # It was cut off after its commit.
+        if not plan.edits and not plan.obstacles and self.goes_on:
             made = commit_of_run(workspace.repo, mark, self.marked.start_commit)
             return NO_COMMIT if made is None else _update_index(workspace, made)
         if plan.obstacles or not plan.edits:
             return UndoCommit(why_not="; ".join(plan.obstacles) or None)
-        plan = with_status(workspace, plan, self.marked, after)
+        plan = with_status(workspace, plan, latest, after)
         message = render_undo_message(self.task, run_id, is_redo=self.is_redo)
         try:
             moved = moved_branch(plan.head)
@@ -92,7 +95,7 @@ class UndoCommitter:
         if not self.is_redo:
             return carrier.without(written, self._paths_of_persons()) if self._is_in_head() else nothing
         made = self.marked.undo_commit
-        if made is None and self.marked.moving is not None:
+        if made is None and self.goes_on:
             mark = undo_mark(self.marked.id, is_redo=False)
             made = commit_of_run(self.workspace.repo, mark, self.marked.start_commit)
         if made is None or find_commit(self.workspace.repo, made) is None:

@@ -8,7 +8,7 @@ from git_blackbird.controller.core.waiting import finish_in_thread
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.rules.queue import Item
-from git_blackbird.model.run.states import VERB_WORDS, Verb
+from git_blackbird.model.run.states import VERBS, Verb
 from git_blackbird.model.views.stop import Stop
 
 
@@ -20,7 +20,7 @@ async def finish_undo(call: Call, item: Item) -> Stop | None:
     workspace, task_id = call.workspace, item.task.id
     result = await finish_in_thread(lambda: complete_undo(workspace, item.of_run), call.force_stop)
     verb = Verb.REDO if result.is_redo else Verb.UNDO
-    words = VERB_WORDS[verb]
+    words = VERBS[verb]
     was_interrupted = task_id not in call.taking_back
     if result.is_whole:
         ending = ", which had been interrupted" if was_interrupted else ""

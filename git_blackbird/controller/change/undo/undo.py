@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 
 from git_blackbird.controller.change.commit.carried import at_commit
@@ -18,7 +18,6 @@ from git_blackbird.git.change.merging import OVERLAPS, with_earlier_attempt
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import bulleted_lines
-from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.moves import moves_since
 from git_blackbird.model.change.work import Work
@@ -26,9 +25,9 @@ from git_blackbird.model.plan.graph import dependents
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import IN_HAND
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.parts import PastUndo, Undone
+from git_blackbird.model.run.parts import Moving, PastUndo, Undone
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import VERB_WORDS, Verb
+from git_blackbird.model.run.states import VERBS, Verb
 from git_blackbird.model.run.summary import KeptPath, Trees
 from git_blackbird.model.views.undo import UndoResult
 
@@ -91,7 +90,7 @@ def runs_to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     if history.latest is not None and history.latest.is_pending:
         hint = task_command("decide", task.id, " --reject --undo", remark="rejects it and takes it back")
         raise RequestError(f"a decision on {task.id} is pending", hint=hint)
-    is_half_done = history.latest is not None and history.latest.moving is not None
+    is_half_done = history.moving is not None
     if task.status in IN_HAND and not is_half_done:
         hint = task_command("retry", task.id, remark="gives up what it was doing; then undo it")
         raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
@@ -99,7 +98,7 @@ def runs_to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     undone = work.undone
     runs = [run for run in work.runs if run.has_changed_worktree]
     marked = undone[-1] if undone else None
-    if not runs and marked and (_is_incomplete(marked.undone) or marked.moving):
+    if not runs and marked and (is_half_done or _is_incomplete(marked.undone)):
         # The obstacle may be gone, or the change is half brought back.
         runs = [run for run in undone if run.has_changed_worktree]
     if not runs:
@@ -117,10 +116,12 @@ def _is_incomplete(undone: Undone | None) -> bool:
 
 def runs_to_redo(state: PlanState, task: Task) -> Sequence[Run]:
     """Return the runs to bring back, the first one first. Raises RequestError."""
-    work = Work.of(state.history(task.id))
+    history = state.history(task.id)
+    work, half = Work.of(history), history.moving
     undone, later = work.undone, work.runs
-    if any(run.moving is not None and run.moving.verb is Verb.UNDO for run in later):
-        # It is half taken back.
+    is_half_undone = half is not None and half.verb is not Verb.LAND
+    if is_half_undone and any(run.has_changed_worktree for run in later):
+        # It is half taken back, or brought back as its record says.
         undone, later = later, ()
     runs = [run for run in undone if run.has_changed_worktree]
     if not runs:
@@ -154,14 +155,24 @@ class _Undo:
 
     @property
     def marked(self) -> Run:
-        """The last of the runs, whose record notes it."""
+        """The last of the runs, whose record notes what was taken back."""
         return self.runs[-1] if self.is_redo else self.runs[0]
+
+    @cached_property
+    def latest(self) -> Run:
+        """The run whose record notes that it has begun: one that is read however many there are."""
+        latest = self.state.history(self.task.id).latest
+        return self.marked if latest is None or latest.is_pending else latest
+
+    @cached_property
+    def half(self) -> Moving | None:
+        return self.state.history(self.task.id).moving
 
     @cached_property
     def expectation(self) -> Expectation:
         work, moves = moves_since(self.state.histories, self.marked)
-        undone = self.marked.undone
-        taken = self.marked.undo_trees if undone is None else undone.trees
+        undone, begun = self.marked.undone, self.begun
+        taken = undone.trees if undone is not None else begun and self._turned(begun)
         return Expectation(self.workspace.repo, moves, work, taken, self.is_redo)
 
     @cached_property
@@ -171,17 +182,16 @@ class _Undo:
     @property
     def begun(self) -> Trees | None:
         """The trees of what has begun, turned round unless it was the same; an undo turns a landing round."""
-        half = self.marked.moving
-        if half is None:
+        if self.half is None:
             return None
-        return half.trees if half.verb is self.verb else half.turned(self.verb).trees
+        return self.half.trees if self.half.verb is self.verb else self.half.turned(self.verb).trees
 
     @cached_property
     def move(self) -> Move:
         if self.begun is not None:
-            return Move(self.verb, self.workspace, self.marked, [self.begun], goes_on=True)
+            return Move(self.verb, self.workspace, self.latest, [self.begun], goes_on=True)
         pairs, sides = self.expectation.pairs, self.expected.changes
-        return Move(self.verb, self.workspace, self.marked, pairs, sides)
+        return Move(self.verb, self.workspace, self.latest, pairs, sides)
 
     def preview(self) -> UndoResult:
         prepared = prepare(self.move)
@@ -197,10 +207,15 @@ class _Undo:
         left, pair = {**self._left(prepared), **refused}, self._whole_pair(prepared)
         last = self.expectation.moves.last_runs.values()
         others = {run.undo_commit for run in last if run.undo_commit is not None}
-        committer = UndoCommitter(self.workspace, self.task, self.runs, self.marked, self.is_redo, others)
-        commit = committer.commit(
-            pair, partial(self._after, self._undo_trees(pair), left), is_whole=not refused
+        committer = UndoCommitter(
+            self.workspace, self.task, self.runs, self.marked, self.is_redo, others, self.move.goes_on
         )
+        trees, latest, is_marked = self._undo_trees(pair), self.latest, self.latest.id == self.marked.id
+
+        def becomes(stored: Run, at: str) -> Run:
+            return self._after(trees, left, stored, at) if is_marked else stored.updated(moving=None)
+
+        commit = committer.commit(pair, latest, becomes, is_whole=not refused)
         is_whole = not refused and not commit.is_locked
         self._record(pair, left, commit, is_whole=is_whole)
         now, after = prepared.written
@@ -236,26 +251,21 @@ class _Undo:
             listed = sorted(f"{path.decode(errors='replace')}: {why}" for path, why in left.items())
             others = "bring back what it builds on" if self.is_redo else "take back what others did since"
             raise RequestError(
-                f"nothing of {self.task.id} can be {VERB_WORDS[self.verb].done}\n"
+                f"nothing of {self.task.id} can be {VERBS[self.verb].done}\n"
                 f"{bulleted_lines(listed, _MAX_NAMED)}",
                 hint=f"change these files by hand, or {others} first",
             )
 
     def _whole_pair(self, prepared: Prepared) -> Trees:
-        """Return the whole pair of this undo or redo, including what an earlier attempt did."""
-        repo, earlier = self.workspace.repo, self._earlier_trees
+        """Return the whole pair of this undo or redo, including what an earlier attempt at the same did."""
+        repo, undone = self.workspace.repo, self.marked.undone
         if self.begun is not None:
             return Carrier(repo).without(self.begun, self._left(prepared))
-        return prepared.pair if earlier is None else with_earlier_attempt(repo, prepared.pair, earlier)
-
-    @property
-    def _earlier_trees(self) -> Trees | None:
-        """What an earlier attempt at the same did."""
-        repo, undone = self.workspace.repo, self.marked.undone
         if undone is None or undone.redone is not self.is_redo:
-            return None
+            return prepared.pair
         left = (path for path in changed_paths(repo, undone.trees) if undone.has(path) is not self.is_redo)
-        return Carrier(repo).without(self._turned(undone.trees), left)
+        earlier = Carrier(repo).without(self._turned(undone.trees), left)
+        return with_earlier_attempt(repo, prepared.pair, earlier)
 
     def _turned(self, undo: Trees) -> Trees:
         """Return the trees of an undo as this goes from one to the other."""
@@ -263,7 +273,7 @@ class _Undo:
 
     def _undo_trees(self, pair: Trees) -> Trees:
         """Return the trees of the undo that the record is to name, which a redo keeps."""
-        undone, half = self.marked.undone, self.marked.moving
+        undone, half = self.marked.undone, self.half
         if not self.is_redo and (half is None or half.verb is not Verb.REDO):
             return pair
         return undone.trees if undone is not None else self._turned(pair)
@@ -294,6 +304,10 @@ class _Undo:
                 other = workspace.store.records.history(run.task_id).find(run.id) or run
                 transaction.save_run(other.updated(undone=undone))
             transaction.save_run(after)
+            history = workspace.store.records.history(self.task.id)
+            for run in history.work_runs if is_whole and history.moving is not None else ():
+                if run.moving is not None:
+                    transaction.save_run(run.updated(moving=None))
             save_statuses(transaction)
         if is_whole:
             self.move.journal.clear()
@@ -305,10 +319,6 @@ class _Undo:
             undone = run.undone
             if undone is not None and run.id != self.marked.id and not settled.isdisjoint(undone.left):
                 yield run, undone.settled(settled)
-
-    def _completes(self, left: Collection[bytes]) -> Iterator[str]:
-        for run, _ in self._settled_elsewhere(left):
-            yield f"{'redo' if run.undone and run.undone.redone else 'undo'} {run.task_id}"
 
     def _after(
         self,
@@ -335,14 +345,20 @@ class _Undo:
         return stored.updated(undone=None if is_back else undone, moving=None if is_whole else stored.moving)
 
     def _result(
-        self,
-        written: Trees,
-        left: Mapping[bytes, str],
-        commit: UndoCommit = NO_COMMIT,
+        self, written: Trees, left: Mapping[bytes, str], commit: UndoCommit = NO_COMMIT
     ) -> UndoResult:
         kept = (
             KeptPath(path=path.decode(errors="replace"), reason=why)
             for path, why in sorted({**self.expected.shared, **left}.items())
+        )
+        later = (
+            other.id
+            for other in dependents(self.state.plan, self.task.id)
+            if self.state.history(other.id).since(self.marked)
+        )
+        completes = (
+            f"{'redo' if run.undone and run.undone.redone else 'undo'} {run.task_id}"
+            for run, _ in self._settled_elsewhere(left)
         )
         return UndoResult(
             task=self.task,
@@ -350,15 +366,10 @@ class _Undo:
             is_redo=self.is_redo,
             summary=summarize(self.workspace.repo, written),
             kept=tuple(kept),
-            dependents=tuple(_later_dependents(self.state, self.task, self.marked)),
-            completes=tuple(self._completes(left)),
+            dependents=tuple(later),
+            completes=tuple(completes),
             commit=commit.oid,
             uncommitted=commit.why_not,
             behind=commit.behind,
             is_dry_run=True,
         )
-
-
-def _later_dependents(state: PlanState, task: Task, run: Run) -> list[TaskId]:
-    """Return the tasks that depend on a task and have run since."""
-    return [other.id for other in dependents(state.plan, task.id) if state.history(other.id).since(run)]
