@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from git_blackbird.agents.protocol import Agent
-from git_blackbird.controller.change.check.slots import CheckSlots
+from git_blackbird.controller.change.check.programs import CheckSlots
 from git_blackbird.controller.change.consent import Consent
 from git_blackbird.controller.change.empty_starts import EmptyStarts
 from git_blackbird.controller.change.stops import (

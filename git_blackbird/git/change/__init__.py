@@ -1,1 +1,1 @@
-"""Changes as pairs of trees: taking parts of them, composing and merging them."""
+"""Changes as pairs of trees: taking parts of them, composing, merging and replaying them."""

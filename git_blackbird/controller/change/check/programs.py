@@ -1,6 +1,11 @@
-"""Run a shell command of the user's, such as the check, as agents are run."""
+"""Run a shell command of the user's, such as the check, as agents are run.
+
+The checks of one user are limited in number, over all repositories: overload makes them fail.
+"""
 
 import asyncio
+import contextlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +15,60 @@ from git_blackbird.agents.process.gate import Watcher
 from git_blackbird.agents.process.launch import spawn_gated
 from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE, TMP_FOLDER, Launch, Limits
 from git_blackbird.agents.registry import without_outer_session
+from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.logs import finish_log, log_files
+from git_blackbird.errors import LockedError, UnusableError
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.ended import Ended, ExitCause
+from git_blackbird.storage.locks import take_slot
+
+IN_CHECK_VARIABLE = "BLACKBIRD_CHECK"
+"""Tells a command that it is started by a check, which has a slot already."""
+
+_PROCESSORS_EACH = 4
+_POLL_SECONDS = 0.1
+
+
+class CheckSlots:
+    """The slots of a user's checks on this machine, ``check.slots`` of them."""
+
+    def __init__(self, workspace: Workspace, ui: UserInterface) -> None:
+        self._workspace = workspace
+        self._ui = ui
+        self._is_refusal_told = False
+
+    async def take(self, task_id: TaskId) -> contextlib.ExitStack:
+        """Return a slot once there is one, for the check of a task; closing it frees it.
+
+        If the system refuses a slot, warn once and go on without one.
+        """
+        is_told = False
+        while True:
+            try:
+                return self._slot(task_id)
+            except LockedError as error:
+                if not is_told:
+                    text = f"the check of {task_id} waits for another one of yours: {error.message}"
+                    inform(self._ui, clean_line(text), task_id)
+                is_told = True
+            except UnusableError as error:
+                if not self._is_refusal_told:
+                    warn(self._ui, f"checks do not wait for each other: {error.message}", task_id)
+                self._is_refusal_told = True
+                return contextlib.ExitStack()
+            await asyncio.sleep(_POLL_SECONDS)
+
+    def _slot(self, task_id: TaskId) -> contextlib.ExitStack:
+        environment = self._workspace.environment
+        if environment.environ.get(IN_CHECK_VARIABLE):
+            return contextlib.ExitStack()
+        count = self._workspace.config.check.slots or max(1, (os.cpu_count() or 1) // _PROCESSORS_EACH)
+        holder = f"{task_id} in {self._workspace.home.top} (process {os.getpid()})"
+        return take_slot(environment.user_cache / "checks", count, holder)
+
 
 # Both streams in one, in the order in which they are printed.
 _JOINED = 'exec 2>&1; exec /bin/sh -c "$1"'

@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git_blackbird.controller.change.call import Call
-from git_blackbird.controller.change.check.programs import UserCommand
-from git_blackbird.controller.change.check.slots import IN_CHECK_VARIABLE
+from git_blackbird.controller.change.check.programs import IN_CHECK_VARIABLE, UserCommand
 from git_blackbird.controller.change.commit.checked import after_verdicts, has_passed
 from git_blackbird.controller.change.decide.checkpoint import escalation_reasons, why_not_resumable
 from git_blackbird.controller.change.stops import interrupted_stop

@@ -16,13 +16,15 @@ from git_blackbird.controller.change.commit.carried import (
     follow_in_staged_plan,
     with_status,
 )
-from git_blackbird.controller.change.commit.hook_edits import HookEdits, find_hook_edits, named_edits
-from git_blackbird.controller.change.commit.order import origin_of
 from git_blackbird.controller.change.commit.refusal import (
     MAX_NAMED,
     ApprovalRefusedError,
+    HookEdits,
+    find_hook_edits,
     name_undecided,
+    named_edits,
     obstructed_error,
+    origin_of,
     require_branch,
 )
 from git_blackbird.controller.change.work.watch import moved_branch, own_writes

@@ -12,8 +12,11 @@ from git_blackbird.controller.change.commit.approval import (
     commit_change,
     recover_approval,
 )
-from git_blackbird.controller.change.commit.hook_edits import with_hook_edits
-from git_blackbird.controller.change.commit.refusal import ApprovalRefusedError, require_branch
+from git_blackbird.controller.change.commit.refusal import (
+    ApprovalRefusedError,
+    require_branch,
+    with_hook_edits,
+)
 from git_blackbird.controller.change.decide.checkpoint import (
     diverged_names,
     find_approvable,

@@ -1,13 +1,14 @@
 """Bring the change of a task that worked in a worktree of its own into the user's worktree."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 
 from git_blackbird.controller.change.commit.approval import ApprovalRequest, commit_change
-from git_blackbird.controller.change.commit.hook_edits import hook_edits_text, with_hook_edits
 from git_blackbird.controller.change.commit.refusal import (
     ApprovalRefusedError,
+    hook_edits_text,
     name_uncommitted,
+    with_hook_edits,
     wrong_branch,
 )
 from git_blackbird.controller.change.land.sent_back import block_landing
@@ -233,27 +234,26 @@ def _record_landed(
     refusal: ApprovalRefusedError | None = None,
 ) -> LandingEnded:
     """Record that a change is in the user's worktree; a person decides on one that git did not commit."""
-    now, said = workspace.environment.timestamp(), None if refusal is None else refusal.hook_output
-    uncommitted = None if refusal is None else _uncommitted_text(run, refusal)
+    now = workspace.environment.timestamp()
 
     def landed(stored: Run) -> Run:
-        known = _landed(stored, now, merge, uncommitted).committed_as(*filter(None, [commit.oid]))
-        known = known.updated(hook_output=None if said is None else bound_output(said))
         if refusal is None:
-            return known
-        return with_hook_edits(workspace, known, refusal.hook_edits).awaiting_decision(now)
+            done = _landed(stored, now, merge).committed_as(*filter(None, [commit.oid]))
+            return done.updated(hook_output=None)
+        said = refusal.hook_output
+        there = _landed(stored, now, merge, _uncommitted_text(run, refusal))
+        there = there.updated(hook_output=None if said is None else bound_output(said))
+        return with_hook_edits(workspace, there, refusal.hook_edits).awaiting_decision(now)
 
     saved = update_run(workspace, run, landed)
     _move(workspace, saved, merge.trees).journal.clear()
-    both = (both_added_text(saved.landing_additions),) if saved.landing_additions else ()
-    refused = () if refusal is None else (saved.landing_reason or "", *_hook_edits(saved, refusal))
-    warnings = (*both, *commit.warnings, *refused)
-    return LandingEnded(run.task_id, saved, commit, warnings)
-
-
-def _hook_edits(run: Run, refusal: ApprovalRefusedError) -> Iterator[str]:
-    if refusal.hook_edits:
-        yield f"{run.task_id}: {hook_edits_text(run, refusal.hook_edits)}"
+    warnings = [both_added_text(saved.landing_additions)] if saved.landing_additions else []
+    warnings += commit.warnings
+    if refusal is not None:
+        warnings.append(saved.landing_reason or "")
+        if refusal.hook_edits:
+            warnings.append(f"{run.task_id}: {hook_edits_text(saved, refusal.hook_edits)}")
+    return LandingEnded(run.task_id, saved, commit, tuple(warnings))
 
 
 def _landed(stored: Run, at: str, merge: Merge, uncommitted: str | None = None) -> Run:
@@ -267,19 +267,22 @@ def _uncommitted_text(run: Run, refusal: ApprovalRefusedError) -> str:
     return f"it is not committed: {why}; `{task_command('decide', run.task_id, ' --approve')}` tries again"
 
 
-def remove_place(workspace: Workspace, run: Run) -> Iterator[str]:
+def remove_place(workspace: Workspace, run: Run) -> list[str]:
     """Remove the worktree of a landed change; return notices about it."""
+    notices = []
     for each in altered_worktrees(workspace.repo):
         if each.task_id == run.task_id:
             what = f"{each.repo.top} is not the worktree of {run.task_id} that git made, and was not removed"
             way = "move what you need, and remove it; `git worktree prune` forgets it then"
             owner = other_owner(each.repo)
-            yield f"{what}: {way if owner is None else f'it belongs to {owner}'}"
+            notices.append(f"{what}: {way if owner is None else f'it belongs to {owner}'}")
     place = workspace_of(workspace, run)
     if place is not None:
         try:
             kept = release(workspace, place.repo)
-            if kept is not None:
-                yield f"what was edited in its worktree after its run has not landed; it is in {kept}:head"
         except BlackbirdError as error:
-            yield f"the worktree of {run.task_id} was not removed: {error.line}"
+            return [*notices, f"the worktree of {run.task_id} was not removed: {error.line}"]
+        if kept is not None:
+            what = "what was edited in its worktree after its run has not landed"
+            notices.append(f"{what}; it is in {kept}:head")
+    return notices

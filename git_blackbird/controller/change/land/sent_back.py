@@ -38,50 +38,40 @@ class Reason(NamedTuple):
     check: CheckResult | None = None
 
 
-class Obstacle(NamedTuple):
-    """What a person sees of a landing that is blocked: a check of the merged files, and what both added.
-
-    ``gone``: it is blocked for good.
-    """
-
-    check: CheckResult | None = None
-    offered: Merge | None = None
-    gone: bool = False
-
-
-NO_OBSTACLE = Obstacle()
-
-
 def block_landing(
-    workspace: Workspace, run: Run, reason: str, obstacle: Obstacle = NO_OBSTACLE
+    workspace: Workspace,
+    run: Run,
+    reason: str,
+    *,
+    check: CheckResult | None = None,
+    offered: Merge | None = None,
+    gone: bool = False,
 ) -> LandingEnded:
-    """Leave a change that could not land to a person; record ``facts`` too."""
-    now = workspace.environment.timestamp()
-    reason = f"{_partly_landed_text(workspace, run)}{reason}"
+    """Leave a change that could not land to a person.
+
+    A person sees the ``check`` of the merged files, and the ``offered`` merge with what both sides added.
+    ``gone``: it can never land.
+    """
+    now, begun = workspace.environment.timestamp(), run.landing_pair
+    if begun is not None:
+        trees, there = TreeStore(workspace.repo), snapshot(workspace, since=begun.head).tree
+        written = {*trees.changed_paths(*begun)} - {*trees.changed_paths(begun.head, there)}
+        if written:
+            reason = f"your worktree has it in {_joined_names(sorted(written))}; {reason}"
 
     def blocked(stored: Run) -> Run:
         blocked = LandingBlocked(
             reason=reason,
             brought=stored.brought,
-            offered=obstacle.offered,
-            check=obstacle.check or stored.landing_check,
-            gone=obstacle.gone,
+            offered=offered,
+            check=check or stored.landing_check,
+            gone=gone,
         )
         asked = stored.updated(landing=blocked, landing_slot=None).awaiting_decision(now)
         return asked.updated(escalated=True)
 
     saved = update_run(workspace, run, blocked)
     return LandingEnded(run.task_id, saved, reasons=(reason,))
-
-
-def _partly_landed_text(workspace: Workspace, run: Run) -> str:
-    """Name the files of a partly landed change that are in the user's worktree."""
-    attempt = run.landing_pair
-    if attempt is None:
-        return ""
-    trees, now = TreeStore(workspace.repo), snapshot(workspace, since=attempt.head).tree
-    written = {*trees.changed_paths(*attempt)} - {*trees.changed_paths(attempt.head, now)}
-    return f"your worktree has it in {_joined_names(sorted(written))}; " if written else ""
 
 
 def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | None = None) -> LandingEnded:
@@ -98,11 +88,16 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | No
         obstacle = "a change that is there in part is not sent back"
     is_overtaken = run.landing_slot is not None and merged is not None and reason.check is None
     if (sent >= most and not is_overtaken) or obstacle is not None:
-        if merged is not None and reason.check is None:
-            _show_merge(workspace, run, merged)
+        place = workspace_of(workspace, run)
+        if merged is not None and reason.check is None and place is not None:
+            # For the person to resolve. Else the change is as it was, and can be merged again.
+            with suppress(BlackbirdError):
+                bring_merge(workspace, run, place.repo, merged.base)
         why = obstacle or f"sent back {sent} of {most} times (landing.maxRounds)"
-        text = f"{reason.text}; {why}{_way_out(run, reason)}"
-        return block_landing(workspace, run, text, Obstacle(reason.check))
+        folder = task_command("worktrees open", run.task_id)
+        resolve = f"; resolve it in its worktree (`{folder}` says where), and approve"
+        text = f"{reason.text}; {why}{resolve if reason.check is None else ''}"
+        return block_landing(workspace, run, text, check=reason.check)
     now = workspace.environment.timestamp()
     change = run.change_elsewhere
     brought = None if merged is None or change is None else ConflictMerge(change=change, merge=merged)
@@ -114,21 +109,6 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | No
 
     saved = update_run(workspace, run, request)
     return LandingEnded(run.task_id, saved, reasons=(reason.text,))
-
-
-def _show_merge(workspace: Workspace, run: Run, merged: Trees) -> None:
-    """Bring a merge with conflicts to the task's worktree, for a person to resolve, where there is one."""
-    place = workspace_of(workspace, run)
-    if place is not None:
-        with suppress(BlackbirdError):  # the change is as it was, and can be merged again
-            bring_merge(workspace, run, place.repo, merged.base)
-
-
-def _way_out(run: Run, reason: Reason) -> str:
-    if reason.check is not None:
-        return ""
-    folder = task_command("worktrees open", run.task_id)
-    return f"; resolve it in its worktree (`{folder}` says where), and approve"
 
 
 def conflict_reason(workspace: Workspace, merge: TreeMerge) -> Reason:

@@ -19,7 +19,6 @@ from git_blackbird.controller.change.land.landing import (
     take_missing_snapshot,
 )
 from git_blackbird.controller.change.land.sent_back import (
-    Obstacle,
     block_landing,
     check_reason,
     conflict_reason,
@@ -77,7 +76,7 @@ async def land_change(call: Call, item: Item) -> Stop | None:
             return await _merge_and_write(call, item)
         call.ui.notify(send_back(workspace, run, unresolved))
     except ChangeGoneError as error:
-        call.ui.notify(block_landing(workspace, run, error.message, Obstacle(gone=True)))
+        call.ui.notify(block_landing(workspace, run, error.message, gone=True))
     except MergeRefusedError as error:
         call.ui.notify(block_landing(workspace, run, f"git cannot merge it: {error.message}"))
     except StaleLandingError as error:
@@ -105,15 +104,11 @@ async def _merge_and_write(call: Call, item: Item) -> Stop | None:
         )
         if ended is not None:
             call.ui.notify(ended)
-            _remove_worktree(call, ended.run)
+            if ended.run.has_landed:
+                # In the background: many files take long.
+                call.run_in_background(run.task_id, partial(remove_place, workspace, ended.run))
             return None
     raise UnusableError(UNSTEADY, hint=AGAIN)
-
-
-def _remove_worktree(call: Call, run: Run) -> None:
-    """Remove the worktree of a landed change in the background: many files take long."""
-    if run.has_landed:
-        call.run_in_background(run.task_id, lambda: tuple(remove_place(call.workspace, run)))
 
 
 async def _check(call: Call, run: Run, landing: Prepared) -> CheckResult | None:
@@ -140,8 +135,14 @@ def _finish(call: Call, item: Item, landing: Prepared, check: CheckResult | None
         return None if is_back else send_back(workspace, run, reason, landing.pair)
     if check is not None:
         follow_up = after_merged_check(check, run)
-        if follow_up is CheckFollowUp.FIX:
-            return _send_back_failed(workspace, run, landing, check)
+        conflict = landing.merge.both_added
+        if follow_up is CheckFollowUp.FIX and conflict is None:
+            return send_back(workspace, run, check_reason(check), landing.pair)
+        if follow_up is CheckFollowUp.FIX and conflict is not None:
+            # Both sides added lines: it goes back as the conflict that git made of them.
+            reason = conflict_reason(workspace, conflict)
+            reason = reason._replace(text=f"{reason.text}, and with both additions the check fails")
+            return send_back(workspace, run, reason, Trees(landing.now, conflict.tree))
         if follow_up is CheckFollowUp.ASK:
             return _ask(workspace, run, landing, check)
     # Lines that both sides added may land without a person once the check passes.
@@ -151,20 +152,11 @@ def _finish(call: Call, item: Item, landing: Prepared, check: CheckResult | None
     return land(workspace, item.state, item.task, run, landing)
 
 
-def _send_back_failed(workspace: Workspace, run: Run, landing: Prepared, check: CheckResult) -> LandingEnded:
-    """Send back what fails the check; where both sides added lines, as the conflict that git made of them."""
-    conflict = landing.merge.both_added
-    if conflict is None:
-        return send_back(workspace, run, check_reason(check), landing.pair)
-    reason = conflict_reason(workspace, conflict)
-    reason = reason._replace(text=f"{reason.text}, and with both additions the check fails")
-    return send_back(workspace, run, reason, Trees(landing.now, conflict.tree))
-
-
 def _ask(workspace: Workspace, run: Run, landing: Prepared, check: CheckResult | None = None) -> LandingEnded:
     """Leave a landing to a person, who is shown the lines that both sides added."""
     additions = additions_in(run, landing)
     both = both_added_text(additions) if additions else None
     red = None if check is None else why_asked(check)
     offered = Merge(trees=landing.pair, additions=additions) if additions else None
-    return block_landing(workspace, run, "; ".join(filter(None, (both, red))), Obstacle(check, offered))
+    reason = "; ".join(filter(None, (both, red)))
+    return block_landing(workspace, run, reason, check=check, offered=offered)

@@ -389,7 +389,7 @@ def test_without_an_identity_git_refuses_in_its_own_words(
 def test_a_change_that_is_not_known_is_not_committed(waiting: Path) -> None:
     run = only_run(waiting)
     with store_at(waiting).transaction() as transaction:
-        transaction.save_run(run.updated(review_summary=None).updated(snapshots=None))
+        transaction.save_run(run.updated(review_summary=None, base_tree=None, head_tree=None))
     assert refused(waiting).message == "a is not approved: its change is not known, so it cannot be committed"
 
 
