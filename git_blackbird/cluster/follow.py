@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from git_blackbird.agents.process.cancellation import finish
-from git_blackbird.agents.process.gate import Watcher
+from git_blackbird.agents.process.gate import Watcher, finish
 from git_blackbird.agents.process.logs import open_log
 from git_blackbird.agents.protocol import Assignment, Limits, OutputParser
 from git_blackbird.cluster.connection import Connection
@@ -20,7 +19,7 @@ from git_blackbird.controller.core.status_sync import note_process
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.logs import log_paths
+from git_blackbird.controller.launch.run_files import log_paths
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.core.process import GitError
 from git_blackbird.model.base.next_steps import restart_command

@@ -28,7 +28,7 @@ from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.launch.launch import launch_here
-from git_blackbird.controller.launch.scratch import scratch_dir
+from git_blackbird.controller.launch.run_files import scratch_dir
 from git_blackbird.controller.place.slots import Slots
 from git_blackbird.controller.place.snapshots import limits_of, snapshot
 from git_blackbird.controller.place.worktrees import Opened

@@ -31,7 +31,7 @@ from git_blackbird.cluster.unsent import (
     STDERR,
     STDOUT,
 )
-from git_blackbird.controller.launch.logs import LOG_BYTES, log_paths
+from git_blackbird.controller.launch.run_files import LOG_BYTES, log_paths
 from git_blackbird.errors import BlackbirdError, UnusableError
 from git_blackbird.git.core.repository import open_libgit2, using_objects
 from git_blackbird.git.core.trees import TreeStore

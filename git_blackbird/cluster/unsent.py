@@ -16,7 +16,7 @@ from git_blackbird.cluster.orders import (
     write_order,
 )
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.logs import LOG_BYTES, log_files
+from git_blackbird.controller.launch.run_files import LOG_BYTES, log_files
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import head

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.launch.logs import LOG_BYTES
+from git_blackbird.controller.launch.run_files import LOG_BYTES
 from tests.records import fact
 from tests.support import commit, wait_until
 from tests.trial.program import Record, Trial

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git_blackbird.agents.process import signals
-from git_blackbird.agents.process.cancellation import finish
-from git_blackbird.agents.process.gate import StartedProcess, Watcher, at_gate, starting
+from git_blackbird.agents.process.gate import StartedProcess, Watcher, at_gate, finish, starting
 from git_blackbird.agents.protocol import TMP_FOLDER, Assignment, ExitCodeReader, Launch
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command

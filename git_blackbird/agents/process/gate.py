@@ -3,9 +3,10 @@
 import asyncio
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.protocol import Launch
@@ -21,6 +22,28 @@ GATE_CLOSED_STATUS = 75
 _GATE = f'IFS= read -r _ || exit {GATE_CLOSED_STATUS}; f=$1; shift; exec "$@" <"$f"'
 _ABANDON_SECONDS = 5.0
 UNKILLABLE_SECONDS = 10.0
+
+
+T = TypeVar("T")
+
+
+class Interruptible(Protocol):
+    """Something at work that can be asked to end."""
+
+    def interrupt(self, *, at_once: bool) -> None: ...
+
+
+async def finish(work: Coroutine[Any, Any, T], worker: Interruptible) -> T:
+    """Await work to its end; cancelling interrupts the worker instead, from the second time on at once."""
+    task = asyncio.ensure_future(work)
+    is_cancelled = False
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            worker.interrupt(at_once=is_cancelled)
+            is_cancelled = True
+    return task.result()
 
 
 class Watcher:

@@ -16,12 +16,12 @@ from signal import Signals
 
 from git_blackbird import trace
 from git_blackbird.agents.process import signals
-from git_blackbird.agents.process.cancellation import finish
 from git_blackbird.agents.process.gate import (
     UNKILLABLE_SECONDS,
     StartedProcess,
     Watcher,
     at_gate,
+    finish,
     starting,
 )
 from git_blackbird.agents.process.logs import LogFiles, TailedLog, open_log

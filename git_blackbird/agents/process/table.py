@@ -75,26 +75,19 @@ def survey(leader: int | None, run_id: str) -> tuple[dict[int, str], set[int]]:
 
 
 def _is_marked(pid: int, run_id: str) -> bool:
-    """Whether a process has the run's id, or the temporary folder named after it, in its environment."""
+    """Whether a process has the run's id, or the temporary folder named after it, in its environment.
+
+    Raises psutil.NoSuchProcess.
+    """
     if not run_id:
         return False
     # Cheap, as few processes belong to the run. Missing or empty, the file alone does not tell.
     with suppress(OSError), open(f"{psutil.PROCFS_PATH}/{pid}/environ", "rb", buffering=0) as file:  # noqa: PTH123
         if (raw := file.read()) and run_id.encode() not in raw:
             return False
-    environ = _read_environ(pid)
-    # For a nested run, the folder lies in that of the outer one. A number follows where the name was taken.
-    *_, folder, below = ("", "", *environ.get("TMPDIR", "").split("/"))
-    is_in_folder = below == TMP_FOLDER and folder.partition(".")[0] == f"{RUN_FOLDER_PREFIX}{run_id}"
-    return environ.get(RUN_ID_VARIABLE) == run_id or is_in_folder
-
-
-def _read_environ(pid: int) -> dict[str, str]:
-    """Return a process's environment, as far as it may be read. Raises psutil.NoSuchProcess."""
-    process = psutil.Process(pid)
     try:
-        environ = process.environ()
-        tries = 0
+        process = psutil.Process(pid)
+        environ, tries = process.environ(), 0
         while not environ:
             if process.status() in _ENDED:
                 raise psutil.ZombieProcess(pid)
@@ -105,5 +98,8 @@ def _read_environ(pid: int) -> dict[str, str]:
             time.sleep(_EXEC_PAUSE_SECONDS)
             environ = process.environ()
     except psutil.AccessDenied:
-        return {}
-    return environ
+        return False
+    # For a nested run, the folder lies in that of the outer one. A number follows where the name was taken.
+    *_, folder, below = ("", "", *environ.get("TMPDIR", "").split("/"))
+    is_in_folder = below == TMP_FOLDER and folder.partition(".")[0] == f"{RUN_FOLDER_PREFIX}{run_id}"
+    return environ.get(RUN_ID_VARIABLE) == run_id or is_in_folder

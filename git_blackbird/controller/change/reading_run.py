@@ -18,8 +18,7 @@ from git_blackbird.controller.change.work.watch import store_config, watch_agent
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.logs import publish_logs
-from git_blackbird.controller.launch.scratch import scratch_dir
+from git_blackbird.controller.launch.run_files import publish_logs, scratch_dir
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.controller.place.worktrees import Opened
 from git_blackbird.git.submodules.checkout import check_out_whole

@@ -10,7 +10,7 @@ from git_blackbird.controller.core.guards import HalfWrittenError, processes_at_
 from git_blackbird.controller.core.workspace import Workspace, running_command
 from git_blackbird.controller.doctor.prune import lost_records, stale_refs, unheld_runs
 from git_blackbird.controller.engine.recovery import lost_runs
-from git_blackbird.controller.launch.scratch import scratch_dirs
+from git_blackbird.controller.launch.run_files import scratch_dirs
 from git_blackbird.controller.place.listing import finished_places, missing_places
 from git_blackbird.controller.place.worktrees import worktrees_folder
 from git_blackbird.controller.queries.agents import AgentView, view_agents

@@ -9,7 +9,7 @@ from git_blackbird.controller.core.workspace import Workspace, hold_controller, 
 from git_blackbird.controller.doctor.checks import CHECKS, Seen, finding_of
 from git_blackbird.controller.doctor.prune import unheld_runs
 from git_blackbird.controller.engine.recovery import recover
-from git_blackbird.controller.launch.scratch import sweep_scratch_dirs
+from git_blackbird.controller.launch.run_files import sweep_scratch_dirs
 from git_blackbird.controller.place.listing import missing_places, prune_places
 from git_blackbird.controller.place.worktrees import kept_text, reopen_place
 from git_blackbird.controller.queries.agents import AgentView

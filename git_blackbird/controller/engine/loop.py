@@ -50,9 +50,9 @@ from git_blackbird.controller.engine.stops import (
 )
 from git_blackbird.controller.launch.launch import Launcher
 from git_blackbird.controller.launch.ledger import BudgetSpentError
-from git_blackbird.controller.launch.scratch import sweep_scratch_dirs
+from git_blackbird.controller.launch.run_files import sweep_scratch_dirs
 from git_blackbird.controller.place.listing import remove_landed
-from git_blackbird.controller.reviews.step import review_parent
+from git_blackbird.controller.reviews.parent import review_parent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.writing.path_writer import Journal
 from git_blackbird.messages.display.format import adopted_text

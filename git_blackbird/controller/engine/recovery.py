@@ -29,13 +29,13 @@ from git_blackbird.controller.core.status_sync import save_feedback_and_statuses
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.launch import stop_command
-from git_blackbird.controller.launch.logs import (
+from git_blackbird.controller.launch.run_files import (
     LOG_BYTES,
     log_files,
     log_paths,
     publish_leftover_logs,
+    remove_litter,
 )
-from git_blackbird.controller.launch.scratch import remove_litter
 from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import PLANNING, TaskId

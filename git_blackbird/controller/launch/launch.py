@@ -15,7 +15,7 @@ from git_blackbird.agents.protocol import TMP_FOLDER, Agent, Assignment, Launch,
 from git_blackbird.agents.registry import DECLARATIONS, child_environ
 from git_blackbird.controller.core.agents import probe
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.logs import log_files, log_paths
+from git_blackbird.controller.launch.run_files import log_files, log_paths
 from git_blackbird.controller.place.worktrees import Opened
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.run.agent_io import agent_in_text

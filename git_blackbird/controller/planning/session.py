@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git_blackbird.agents.protocol import Agent
+from git_blackbird.controller.change.agent_run import open_run
 from git_blackbird.controller.change.call import Call
-from git_blackbird.controller.change.reading_run import ReadingEnd
+from git_blackbird.controller.change.reading_run import Reading, ReadingEnd, Role, read
 from git_blackbird.controller.change.stops import NotAgreedError, budget_stop, interrupted_stop
+from git_blackbird.controller.change.work.starts import Start
 from git_blackbird.controller.core.agents import adding_way_out, require_planner
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
@@ -16,28 +18,70 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.recovery import recover
 from git_blackbird.controller.engine.stops import not_started_stop
 from git_blackbird.controller.launch.ledger import BudgetSpentError
-from git_blackbird.controller.launch.scratch import sweep_scratch_dirs
+from git_blackbird.controller.launch.run_files import sweep_scratch_dirs
+from git_blackbird.controller.place.snapshots import snapshot
+from git_blackbird.controller.place.worktrees import Opened
 from git_blackbird.controller.plan.editor import keep_page
 from git_blackbird.controller.plan.page_reading import page_of
 from git_blackbird.controller.planning.diff import proposal_lines
 from git_blackbird.controller.planning.proposal import Proposal, read_proposal, save_proposal
-from git_blackbird.controller.planning.run import run_planner
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply
-from git_blackbird.messages.incoming.plan_answer import PlanAnswer
+from git_blackbird.messages.incoming.plan_answer import (
+    OrdersAnswer,
+    PlanAnswer,
+    build_plan_schema,
+    parse_plan_answer,
+)
 from git_blackbird.messages.incoming.questions import match_answers, take_answer
-from git_blackbird.messages.outgoing.planning import PlanKind, PlanRequest
+from git_blackbird.messages.outgoing.planning import (
+    PlanKind,
+    PlanRequest,
+    build_planning_context,
+    render_planning_prompt,
+)
 from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, ShellLine, TaskCommand, task_command
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.plan import Plan, new_task
 from git_blackbird.model.rules.scope import CallScope
+from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parts import Answer, Question
-from git_blackbird.model.run.states import TerminalReason
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunType, TerminalReason
 from git_blackbird.model.views.stop import Stop, StopReason
+from git_blackbird.storage.store import Transaction
 
 MAX_QUESTION_ROUNDS = 2
+_ROLE = Role("planner", "planning", "plan", asks=True)
 Answered = tuple[tuple[Question, Answer], ...]
+
+
+class _PlanReading(Reading[PlanAnswer]):
+    """Who plans."""
+
+    role = _ROLE
+
+    def __init__(self, start: Start, run: Run, form: type[OrdersAnswer]) -> None:
+        super().__init__(start, run)
+        self._form = form
+
+    def parse(self, transaction: Transaction, ended: Ended) -> PlanAnswer:  # noqa: ARG002  # the same whenever
+        """Read the proposal, or the questions before it."""
+        return parse_plan_answer(ended.final_text, self._form)
+
+
+async def run_planner(call: Call, agent: Agent, request: PlanRequest, plan: Plan) -> ReadingEnd[PlanAnswer]:
+    """Let an agent plan, from its snapshot to its closed record. Raises as ``read``."""
+    workspace = call.workspace
+    form = OrdersAnswer if request.kind is PlanKind.INFER else PlanAnswer
+    base = await run_in_thread(lambda: snapshot(workspace))
+    pack = build_planning_context(request, plan)
+    task = new_task(PLANNING, request.kind.value, workspace.environment.timestamp())
+    start = Start(task, agent, pack, render_planning_prompt(pack), schema=build_plan_schema(form))
+    version = await call.version_of(agent)
+    run = open_run(workspace, start, RunType.PLANNING, base.tree, version)
+    return await read(call, Opened(workspace), _PlanReading(start, run, form))
 
 
 @dataclass(frozen=True)

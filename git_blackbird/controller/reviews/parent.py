@@ -1,4 +1,4 @@
-"""One review of a parent: a reviewer that changes nothing, held to a schema."""
+"""Review a parent: a reviewer that changes nothing, held to a schema."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,8 +8,10 @@ from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.change.agent_run import open_run
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.reading_run import Reading, changed_text, read_twice
+from git_blackbird.controller.change.stops import interrupted_stop
 from git_blackbird.controller.change.trees import combined_change
 from git_blackbird.controller.change.work.starts import Start
+from git_blackbird.controller.core.agents import adding_way_out, require_reviewer
 from git_blackbird.controller.core.status_sync import save_feedback_and_statuses, save_statuses
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.waiting import run_in_thread
@@ -31,6 +33,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.plan.graph import subtree
 from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.reviews import (
     are_children_over,
     latest_verdict,
@@ -41,8 +44,40 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parent_verdict import ParentVerdict, completion_signature
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import SUPERSEDED_BY_PLAN, RunStatus, RunType
+from git_blackbird.model.run.states import SUPERSEDED_BY_PLAN, RunStatus, RunType, TerminalReason
+from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.store import Transaction
+
+
+async def review_parent(call: Call, item: Item) -> Stop | None:
+    """Run the review, and stop where it gives no verdict, or one that a person has to act on."""
+    parent = item.task
+    reviewer = require_reviewer(call.workspace)
+    with adding_way_out(call.workspace, task_command("review run", parent.id).with_agent()):
+        await call.version_of(reviewer)
+    await call.require_consent(reviewer, as_reviewer=True)
+    try:
+        with call.at_work("stopping the review of", parent.id):
+            run = await call.interruptible(run_review(call, reviewer, parent, item.state))
+    except StaleReviewError as error:
+        warn(call.ui, error.message, parent.id)
+        return None
+    if run is None:
+        return interrupted_stop(f"before {parent.id} was reviewed")
+    call.empty_starts.note_end(run)
+    is_without_work = run.terminal_reason is TerminalReason.WITHOUT_WORK
+    if run.terminal_reason is TerminalReason.BUDGET:
+        return call.stop_after_run(run)
+    if call.goes_on_after(run):
+        return None
+    if run.parent_review_passed is None:
+        call.scope = replace(call.scope, tried=call.scope.tried | {parent.id})
+    elif parent.id == call.scope.review:
+        call.scope = replace(call.scope, is_reviewed=True)
+    if is_without_work:
+        call.empty_starts.hold(parent.id, lambda: None)
+        return None
+    return call.stop_after_run(run)
 
 
 @dataclass(frozen=True)

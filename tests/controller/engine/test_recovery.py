@@ -11,7 +11,7 @@ import pytest
 
 from git_blackbird.controller.change.status_changes import set_status
 from git_blackbird.controller.engine.commands import ResumeRequest, resume_loop
-from git_blackbird.controller.launch.scratch import scratch_dirs
+from git_blackbird.controller.launch.run_files import scratch_dirs
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.display.format import run_seconds

@@ -11,7 +11,7 @@ import pytest
 
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.protocol import TMP_FOLDER
-from git_blackbird.controller.launch.scratch import (
+from git_blackbird.controller.launch.run_files import (
     remove_litter,
     scratch_dir,
     scratch_dirs,

@@ -18,7 +18,7 @@ from git_blackbird.agents.registry import without_outer_session
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.logs import finish_log, log_files
+from git_blackbird.controller.launch.run_files import finish_log, log_files
 from git_blackbird.errors import LockedError, UnusableError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line

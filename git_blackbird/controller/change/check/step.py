@@ -14,7 +14,7 @@ from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.scratch import scratch_dir
+from git_blackbird.controller.launch.run_files import scratch_dir
 from git_blackbird.controller.place.worktrees import bring_submodules
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.submodules.checkout import check_out_whole

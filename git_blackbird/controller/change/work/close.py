@@ -19,7 +19,7 @@ from git_blackbird.controller.core.status_sync import save_status
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, shorten_path
 from git_blackbird.controller.launch.launch import silence_texts
-from git_blackbird.controller.launch.logs import publish_logs
+from git_blackbird.controller.launch.run_files import publish_logs
 from git_blackbird.controller.place.place import place_of, unresolved_text
 from git_blackbird.controller.place.snapshots import snapshot, submodules, without_earlier_files
 from git_blackbird.errors import BlackbirdError

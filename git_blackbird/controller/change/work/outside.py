@@ -6,7 +6,7 @@ from pathlib import Path
 
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.scratch import is_in_scratch
+from git_blackbird.controller.launch.run_files import is_in_scratch
 from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository, other_worktrees

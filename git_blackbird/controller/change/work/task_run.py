@@ -35,7 +35,7 @@ from git_blackbird.controller.core.status_sync import save_derived, save_status,
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.scratch import remove_litter, scratch_dir
+from git_blackbird.controller.launch.run_files import remove_litter, scratch_dir
 from git_blackbird.controller.place.missing_files import name_bound_copies, name_missing_files
 from git_blackbird.controller.place.place import place_of
 from git_blackbird.controller.place.snapshots import snapshot, submodules

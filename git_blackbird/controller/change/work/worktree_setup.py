@@ -9,7 +9,7 @@ from git_blackbird.controller.change.check.programs import UserCommand
 from git_blackbird.controller.core.ui import UserInterface, inform
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.launch.scratch import scratch_dir
+from git_blackbird.controller.launch.run_files import scratch_dir
 from git_blackbird.controller.place.slots import Slot, load_slot, save_slot, setup_mark
 from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.core.repository import Repository
