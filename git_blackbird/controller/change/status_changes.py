@@ -95,7 +95,8 @@ def _derived_status_error(task: Task, status: Status) -> RequestError:
 
 def _set(workspace: Workspace, transaction: Transaction, task: Task, status: Status, by: str) -> StatusChange:
     """Write the records first, the plan second, under the one lock."""
-    overtaken = supersede_runs(workspace, transaction, task.id, by)
+    history, now = workspace.store.records.history(task.id), workspace.environment.timestamp()
+    overtaken = supersede_runs(transaction, history, now, by)
     state = transaction.state()
     before = state.plan
     review = state.feedback.get(task.id) if status is Status.DONE else None

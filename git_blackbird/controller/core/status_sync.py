@@ -133,15 +133,12 @@ def _save_feedback(transaction: Transaction, state: PlanState, settled: Mapping[
         transaction.drop_feedback(task_id)
 
 
-def supersede_runs(
-    workspace: Workspace, transaction: Transaction, task_id: TaskId, by: str
-) -> tuple[Run, ...]:
-    """Supersede every run of a task that still counts, except the run ``by``; return them as they were.
+def supersede_runs(transaction: Transaction, history: History, now: str, by: str) -> tuple[Run, ...]:
+    """Supersede every run of a history that still counts; return them as they were.
 
     A decision still pending becomes ``rejected`` and says what overtook it.
     """
-    now, own = workspace.environment.timestamp(), workspace.store.records.history(task_id).work_runs
-    counting = tuple(run for run in own if not run.is_superseded and run.id != by)
+    counting = tuple(run for run in history.work_runs if not run.is_superseded)
     for run in counting:
         marked = run.superseded(now, by)
         if run.decision_state is DecisionState.PENDING:

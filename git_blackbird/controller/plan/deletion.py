@@ -130,7 +130,9 @@ class _Deletion:
         result = self._result(self._before, is_dry_run=False)
         for task_id in self._doomed:
             if self._pending(task_id) is not None:
-                supersede_runs(self._workspace, self._transaction, task_id, SUPERSEDED_BY_DELETE)
+                workspace = self._workspace
+                history, now = workspace.store.records.history(task_id), workspace.environment.timestamp()
+                supersede_runs(self._transaction, history, now, SUPERSEDED_BY_DELETE)
         after = self._changed(is_kept=True)
         for task_id in self._doomed:
             self._transaction.drop_feedback(task_id)

@@ -151,7 +151,7 @@ def _record(
     run = run.awaiting_decision(run.completed_at) if is_pending else run
     transaction.save_run(run)
     if amended is None:
-        supersede_runs(workspace, transaction, task.id, run.id)
+        supersede_runs(transaction, history, workspace.environment.timestamp(), run.id)
     save_statuses(transaction)
     return RecordedCommit(task, run, amended is None, part)
 

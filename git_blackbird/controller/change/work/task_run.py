@@ -337,7 +337,8 @@ def _record(call: Call, workspace: Workspace, start: Start, run: Run) -> None:
             require_recorded(workspace, task.id)
         transaction.save_run(run)
         if is_new:
-            supersede_runs(workspace, transaction, task.id, run.id)
+            now = workspace.environment.timestamp()
+            supersede_runs(transaction, state.history(task.id), now, run.id)
         started = replace(state, histories={**state.histories, task.id: History((run,))})
         save_derived(transaction, state, started.plan)
         watch_agent(workspace, transaction, run)
