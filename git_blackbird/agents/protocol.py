@@ -126,11 +126,9 @@ class ExitCodeReader:
     remaining_work = None
 
     def feed(self, data: bytes) -> Sequence[Progress]:  # noqa: ARG002  # the Protocol's
-        """Ignore the output."""
         return ()
 
     def finish(self, exit_code: int | None, stderr_tail: str) -> Ended:  # noqa: ARG002  # the Protocol's
-        """Return whether it succeeded."""
         return Ended(succeeded=exit_code == 0)
 
 
@@ -221,7 +219,6 @@ def new_session(agent: Agent, random_hex: str) -> str | None:
 
 
 def is_uuid(session: str) -> bool:
-    """Whether a session's name is a UUID, as the programs write it."""
     return _UUID.fullmatch(session) is not None
 
 

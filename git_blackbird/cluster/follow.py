@@ -98,7 +98,6 @@ class _Follower:
         self._stopping_since: float | None = None
 
     def interrupt(self, *, at_once: bool) -> None:
-        """Stop the agent: with the usual grace periods, or by SIGKILL."""
         self._is_interrupted = True
         if at_once:
             self._watcher.hurry.set()

@@ -40,7 +40,6 @@ class RunRefs(NamedTuple):
 
     @classmethod
     def of(cls, run_id: str) -> "RunRefs":
-        """Return the references of a run."""
         return cls(*(f"{_REFS}/{run_id}/{name}" for name in cls._fields))
 
 
@@ -84,7 +83,6 @@ _ORDER, _END, _STEP = TypeAdapter(RunOrder), TypeAdapter(RunEnd), TypeAdapter(Pr
 
 
 def write_order(order: RunOrder) -> bytes:
-    """Return an order as JSON."""
     return _ORDER.dump_json(order)
 
 
@@ -94,7 +92,6 @@ def read_order(data: bytes) -> RunOrder:
 
 
 def write_end(end: RunEnd) -> bytes:
-    """Return the end of a run as JSON."""
     return _END.dump_json(end)
 
 
@@ -104,7 +101,6 @@ def read_end(data: bytes) -> RunEnd:
 
 
 def write_step(step: Progress) -> bytes:
-    """Return a step of an agent as JSON."""
     return _STEP.dump_json(step)
 
 

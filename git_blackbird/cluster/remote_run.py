@@ -74,7 +74,6 @@ class RunState:
 
     @property
     def id(self) -> str:
-        """The id of the run."""
         return self.order.assignment.run_id
 
     async def ended(self, follow: Coroutine[Any, Any, Ended]) -> Ended:
@@ -85,13 +84,11 @@ class RunState:
         return await self.follow
 
     def stop(self) -> None:
-        """Stop its agent as at home."""
         self.is_stopped = True
         if self.follow is not None:
             self.follow.cancel()
 
     def kill(self) -> None:
-        """Kill its agent at once."""
         self.hurry.set()
         self.stop()
 

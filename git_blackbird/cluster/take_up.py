@@ -37,7 +37,6 @@ class JoinedCluster(Cluster):
 
     @property
     def about(self) -> str:
-        """The cluster in one line."""
         return self.connection.about
 
     async def take_up(self, call: Call) -> None:

@@ -58,7 +58,6 @@ class ForegroundProcess(StartedProcess):
         )
 
     def interrupt(self, *, at_once: bool) -> None:
-        """End it."""
         number = signals.STOP_SIGNALS[-1 if at_once else 1]
         signals.signal_process(self.pid, self.identity, number)
 

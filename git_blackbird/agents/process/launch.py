@@ -130,7 +130,6 @@ class _Supervisor:
         threading.Thread(target=self._await_exit, name=f"exit of {child.pid}", daemon=True).start()
 
     def interrupt(self, *, at_once: bool) -> None:
-        """Stop the child: with the usual graces, or by SIGKILL."""
         self._at_once |= at_once
         self._stop(ExitCause.INTERRUPTED)
         self._wake.set()

@@ -79,7 +79,6 @@ async def run_agent(
 
 
 def started_event(run: Run, title: str, child: Child) -> RunStarted:
-    """Return the event that reports an agent's start."""
     return RunStarted(run.task_id, title, run.id, run.provider, run.resumes, child.pid, run.run_type)
 
 

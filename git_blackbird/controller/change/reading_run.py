@@ -83,7 +83,6 @@ class Reading(ABC, Generic[T]):
         self.start, self.run, self.records = start, run, records
 
     def warn_changed(self, ui: UserInterface, run: Run) -> None:
-        """Warn of a worktree that changed meanwhile."""
         warn(ui, _worktree_changed(self.role), run.task_id)
 
     def begin(self, transaction: Transaction, run: Run) -> None:

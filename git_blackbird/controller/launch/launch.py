@@ -102,7 +102,6 @@ class ThisMachine:
         return spawn_gated(launch, log_files(place.workspace, *log_paths(place.workspace.paths, run)))
 
     def is_machine_lost(self, run: Run) -> bool:  # noqa: ARG002  # the same answer for every run
-        """Return False: what has lost this machine is this program, too."""
         return False
 
 

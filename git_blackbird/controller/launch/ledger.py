@@ -25,8 +25,6 @@ from git_blackbird.model.run.run import Run
 
 
 class BudgetSpentError(RequestError):
-    """A budget is spent: no agent starts."""
-
     def __init__(self, lines: tuple[BudgetLine, ...]) -> None:
         super().__init__(spent_text(lines))
         self.lines = lines

@@ -91,7 +91,6 @@ def sweep_scratch_dirs(paths: Paths) -> None:
 
 
 def scratch_dirs(paths: Paths) -> Iterator[Path]:
-    """Yield the folders of runs of this worktree."""
     return filter(os.path.lexists, _marked(paths))
 
 
@@ -104,7 +103,6 @@ def _marked(paths: Paths) -> Iterator[Path]:
 
 
 def is_in_scratch(path: str) -> bool:
-    """Whether a path is in the temporary folder of a run."""
     folder = Path(os.path.realpath(tempfile.gettempdir()))
     below = Path(path)
     return below.is_relative_to(folder) and any(

@@ -58,8 +58,6 @@ Answered = tuple[tuple[Question, Answer], ...]
 
 
 class _PlanReading(Reading[PlanAnswer]):
-    """Who plans."""
-
     role = _ROLE
 
     def __init__(self, start: Start, run: Run, form: type[OrdersAnswer]) -> None:

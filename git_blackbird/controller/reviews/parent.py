@@ -150,7 +150,6 @@ class _ParentReading(Reading[ParentVerdict]):
         self._request = request
 
     def warn_changed(self, ui: UserInterface, run: Run) -> None:
-        """Warn of it with the way to see it."""
         shows = task_command("runs", run.task_id, f" {run.id} --diff")
         warn(ui, changed_text(run.task_id), run.task_id, shows)
 

@@ -118,7 +118,6 @@ class Ended:
         return "\n\n".join(filter(None, (self.final_text, *later)))
 
     def noting(self, *notes: str) -> "Ended":
-        """Return a copy with further remarks for people."""
         return replace(self, notes=(*self.notes, *notes)) if notes else self
 
     def counting_as(

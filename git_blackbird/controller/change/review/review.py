@@ -152,11 +152,9 @@ class _ChangeReading(Reading[ReviewResult]):
         self._source = source
 
     def parse(self, transaction: Transaction, ended: Ended) -> ReviewResult:  # noqa: ARG002  # the same whenever
-        """Read the form."""
         return parse_reviewer_turns((ended.final_text, *ended.woken_texts), self._source)
 
     def record(self, transaction: Transaction, closed: Run, answer: ReviewResult | None) -> Run:
-        """Save it with its findings."""
         if answer is not None:
             closed = closed.updated(review_result=answer.to_json())
         return super().record(transaction, closed, answer)

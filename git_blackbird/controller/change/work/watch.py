@@ -66,7 +66,6 @@ class Baseline(NamedTuple):
         return self._replace(at=at, writes=self.writes - things)
 
     def to_json(self) -> dict[str, Any]:
-        """Return its form in a file."""
         pending = [change.to_json() for change in self.pending]
         return {"at": self.at, "writes": sorted(self.writes), "pending": pending}
 

@@ -48,7 +48,6 @@ class SetUp:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to prepare."""
         config = self.workspace.config.worktree
         return not config.copy and not config.setup
 
