@@ -157,13 +157,13 @@ class BlackbirdApp(GracefulShutdown):
             self.call_later(self.drafts.settle, event)
         if isinstance(event, Notice) and event.weight is not Level.INFO:
             # A screen may come up next that the notice is about, and hide the log.
-            text = "\n".join(filter(None, (event.text, self.keys.in_keys(event.hint or ""))))
+            text = "\n".join(filter(None, (event.text, self.keys.as_key_hint(event.hint or ""))))
             self.call_later(self.notify, text, severity="warning", timeout=_WARNING_SECONDS)
         self.main.live.handle_event(event)
 
     def show_stop(self, stop: Stop) -> None:
         # One key stands for several commands.
-        steps = tuple(dict.fromkeys(map(self.keys.in_keys, stop.next_steps)))
+        steps = tuple(dict.fromkeys(map(self.keys.as_key_hint, stop.next_steps)))
         text = "\n".join((stop.text, *render_next_steps(replace(stop, next_steps=steps))))
         self.log_and_notify(text, is_good=stop.reason in _GOOD_STOPS)
         if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:

@@ -213,7 +213,7 @@ class Commands:
         """Yield how to go on with a task that was rejected, by keys; to take it back next says so itself."""
         steps = () if decision.undoes else next_steps(run)
         here = None if self._app.current is None else self._app.current.id
-        return (f"next step: {self._app.keys.in_keys(step, here)}" for step in steps)
+        return (f"next step: {self._app.keys.as_key_hint(step, here)}" for step in steps)
 
     async def _take_back(self, workspace: Workspace, task_id: TaskId) -> None:
         """Take back a rejected change; a command that runs agents does it by itself."""
@@ -239,7 +239,7 @@ class Commands:
             self._show_moved(result)
 
     def _show_moved(self, result: UndoResult) -> None:
-        lines = (*undo_result_lines(result, self._app.keys.in_keys), *result.warnings)
+        lines = (*undo_result_lines(result, self._app.keys.as_key_hint), *result.warnings)
         is_good = result.is_whole and not any(result.remarks)
         self._app.log_and_notify("\n".join(lines), is_good=is_good)
 

@@ -235,7 +235,7 @@ class AppContext(ThemedApp, InputGuard):
 
     def show_error(self, error: BlackbirdError) -> None:
         self.log_and_notify(
-            "\n".join((*error_notes(error), error.message, *map(self.keys.in_keys, error.ways_out))),
+            "\n".join((*error_notes(error), error.message, *map(self.keys.as_key_hint, error.ways_out))),
             is_good=False,
         )
 

@@ -325,7 +325,7 @@ class KeyTable:
             met.add(action.key)
         return KeyTable(actions)
 
-    def in_keys(self, step: str, current: str | None = None) -> str:
+    def as_key_hint(self, step: str, current: str | None = None) -> str:
         """Return the key for a next step that the plan has a key for, or the step as it is.
 
         A task is named where it is not the ``current`` one.

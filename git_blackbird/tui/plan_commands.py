@@ -47,7 +47,7 @@ from git_blackbird.tui.screens.plan_edit import (
     DepsScreen,
     LinesScreen,
     MoveScreen,
-    Place,
+    Position,
     task_label,
 )
 from git_blackbird.tui.screens.task_form import TaskForm
@@ -208,7 +208,7 @@ def _deps(workspace: Workspace, wanted: TaskFields) -> tuple[TaskId, ...]:
     return tuple(full_id(plan, name) for name in wanted.deps)
 
 
-def _move(workspace: Workspace, task_id: TaskId, place: Place) -> MoveResult:
+def _move(workspace: Workspace, task_id: TaskId, place: Position) -> MoveResult:
     beside = place.behind or place.before
     if beside is not None:
         return move_beside(workspace, task_id, beside, is_before=place.behind is None)

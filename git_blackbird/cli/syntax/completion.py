@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from git_blackbird.controller.queries.completion import Glance
 
-Offer = tuple[str, str]
+Suggestion = tuple[str, str]
 """A value, and what it is in a few words."""
 Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem[str]]"]
 
 
-def _completer(offer: Callable[[click.Context], Iterable[Offer]]) -> Completer:
+def _completer(offer: Callable[[click.Context], Iterable[Suggestion]]) -> Completer:
     """Turn what is on offer into a callback of click: the values that begin with what was typed."""
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> "list[CompletionItem[str]]":
@@ -38,7 +38,7 @@ def _glance() -> "Glance":
 
 
 @_completer
-def tasks(ctx: click.Context) -> Iterable[Offer]:
+def tasks(ctx: click.Context) -> Iterable[Suggestion]:
     """Offer the tasks that the command, or its action, takes in their present state."""
     verb = ctx.info_name or ""
     if "action" in ctx.params:
@@ -51,19 +51,19 @@ def tasks(ctx: click.Context) -> Iterable[Offer]:
 
 
 @_completer
-def all_tasks(_: click.Context) -> Iterable[Offer]:
+def all_tasks(_: click.Context) -> Iterable[Suggestion]:
     """Offer every task."""
     return _glance().tasks_for("")
 
 
 @_completer
-def dependencies(ctx: click.Context) -> Iterable[Offer]:
+def dependencies(ctx: click.Context) -> Iterable[Suggestion]:
     """Offer the tasks that this action of ``deps`` takes: those there are, or those there could be."""
     return _glance().dependencies(str(ctx.params.get("action")), str(ctx.params.get("task_id")))
 
 
 @_completer
-def runs(ctx: click.Context) -> Iterable[Offer]:
+def runs(ctx: click.Context) -> Iterable[Suggestion]:
     """Offer the runs of the task that was named."""
     # Where an option lacks its value, click leaves the arguments unread.
     task_id = ctx.params.get("task_id") or next(iter(ctx.args), "")
@@ -71,7 +71,7 @@ def runs(ctx: click.Context) -> Iterable[Offer]:
 
 
 @_completer
-def commits(_: click.Context) -> Iterable[Offer]:
+def commits(_: click.Context) -> Iterable[Suggestion]:
     """Offer branches and tags."""
     from git_blackbird.controller.queries.completion import list_refs  # starts git
 
@@ -79,7 +79,7 @@ def commits(_: click.Context) -> Iterable[Offer]:
 
 
 @_completer
-def agents(_: click.Context) -> Iterable[Offer]:
+def agents(_: click.Context) -> Iterable[Suggestion]:
     """Offer the agents."""
     return ((name, "") for name in AGENT_NAMES)
 
@@ -93,7 +93,7 @@ def schema_names() -> list[str]:
 
 
 @_completer
-def keys(_: click.Context) -> Iterable[Offer]:
+def keys(_: click.Context) -> Iterable[Suggestion]:
     """Offer the keys of the configuration."""
     from git_blackbird.model.config.config import KEYS  # only keys pay for it
 
@@ -101,7 +101,7 @@ def keys(_: click.Context) -> Iterable[Offer]:
 
 
 @_completer
-def key_values(ctx: click.Context) -> Iterable[Offer]:
+def key_values(ctx: click.Context) -> Iterable[Suggestion]:
     """Offer the values of a key that has a few."""
     from git_blackbird.model.config.config import find_key  # as above
 
@@ -110,7 +110,7 @@ def key_values(ctx: click.Context) -> Iterable[Offer]:
 
 
 @_completer
-def schemas(_: click.Context) -> Iterable[Offer]:
+def schemas(_: click.Context) -> Iterable[Suggestion]:
     """Offer the schemas."""
     return ((name, "") for name in schema_names())
 

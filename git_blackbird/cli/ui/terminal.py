@@ -75,7 +75,7 @@ _BELL = "\a"
 _SELECT = "Select an action"
 
 
-def _wait_for(hold: LimitHold) -> LiveActivity:
+def _countdown_line(hold: LimitHold) -> LiveActivity:
     """Return the line that counts down to the end of a usage limit."""
     name = " ".join(map(clean_line, filter(None, hold.by)))
     return LiveActivity(name, "usage limit; Ctrl+C ends the waiting", 0, Spent(), "", hold.until / 10**9)
@@ -131,7 +131,7 @@ class TerminalUI(AskingUI):
             case RunEnded():
                 self._end(event)
             case LimitsHeld():
-                self._waits = tuple(map(_wait_for, event.holds))
+                self._waits = tuple(map(_countdown_line, event.holds))
                 self._show_line(event)
                 self._move()
             case ReviewsEnded() if event.run.is_pending:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from git_blackbird.messages.display.events import render_rights
-from git_blackbird.messages.display.format import MAX_LISTED, adoptable_lines, unsaid_text
+from git_blackbird.messages.display.format import MAX_LISTED, adoptable_lines, bare_quote_error
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import PLANNING, TaskId
@@ -103,7 +103,7 @@ class WriteRequest:
 
     def obstacle(self, text: str) -> str | None:
         """Say why a text cannot be sent; None where it can."""
-        return unsaid_text(self.rulings, text)
+        return bare_quote_error(self.rulings, text)
 
     def reply(self, text: str) -> Decision:
         """Return the decision that sends a text, unchanged."""

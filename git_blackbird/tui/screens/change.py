@@ -21,7 +21,7 @@ from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.tui.screens.comment import CommentScreen
 from git_blackbird.tui.screens.modal import Modal
-from git_blackbird.tui.screens.review_keys import REVIEW_BINDINGS, KeyLine, Place, keys_line, place_of
+from git_blackbird.tui.screens.review_keys import REVIEW_BINDINGS, Focus, KeyLine, keys_line, place_of
 from git_blackbird.tui.widgets.diff.pane import PLAIN, Caption, DiffPane
 from git_blackbird.tui.widgets.diff.view import DiffView
 from git_blackbird.tui.widgets.file_list import OVERVIEW, FileList, ReviewMarks
@@ -94,7 +94,7 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
             self._diff.read(self._workspace, self.checkpoint.pair)
 
     @property
-    def _place(self) -> Place:
+    def _place(self) -> Focus:
         return place_of(self.focused)
 
     def on_unmount(self) -> None:
@@ -137,9 +137,9 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
     def _show_keys(self) -> None:
         """Say what the keys of what has the focus do now."""
         place, was_requested = self._place, self.checkpoint.since_request is not None
-        self.set_class(place is Place.DIFF, "reading")
+        self.set_class(place is Focus.DIFF, "reading")
         line = keys_line(place, is_diff_shown=self._is_diff_shown, was_requested=was_requested)
-        special = self._diff.special_keys if place is Place.DIFF else ""
+        special = self._diff.special_keys if place is Focus.DIFF else ""
         self._key_line.show_keys(special or line)
 
     def on_click(self) -> None:
@@ -274,7 +274,7 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         """Give the room of the files and the facts to what is shown, or give it back."""
         self.toggle_class("zoomed")
         self._name_file()
-        if self._place in {Place.FILES, Place.NAMES}:
+        if self._place in {Focus.FILES, Focus.NAMES}:
             self.set_focus(self._diff.view if self._is_diff_shown else self._overview)
 
     def action_leave_out(self) -> None:
@@ -285,7 +285,7 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
 
     def _marked_file(self) -> FilePatch | None:
         """Return the file under the cursor; if there is none, say so."""
-        if self._place is Place.FILES and self._files.folder is not None:
+        if self._place is Focus.FILES and self._files.folder is not None:
             self.notify("This is a folder: enter unfolds it", severity="warning")
             return None
         file = self._files.current or (self._diff.file if self._is_diff_shown else None)

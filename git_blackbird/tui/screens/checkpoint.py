@@ -24,7 +24,7 @@ from git_blackbird.tui.keys import NO_KEY, does_something
 from git_blackbird.tui.screens.change import ChangeScreen
 from git_blackbird.tui.screens.modal import ConfirmModal
 from git_blackbird.tui.screens.request import RequestScreen
-from git_blackbird.tui.screens.review_keys import DIFF_BINDINGS, Place, dead_key_text
+from git_blackbird.tui.screens.review_keys import DIFF_BINDINGS, Focus, dead_key_text
 from git_blackbird.tui.widgets.choices import NO_DIGIT, ChoiceItem, ChoiceRow
 
 _KEYS_AFTER_REQUEST = frozenset({"i", "I"})
@@ -45,13 +45,13 @@ class CheckpointScreen(ChangeScreen):
             return None if offered is None else offered.label
         if name in {"leave", "back"}:
             return "Back to the overview" if self._is_diff_shown else "Leave the decision open"
-        if name == "app.copy" and self._place is Place.OVERVIEW:
+        if name == "app.copy" and self._place is Focus.OVERVIEW:
             return "Copy the overview"
         return None
 
     def keys_nearby(self) -> tuple[str, Iterable[Binding]]:
         """Return the keys of the diff, where something else has the focus."""
-        is_there = self._place is Place.DIFF or self._viewed is None
+        is_there = self._place is Focus.DIFF or self._viewed is None
         return "In the diff, to which v goes", () if is_there else DIFF_BINDINGS
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -61,9 +61,9 @@ class CheckpointScreen(ChangeScreen):
             return offered is not None and self.checkpoint.is_possible(offered.choice)
         if action == "search":
             # The overview is searched itself.
-            return self._place is Place.CHOICES
+            return self._place is Focus.CHOICES
         if action == "scroll":
-            return self._place is not Place.FILES
+            return self._place is not Focus.FILES
         if action == "after_request" and self.checkpoint.since_request is None:
             return None
         return True

@@ -36,7 +36,7 @@ from git_blackbird.tui.widgets.live_log import LivePane
 from git_blackbird.tui.widgets.plan_tree import PlanTree
 from git_blackbird.tui.widgets.status_line import Shown, status_text
 from git_blackbird.tui.widgets.tabs import Tab, TabbedPane
-from git_blackbird.tui.widgets.task_details import ShownTask, TaskDetails
+from git_blackbird.tui.widgets.task_details import TaskAndKeys, TaskDetails
 
 if TYPE_CHECKING:
     from git_blackbird.tui.widgets.history_panes import HistoryPanes
@@ -207,7 +207,7 @@ class MainScreen(Screen[None]):
             return
         match self.tabs.shown:
             case "details":
-                self.details.show_task(ShownTask(self.view_state.view(task), self.keys), self._now)
+                self.details.show_task(TaskAndKeys(self.view_state.view(task), self.keys), self._now)
             case "runs":
                 self._history.runs.show_task(task.id)
             case "diff":

@@ -193,7 +193,7 @@ class ParentScreen(Modal[PickItem]):
         self.dismiss_once(event.item)
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """Where a task is to stand: below a parent, None for the top, behind one task and before another."""
 
     parent: TaskId | None
@@ -215,7 +215,7 @@ class MoveScreen(SavingModal[T], Generic[T]):
         Binding("p", "choose_parent", "Parent", show=False),
     ]
 
-    def __init__(self, plan: Plan, task: Task, save_place: Callable[[Place], T]) -> None:
+    def __init__(self, plan: Plan, task: Task, save_place: Callable[[Position], T]) -> None:
         keys = "up/down move it, p chooses another parent, enter saves, esc goes back"
         super().__init__(f"Move {task_label(task)}", keys, "wide")
         self._plan = plan
@@ -271,5 +271,5 @@ class MoveScreen(SavingModal[T], Generic[T]):
             return
         behind = self._others[self._index - 1] if self._index else None
         before = self._others[self._index] if self._index < len(self._others) else None
-        place = Place(self._below, behind, before)
+        place = Position(self._below, behind, before)
         self.save(lambda: self._save_place(place))

@@ -37,7 +37,7 @@ REVIEW_BINDINGS: list[BindingType] = [
 ]
 
 
-class Place(Enum):
+class Focus(Enum):
     """What has the focus."""
 
     CHOICES = "enter chooses"
@@ -47,18 +47,18 @@ class Place(Enum):
     DIFF = "c comments, v range, / searches"
 
 
-_PLACES: dict[type[DOMNode], Place] = {
-    FileList: Place.FILES,
-    FileSearch: Place.NAMES,
-    OverviewPane: Place.OVERVIEW,
-    DiffPane: Place.DIFF,
+_PLACES: dict[type[DOMNode], Focus] = {
+    FileList: Focus.FILES,
+    FileSearch: Focus.NAMES,
+    OverviewPane: Focus.OVERVIEW,
+    DiffPane: Focus.DIFF,
 }
 
 
-def place_of(focused: Widget | None) -> Place:
+def place_of(focused: Widget | None) -> Focus:
     """Return what has the focus; a diff has it also with its search."""
     nodes = () if focused is None else focused.ancestors_with_self
-    return next((_PLACES[type(node)] for node in nodes if type(node) in _PLACES), Place.CHOICES)
+    return next((_PLACES[type(node)] for node in nodes if type(node) in _PLACES), Focus.CHOICES)
 
 
 _REQUESTED = "i since your request, I all"
@@ -66,16 +66,16 @@ _AT_OVERVIEW = ("v diff, ][ files", "m read, o leave out", "? all keys", "esc le
 _AT_DIFF = ("][ files, nN hunks, }{ comments", "m read, o leave out", "? all keys", "esc overview")
 
 
-def keys_line(place: Place, *, is_diff_shown: bool, was_requested: bool) -> str:
+def keys_line(place: Focus, *, is_diff_shown: bool, was_requested: bool) -> str:
     """Name the most important keys, as they work now."""
     return ", ".join(_parts(place, is_diff_shown=is_diff_shown, was_requested=was_requested))
 
 
-def _parts(place: Place, *, is_diff_shown: bool, was_requested: bool) -> Iterator[str]:
+def _parts(place: Focus, *, is_diff_shown: bool, was_requested: bool) -> Iterator[str]:
     yield place.value
-    if place is Place.NAMES:
+    if place is Focus.NAMES:
         return
-    if place is not Place.DIFF:
+    if place is not Focus.DIFF:
         yield "tab next pane"
         if is_diff_shown:
             yield "v to the diff"
@@ -88,9 +88,9 @@ DIFF_BINDINGS = tuple(Binding.make_bindings([*DiffView.BINDINGS, *DiffPane.BINDI
 _DIFF_KEYS = frozenset(binding.key for binding in DIFF_BINDINGS if len(binding.key) == 1)
 
 
-def dead_key_text(character: str, place: Place, *, has_diff: bool) -> str:
+def dead_key_text(character: str, place: Focus, *, has_diff: bool) -> str:
     """Say that a key does nothing where the focus is, and where it does something."""
-    if has_diff and place is not Place.DIFF and character in _DIFF_KEYS:
+    if has_diff and place is not Focus.DIFF and character in _DIFF_KEYS:
         return f"{character} works in the diff: v goes there"
     return NO_KEY
 

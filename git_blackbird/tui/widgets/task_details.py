@@ -31,7 +31,7 @@ _MAX_RUNS = 8
 _MAX_NEIGHBOURS = 20
 
 
-class ShownTask(NamedTuple):
+class TaskAndKeys(NamedTuple):
     """A task, and the keys in which its next steps are named."""
 
     view: TaskView
@@ -41,7 +41,7 @@ class ShownTask(NamedTuple):
 class TaskDetails(WrappedView, can_focus=True):
     """Shows one task."""
 
-    def show_task(self, shown: ShownTask, now: str) -> None:
+    def show_task(self, shown: TaskAndKeys, now: str) -> None:
         """Show a task; ``now`` is the time."""
         self.show(task_lines(shown, now), shown.view.task.id)
 
@@ -49,7 +49,7 @@ class TaskDetails(WrappedView, can_focus=True):
         self.show([StyledLine(why, Style.FAINT)])
 
 
-def task_lines(shown: ShownTask, now: str) -> Iterator[StyledLine]:
+def task_lines(shown: TaskAndKeys, now: str) -> Iterator[StyledLine]:
     """Yield the details of a task."""
     view = shown.view
     task = view.task
@@ -77,7 +77,7 @@ def task_lines(shown: ShownTask, now: str) -> Iterator[StyledLine]:
     )
 
 
-def _due(shown: ShownTask) -> Iterator[StyledLine]:
+def _due(shown: TaskAndKeys) -> Iterator[StyledLine]:
     ways = () if shown.view.history.latest is None else next_steps(shown.view.history.latest)
     for item in shown.view.due:
         if item.due is Due.START:
@@ -88,14 +88,14 @@ def _due(shown: ShownTask) -> Iterator[StyledLine]:
         yield from _steps(shown, *steps, *(ways if item.due is Due.FAILED else ()))
 
 
-def _steps(shown: ShownTask, *steps: str) -> Iterator[StyledLine]:
+def _steps(shown: TaskAndKeys, *steps: str) -> Iterator[StyledLine]:
     """Yield what a person can do, by its keys."""
     yield from bulleted(
-        dict.fromkeys(shown.keys.in_keys(step, shown.view.task.id) for step in steps), Style.FAINT
+        dict.fromkeys(shown.keys.as_key_hint(step, shown.view.task.id) for step in steps), Style.FAINT
     )
 
 
-def _readiness(shown: ShownTask) -> Iterator[StyledLine]:
+def _readiness(shown: TaskAndKeys) -> Iterator[StyledLine]:
     view = shown.view
     if view.readiness.is_ready:
         yield from _steps(shown, task_command("execute", view.task.id))
@@ -117,7 +117,7 @@ def _messages(messages: PendingMessages) -> Iterator[StyledLine]:
     return paragraph("\n".join(message_lines(messages)))
 
 
-def _runs(shown: ShownTask, now: str) -> Iterator[StyledLine]:
+def _runs(shown: TaskAndKeys, now: str) -> Iterator[StyledLine]:
     view = shown.view
     newest_first = view.history.runs[::-1]
     yield from bulleted(run_line(run, now) for run in newest_first[:_MAX_RUNS])
@@ -126,7 +126,7 @@ def _runs(shown: ShownTask, now: str) -> Iterator[StyledLine]:
         yield from _steps(shown, task_command("runs", view.task.id))
 
 
-def _reviews(shown: ShownTask) -> Iterator[StyledLine]:
+def _reviews(shown: TaskAndKeys) -> Iterator[StyledLine]:
     view = shown.view
     run = view.history.latest
     if run is not None and run.merged_review is not None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
-from git_blackbird.messages.display.format import unsaid_text
+from git_blackbird.messages.display.format import bare_quote_error
 from git_blackbird.messages.outgoing.prompts import join_messages
 from git_blackbird.messages.outgoing.rulings import render_overruled
 from git_blackbird.model.base.sanitize import quoted
@@ -35,5 +35,5 @@ def overruling_request(
 
 def require_words(rulings: Iterable[Ruling], request: str) -> None:
     """Refuse a change request that quotes a ruling and says no more. Raises RequestError."""
-    if (text := unsaid_text(rulings, request)) is not None:
+    if (text := bare_quote_error(rulings, request)) is not None:
         raise RequestError(text, hint="write it below the quotation, or delete that if the ruling stands")
