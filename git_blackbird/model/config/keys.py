@@ -126,26 +126,27 @@ def read_value(key: Key, setting: RawSetting) -> tuple[Value | None, ConfigProbl
     A number that is out of range has both a value and a problem.
     """
 
-    def problem(what: str, hint: str, *, fatal: bool = True) -> ConfigProblem:
+    def problem(what: str, hint: str = "", *, fatal: bool = True) -> ConfigProblem:
+        hint = hint or f"use {_accepted(key, setting.layer)}"
         return ConfigProblem(setting.origin, key.name, what, hint, fatal)
 
-    limits, takes = key.row.limits, f"use {_accepted(key, setting.layer)}"
+    limits = key.row.limits
     value: Any = setting.raw
     if isinstance(value, str) and setting.layer not in _FROM_JSON and key.type in _PARSERS:
         try:
             value = _PARSERS[key.type](value)
         except ValueError as error:
-            return None, problem(str(error), takes)
+            return None, problem(str(error))
     if isinstance(value, list):
         value = tuple(value)
     if not _IS_OF_TYPE[key.type](value):
-        return None, problem(f"{short_json(setting.raw)} is not {_type_text(key)}", takes)
+        return None, problem(f"{short_json(setting.raw)} is not {_type_text(key)}")
     words = value if isinstance(value, tuple) else (value,)
     for number, word in enumerate(words):
         if key.choices and word not in key.choices:
-            return None, problem(f"unknown value {word!r}", takes)
+            return None, problem(f"unknown value {word!r}")
         if key.choices and word in words[:number]:
-            return None, problem(f"{word} is there twice", takes)
+            return None, problem(f"{word} is there twice")
         if key.row.is_model and word and not re.fullmatch(MODEL_NAME, word):
             what = f"{short_json(word)} is not the name of a model"
             return None, problem(what, "use its agent's name of it")

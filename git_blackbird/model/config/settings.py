@@ -80,18 +80,16 @@ def merge_layers(given: Iterable[RawSetting], problems: Sequence[ConfigProblem] 
 
     Of one layer the last value counts, as in git. ``problems`` are those of whole files.
     """
-    weakest_first = sorted(given, key=lambda setting: setting.layer, reverse=True)
-    known = [(find_key(setting.name), setting) for setting in weakest_first]
-    unknown = [
-        ConfigProblem(
-            setting.origin, setting.name, "unknown key", _with_removal(nearest_key(setting.name), setting)
-        )
-        for key, setting in known
-        if key is None and setting.name.lower() not in OF_GO
-    ]
-    values = tuple(
-        _with_effects([_validated(key, setting) for key, setting in reversed(known) if key is not None])
-    )
+    known: list[Setting] = []
+    unknown: list[ConfigProblem] = []
+    for raw in sorted(given, key=lambda setting: setting.layer, reverse=True):
+        key = find_key(raw.name)
+        if key is not None:
+            known.append(_validated(key, raw))
+        elif raw.name.lower() not in OF_GO:
+            hint = _with_removal(nearest_key(raw.name), raw)
+            unknown.append(ConfigProblem(raw.origin, raw.name, "unknown key", hint))
+    values = tuple(_with_effects(known[::-1]))
     applied = {
         name: Setting(key, None, Layer.DEFAULT, "default", key.default, ValueEffect.APPLIED)
         for name, key in KEYS.items()
