@@ -161,6 +161,8 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         turns=dict(_turns(workspace, state)),
     )
     due = tuple(queue(state, seen))
+    # What differs only because one of both is written first is the same by the next read.
+    again = workspace.plan_state().drift if holder is None and state.drift else {}
     claimed = approval_in_progress(workspace.paths)
     approving = next((item for item in due if item.due is Due.DECIDE and item.run_id == claimed), None)
     return StatusReport(
@@ -176,7 +178,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         blocked=waits,
         skipped=tuple(sorted(skipped)),
         hints=tuple(dict.fromkeys(hints)),
-        drift={} if holder is not None else _lasting_drift(workspace, state),
+        drift={task_id: differ for task_id, differ in state.drift.items() if again.get(task_id) == differ},
         unreadable=(
             *(fault for _, history in odd for fault in history.faults),
             *state.lost_feedback,
@@ -190,14 +192,6 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         budgets=budgets,
         limits=tuple(current_holds(workspace, state).values()),
     )
-
-
-def _lasting_drift(workspace: Workspace, state: PlanState) -> Mapping[TaskId, tuple[Status, Status]]:
-    """Return where plan and records differ, unless that is only since one is written before the other."""
-    if not state.drift:
-        return {}
-    again = workspace.plan_state().drift
-    return {task_id: differ for task_id, differ in state.drift.items() if again.get(task_id) == differ}
 
 
 def _orphaned(state: PlanState) -> tuple[Run, ...]:
