@@ -11,7 +11,7 @@ from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.runs import by_hand_lines, commit_lines, origin_lines, runs_table
 from git_blackbird.cli.render.status import item_lines, worktree_lines
 from git_blackbird.cli.render.tables import Cell, label_cell, render_section, render_table
-from git_blackbird.controller.core.other_worktrees import runs_elsewhere
+from git_blackbird.controller.core.guards import runs_elsewhere
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.attach import attach_command
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_live_commits

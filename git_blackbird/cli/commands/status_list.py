@@ -7,7 +7,7 @@ from git_blackbird.cli.output import CommandContext, confirm, ignore_broken_pipe
 from git_blackbird.cli.render.status import conflict_lines, status_lines
 from git_blackbird.cli.render.tables import label_cell, render_table
 from git_blackbird.cli.stdio import is_capable_terminal
-from git_blackbird.controller.core.other_worktrees import runs_elsewhere
+from git_blackbird.controller.core.guards import runs_elsewhere
 from git_blackbird.controller.queries.status import (
     Filter,
     build_overview,

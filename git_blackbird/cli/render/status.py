@@ -9,7 +9,7 @@ import click
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.tables import bounded, render_section, render_table, truncate
-from git_blackbird.controller.core.other_worktrees import RunElsewhere
+from git_blackbird.controller.core.guards import RunElsewhere
 from git_blackbird.controller.queries.status import APPROVING, StatusReport
 from git_blackbird.messages.display.budgets import budget_rows
 from git_blackbird.messages.display.format import (

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic.alias_generators import to_camel
 
-from git_blackbird.controller.core.other_worktrees import RunElsewhere
+from git_blackbird.controller.core.guards import RunElsewhere
 from git_blackbird.messages.display.format import run_seconds
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import ShellLine, runnable_steps

@@ -9,7 +9,7 @@ from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.stops import NotAgreedError, agent_refused_stop, interrupted_stop
 from git_blackbird.controller.core.agents import model_of, tasks_of_agents
-from git_blackbird.controller.core.limits import current_holds
+from git_blackbird.controller.core.guards import current_holds
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import WATCH_SECONDS
 from git_blackbird.controller.core.workspace import Workspace

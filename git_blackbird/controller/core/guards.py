@@ -1,15 +1,23 @@
-"""Guards against changing a task in use. Kept small, as readers load it."""
+"""What keeps a task from being started or changed: who works on it, here or in another worktree, and limits.
 
-from collections.abc import Sequence
+Kept small, as readers load it.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.errors import LockedError, RequestError, UnusableError
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.errors import BlackbirdError, LockedError, RequestError, UnusableError
+from git_blackbird.git.core.repository import other_worktrees
+from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, task_command
+from git_blackbird.model.change.stages import Due
 from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.plan.plan import Plan, Task
-from git_blackbird.model.plan.status import IN_HAND
+from git_blackbird.model.plan.status import IN_HAND, Status
+from git_blackbird.model.rules.limits import AgentModel, LimitHold, held_agents
 from git_blackbird.model.rules.queue import UNWATCHED
+from git_blackbird.model.rules.spending import Spent, spent_in, total_of
 from git_blackbird.model.rules.state import PlanState, unreadable_below
 from git_blackbird.model.run.history import History, RecordError
 from git_blackbird.model.run.parts import LocalProcess
@@ -17,6 +25,7 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import VERBS, ReviewState, RunStatus, Verb
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
 from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.store import Store
 
 
 def is_alive(run: Run) -> bool:
@@ -163,3 +172,84 @@ def require_unclaimed(workspace: Workspace, task_id: TaskId) -> None:
             f"run {run_id} of {task_id} is being approved: its change is being committed",
             hint="wait for it; `git blackbird status` shows what became of it",
         )
+
+
+_AT_WORK = frozenset({Status.IN_PROGRESS, Status.WAITING_USER, Status.FAILED})
+
+
+class RunElsewhere(NamedTuple):
+    """A run in another worktree, ``place``, that is at work, or on which a decision is pending."""
+
+    run: Run
+    place: str
+
+    @property
+    def text(self) -> str:
+        if self.run.is_pending:
+            return f"a decision on run {self.run.id} is pending in {self.place}"
+        return f"run {self.run.id} (process {self.run.pid}) works on it in {self.place}"
+
+
+_ELSEWHERE = "finish it in that worktree, or retry it there to give it up"
+
+
+class BegunElsewhereError(LockedError): ...
+
+
+def require_not_elsewhere(workspace: Workspace, task_id: TaskId) -> None:
+    for other in runs_elsewhere(workspace, {task_id}):
+        raise BegunElsewhereError(f"{task_id} is not started: {other.text}", hint=_ELSEWHERE)
+
+
+def runs_elsewhere(
+    workspace: Workspace, task_ids: Collection[TaskId] | None = None
+) -> Iterator[RunElsewhere]:
+    """Yield the active runs of these tasks, or of the whole plan, in other worktrees.
+
+    A worktree that cannot be read has none. Other worktrees are those besides the one whose plan this is,
+    also where a task works in its own.
+    """
+    for other in other_worktrees(workspace.home):
+        paths = Paths(other.top, other.private_dir)
+        store = Store(paths, workspace.store.hold, workspace.store.redactor)
+        try:
+            if not store.paths.runs.is_dir():
+                continue
+            wanted = workspace.store.plan().tasks if task_ids is None else task_ids
+            for task in (one for one in store.plan().tasks.values() if one.id in wanted):
+                run = _active_run(store, task) if task.is_leaf and task.status in _AT_WORK else None
+                if run is not None:
+                    yield RunElsewhere(run, str(other.top))
+        except (BlackbirdError, OSError):
+            continue
+
+
+def _active_run(store: Store, task: Task) -> Run | None:
+    history = store.records.history(task.id)
+    if history.live is not None and is_alive(history.live):
+        return history.live
+    run = history.latest
+    return run if run is not None and run.is_pending else None
+
+
+def current_holds(
+    workspace: Workspace, state: PlanState, *reviewed: TaskId
+) -> Mapping[AgentModel, LimitHold]:
+    """Return the agents at a limit, each with when it is over.
+
+    Reviews of changes are read of the tasks whose change is under review, and of those in ``reviewed``.
+    """
+    tasks = {*reviewed, *(task.id for task, _ in state.due(Due.REVIEW))}
+    reviews = [run for task_id in sorted(tasks) for run in workspace.store.records.reviews(task_id).runs]
+    return held_agents(state, reviews, workspace.environment.now())
+
+
+def spent_before(workspace: Workspace, task_id: TaskId | None, without: Collection[RunId] = ()) -> Spent:
+    """Return what the runs of a task took, its reviews and those at work included; None: of all tasks.
+
+    Tasks that left the plan are among them, records that cannot be read are not.
+    """
+    records, now = workspace.store.records, workspace.environment.timestamp()
+    tasks = (*records.tasks(), PLANNING) if task_id is None else (task_id,)
+    found = (run for one in tasks for run in (*records.history(one).runs, *records.reviews(one).runs))
+    return total_of(spent_in(run, now) for run in found if run.id not in without)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from git_blackbird.controller.core.limits import spent_before
+from git_blackbird.controller.core.guards import spent_before
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.display.budgets import spent_text

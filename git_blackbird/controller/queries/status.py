@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from git_blackbird.controller.change.land.turns import next_to_land
 from git_blackbird.controller.config.settings import TICK_NANOSECONDS
-from git_blackbird.controller.core.guards import processes_at_work
-from git_blackbird.controller.core.limits import current_holds, spent_before
+from git_blackbird.controller.core.guards import current_holds, processes_at_work, spent_before
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.messages.display.budgets import raise_command

@@ -11,7 +11,7 @@ from git_blackbird.controller.change.work.starts import Restart, changing, conti
 from git_blackbird.controller.change.work.task_run import StaleTaskError, go_on, is_work_deferred, work_on
 from git_blackbird.controller.change.work.worktree_setup import SetupError
 from git_blackbird.controller.core.agents import adding_way_out, agent_for, start_with_other_agent
-from git_blackbird.controller.core.other_worktrees import BegunElsewhereError, require_not_elsewhere
+from git_blackbird.controller.core.guards import BegunElsewhereError, require_not_elsewhere
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.messages.display.format import question_line
 from git_blackbird.model.base.next_steps import restart_command

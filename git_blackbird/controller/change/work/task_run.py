@@ -29,8 +29,12 @@ from git_blackbird.controller.core.agents import (
     require_session_name,
     start_with_other_agent,
 )
-from git_blackbird.controller.core.guards import require_readable, require_usable
-from git_blackbird.controller.core.other_worktrees import require_not_elsewhere, runs_elsewhere
+from git_blackbird.controller.core.guards import (
+    require_not_elsewhere,
+    require_readable,
+    require_usable,
+    runs_elsewhere,
+)
 from git_blackbird.controller.core.status_sync import save_derived, save_status, supersede_runs
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
