@@ -157,11 +157,21 @@ def _readiness(view: TaskView) -> Iterator[str]:
 
 def _due(view: TaskView, columns: int | None) -> Iterator[str]:
     for item in view.due:
-        if item.due not in {Due.START, Due.UNREADABLE}:
-            yield item.words
-            yield from (f"    {line}" for line in item_lines(item, columns))
+        if item.due in {Due.START, Due.UNREADABLE}:
+            continue
+        if item.due is Due.FAILED:
+            why = item.why or item.words.removeprefix("failed") or "no reason is recorded"
+            yield f"failed: {clean_line(why)}"
+            yield f"    {item.command}"
+            continue
+        yield item.words
         if item.due in REVIEWS_OF_PARENTS:
+            yield from (f"    {line}" for line in item_lines(item, columns))
             yield f"    {task_command('review show', view.task.id)}"
+            continue
+        yield from (f"{clean_line(one.id)}: {clean_line(one.prompt)}" for one in item.questions)
+        yield from filter(None, [item.why])
+        yield f"    {item.command}"
 
 
 def _runs(view: TaskView, call: CommandContext) -> Iterator[str]:

@@ -39,7 +39,7 @@ from git_blackbird.model.change.stages import Due
 from git_blackbird.model.config.layers import OnLimit
 from git_blackbird.model.rules.limits import LimitHold
 from git_blackbird.model.rules.queue import Item
-from git_blackbird.model.rules.scope import CallScope, leads_to_agent
+from git_blackbird.model.rules.scope import WITHOUT_AGENT, CallScope
 from git_blackbird.model.rules.spending import BudgetLine, BudgetScope
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.findings import Source
@@ -251,7 +251,7 @@ class Call:
         Nothing else starts either where that is no budget of its own, or where it would be over files in the
         user's worktree that the item would have gone on with.
         """
-        if not leads_to_agent(item):
+        if item.due in WITHOUT_AGENT:
             return scope
         task_id = item.task.id
         lines = self.ledger.spent_lines(task_id)

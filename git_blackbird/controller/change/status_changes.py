@@ -11,11 +11,10 @@ from git_blackbird.model.base.next_steps import dismiss_command, task_command
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.plan.graph import ancestors, started_dependents
 from git_blackbird.model.plan.plan import Plan, Task
-from git_blackbird.model.plan.status import Status
+from git_blackbird.model.plan.status import RETRIABLE, Status
 from git_blackbird.model.rules.reviews import are_children_over, open_children
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.status import StatusChange, apply_statuses
-from git_blackbird.model.rules.takers import RETRIABLE
 from git_blackbird.model.run.states import SUPERSEDED_BY_RETRY, SUPERSEDED_BY_STATUS
 from git_blackbird.storage.store import Transaction
 

@@ -18,3 +18,5 @@ class Status(StrEnum):
 
 IN_HAND = frozenset({Status.IN_PROGRESS, Status.WAITING_USER})
 """The statuses of a task that an agent or a person is about."""
+RETRIABLE = frozenset({Status.FAILED, Status.WAITING_USER, Status.BLOCKED, Status.IN_PROGRESS})
+"""The statuses from which a task can be set back to todo."""

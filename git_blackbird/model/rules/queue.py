@@ -3,7 +3,7 @@
 A call does the first item that its scope allows (``model/rules/scope.py``); readers show it, or a part of it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -54,6 +54,7 @@ GONE = "its process is gone"
 LOST_SESSION = "its session is lost"
 _CLOSES = "closes the run: its session is resumed, or else the task has failed"
 _LONGEST_REASON = 2000
+_OVER = frozenset({Status.DONE, Status.FAILED})
 _HELD = frozenset({Status.QUEUED, Status.IN_PROGRESS, Status.WAITING_USER})
 IN_SESSION = frozenset({Due.REQUEST, Due.ANSWER, Due.ASK_PAUSED, Due.CONTINUE})
 PENDING = IN_SESSION | {Due.DECIDE, Due.FEEDBACK}
@@ -188,7 +189,7 @@ class Item:
         )
 
     @property
-    def words(self) -> str:  # a table
+    def words(self) -> str:
         """What is due, in a few words."""
         if self.is_session_lost:
             return LOST_SESSION
@@ -203,7 +204,7 @@ class Item:
                 return due.words or due.value
 
     @property
-    def why(self) -> str | None:  # a table
+    def why(self) -> str | None:
         """What else to say: what speaks against an approval, how a run ended, who lands before."""
         if self.fault is not None:
             return self.fault.what
@@ -223,7 +224,7 @@ class Item:
                 return None if flagged is None else flagged.feedback or flagged.fault
 
     @property
-    def command(self) -> str:  # a table
+    def command(self) -> str:
         """The command that answers it."""
         if self.fault is not None:
             return self.fault.hint
@@ -287,7 +288,7 @@ def queue(state: PlanState, seen: Seen = NOTHING_SEEN) -> Iterator[Item]:
     return chain.from_iterable(in_order(items_in(band, state, seen)) for band in Band)
 
 
-def in_order(items: Iterable[Item]) -> Iterable[Item]:
+def in_order(items: Iterable[Item]) -> Sequence[Item]:
     """Return the items of one band in their order; what they unblock is not counted for fewer than two."""
     found = tuple(items)
     if len(found) < 2 or found[0].due.band is Band.READY:
@@ -299,7 +300,32 @@ def in_order(items: Iterable[Item]) -> Iterable[Item]:
 
 def items_in(band: Band, state: PlanState, seen: Seen = NOTHING_SEEN) -> Iterator[Item]:
     """Yield the items of one band, in any order; ready tasks in that of the plan."""
-    return _BANDS[band](state, seen)
+    match band:
+        case Band.HALF_WRITTEN:
+            yield from _half_written(state, seen)
+        case Band.CHANGE:
+            yield from _of_stage(state, seen, Due.REQUEST)
+            begun = _of_stage(state, seen, Due.CHECK, Due.REVIEW, Due.LAND)
+            yield from (item for item in begun if item.task.id not in seen.at_work)
+        case Band.PERSON:
+            yield from _of_stage(state, seen, Due.DECIDE, Due.ANSWER, Due.ASK_PAUSED)
+            yield from _reviews(state, seen, band)
+            yield from _dead_ends(state, seen)
+        case Band.RUN:
+            yield from _reviews(state, seen, band)
+            yield from _of_stage(state, seen, Due.CONTINUE)
+            gone = [live.run for live in seen.unwatched if live.run.task_id in state.plan.tasks]
+            for run in gone:
+                yield Item(Due.CLOSE, state.plan.tasks[run.task_id], run, state=state, seen=seen)
+        case Band.READY:
+            ready = (task for task in state.plan.unfinished_leaves() if may_start(state, task))
+            yield from (Item(Due.START, task, state=state, seen=seen) for task in ready)
+
+
+def _of_stage(state: PlanState, seen: Seen, *kinds: Due) -> Iterator[Item]:
+    """Yield what follows from the stage of a change."""
+    for due in kinds:
+        yield from (Item(due, task, run, state=state, seen=seen) for task, run in state.due(due))
 
 
 def _half_written(state: PlanState, seen: Seen) -> Iterator[Item]:
@@ -313,53 +339,22 @@ def _half_written(state: PlanState, seen: Seen) -> Iterator[Item]:
         yield Item(Due.FINISH_APPROVAL, task, approved if is_its else None, state=state, seen=seen)
 
 
-def _of_changes(state: PlanState, seen: Seen) -> Iterator[Item]:
-    yield from _of_stage(state, seen, Due.REQUEST)
-    yield from (
-        item
-        for item in _of_stage(state, seen, Due.CHECK, Due.REVIEW, Due.LAND)
-        if item.task.id not in seen.at_work
-    )
-
-
-def _of_stage(state: PlanState, seen: Seen, *kinds: Due) -> Iterator[Item]:
-    for due in kinds:
-        yield from (Item(due, task, run, state=state, seen=seen) for task, run in state.due(due))
-
-
-def _of_persons(state: PlanState, seen: Seen) -> Iterator[Item]:
-    yield from _of_stage(state, seen, Due.DECIDE, Due.ANSWER, Due.ASK_PAUSED)
-    yield from _reviews(state, seen, Band.PERSON)
+def _dead_ends(state: PlanState, seen: Seen) -> Iterator[Item]:
+    """Yield what no run of a leaf gets on: unusable records, feedback, failures, what has no run."""
     for task_id, faults in state.unreadable.items():
         for fault in faults:
             yield Item(Due.UNREADABLE, state.plan.tasks[task_id], fault=fault, state=state, seen=seen)
     owing = (state.plan.tasks[task_id] for task_id in state.feedback)
     flagged = [task for task in owing if task.status is Status.DONE]
     for task in (*flagged, *state.plan.unfinished_leaves()):
-        due = _dead_end_of(state, task)
-        if due is not None and task.id not in state.unreadable:
-            yield Item(due, task, state.latest(task.id), state=state, seen=seen)
-
-
-def _dead_end_of(state: PlanState, task: Task) -> Due | None:
-    """Return what a person is to do about a leaf that no run of it gets on; None for another."""
-    if task.status in {Status.DONE, Status.FAILED}:
+        if task.status is Status.TODO or task.id in state.unreadable:
+            continue
         run = state.latest(task.id)
-        if run is not None and due_of(run) is not None:
-            return None
-        return Due.FEEDBACK if task.id in state.feedback else Due.FAILED
-    if task.status in _HELD:
-        history = state.history(task.id)
-        return Due.STUCK if history.live is None and history.latest is None else None
-    return None
-
-
-def _of_runs(state: PlanState, seen: Seen) -> Iterator[Item]:
-    yield from _reviews(state, seen, Band.RUN)
-    yield from _of_stage(state, seen, Due.CONTINUE)
-    for live in seen.unwatched:
-        if (task := state.plan.tasks.get(live.run.task_id)) is not None:
-            yield Item(Due.CLOSE, task, live.run, state=state, seen=seen)
+        if task.status in _OVER and (run is None or due_of(run) is None):
+            due = Due.FEEDBACK if task.id in state.feedback else Due.FAILED
+            yield Item(due, task, run, state=state, seen=seen)
+        elif task.status in _HELD and run is None and state.history(task.id).live is None:
+            yield Item(Due.STUCK, task, state=state, seen=seen)
 
 
 def _reviews(state: PlanState, seen: Seen, band: Band) -> Iterator[Item]:
@@ -409,20 +404,6 @@ def _why_without_verdict(state: PlanState, parent: Task, last: Run | None) -> st
     return "its children have changed since its last review" if is_later else "it has not been reviewed yet"
 
 
-def _ready(state: PlanState, seen: Seen) -> Iterator[Item]:
-    ready = (task for task in state.plan.unfinished_leaves() if may_start(state, task))
-    return (Item(Due.START, task, state=state, seen=seen) for task in ready)
-
-
-_BANDS: Mapping[Band, Callable[[PlanState, Seen], Iterator[Item]]] = {
-    Band.HALF_WRITTEN: _half_written,
-    Band.CHANGE: _of_changes,
-    Band.PERSON: _of_persons,
-    Band.RUN: _of_runs,
-    Band.READY: _ready,
-}
-
-
 def _against_approval(run: Run) -> str | None:
     """Return what speaks against an approval: nothing was changed, a failed check, an obstacle to landing."""
     if run.no_change_reason is not None:
@@ -435,7 +416,7 @@ def _against_approval(run: Run) -> str | None:
     return None if run.red_check is None else f"its check {run.red_check.words}"
 
 
-def pending_decisions(state: PlanState) -> Iterable[Item]:
+def pending_decisions(state: PlanState) -> Sequence[Item]:
     """Return the decisions that are due, in the order of the queue."""
     return in_order(_of_stage(state, NOTHING_SEEN, Due.DECIDE))
 

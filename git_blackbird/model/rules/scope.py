@@ -1,8 +1,7 @@
 """What one call may do, and which item of the queue it does next."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.change import Change
@@ -19,7 +18,8 @@ from git_blackbird.model.run.states import RunStatus, TerminalReason
 _CHOICES = 50
 ASKS = frozenset({Due.DECIDE, Due.ANSWER, Due.ASK_PAUSED})
 """What a call asks a person."""
-_WITHOUT_AGENT = frozenset({Due.CHECK, Due.LAND, Due.FINISH, Due.DECIDE})
+WITHOUT_AGENT = frozenset({Due.CHECK, Due.LAND, Due.FINISH, Due.DECIDE})
+"""What starts no agent, nor is followed by one."""
 _OF_REVIEWS = REVIEWS_OF_PARENTS | {Due.FEEDBACK}
 
 
@@ -60,11 +60,6 @@ class CallScope:
         """Whether it goes on with the tasks that it names, and starts no other."""
         return self.only is not None and self.starts_left == 0
 
-    @property
-    def may_start(self) -> bool:
-        """Whether another start is within the limit."""
-        return self.starts_left is None or self.starts_left > 0
-
     def covers(self, task_id: TaskId) -> bool:
         """Whether this call is about the task, which is not at work."""
         return task_id not in self.busy and (self.only is None or task_id in self.only)
@@ -76,7 +71,7 @@ class CallScope:
         named = (plan.tasks[task_id] for task_id in self.only if task_id in plan.tasks)
         return any(parent.id == above.id for task in named for above in ancestors(plan, task))
 
-    def may_do(self, item: Item) -> bool:  # a table
+    def may_do(self, item: Item) -> bool:
         """Whether this call may do an item now, other than a start."""
         task_id = item.task.id
         match item.due:
@@ -124,11 +119,6 @@ class CallScope:
         return item.due is Due.REVIEW_FAILED or not feedback_below(state, parent)
 
 
-def leads_to_agent(item: Item) -> bool:
-    """Whether an agent starts in an item, or after what a person answers in it."""
-    return item.due not in _WITHOUT_AGENT
-
-
 def next_item(state: PlanState, scope: CallScope) -> Item | None:
     """Return the next item of this call: of its own, else of the queue; None where nothing is left to it."""
     passed: list[Item] = []
@@ -141,11 +131,11 @@ def next_item(state: PlanState, scope: CallScope) -> Item | None:
         doable = [item for item in items if scope.may_do(item)]
         if is_stopped:
             doable = [item for item in doable if item.due is not Due.CONTINUE]
-        passed += in_order(filter(scope.goes_past, doable))
+        passed += [item for item in doable if scope.goes_past(item)]
         if due := in_order(item for item in doable if not scope.goes_past(item)):
-            return next(iter(due))
+            return due[0]
     start = None if is_stopped or not scope.starts_agents else _start(state, scope)
-    return start or next(iter(passed), None)
+    return start or next(iter(in_order(passed)), None)
 
 
 def _own_items(state: PlanState, scope: CallScope) -> Iterator[Item]:
@@ -159,7 +149,14 @@ def _own_items(state: PlanState, scope: CallScope) -> Iterator[Item]:
             yield Item(Due.REVIEW_PARENT, reviewed, state=state)
         elif reviewed.is_leaf and run is not None and due_of(run) is not Due.CHECK:
             yield Item(Due.REVIEW, reviewed, run, state=state)
-    yield from _questions(state, scope)
+    for task, run in state.due(Due.ANSWER):
+        item = Item(Due.ANSWER, task, run, state=state)
+        is_ruled = scope.rules and scope.covers(task.id) and Change.of(state.history(task.id)).is_rulable(run)
+        if is_ruled and not item.is_session_lost:
+            # Its agent decides itself.
+            yield replace(item, due=Due.CONTINUE)
+        elif run.id in scope.asked and task.id not in scope.busy:
+            yield item
     leaves = (scope.carries - scope.busy) & state.feedback.keys() - state.unreadable.keys()
     for task in (task for task in state.plan.leaves() if task.id in leaves):
         run = state.latest(task.id)
@@ -168,47 +165,29 @@ def _own_items(state: PlanState, scope: CallScope) -> Iterator[Item]:
             yield Item(Due.FEEDBACK, task, run, state=state)
 
 
-def _questions(state: PlanState, scope: CallScope) -> Iterator[Item]:
-    """Yield the questions that this call asks; a run whose agent is to decide them goes on."""
-    for task, run in state.due(Due.ANSWER):
-        item = Item(Due.ANSWER, task, run, state=state)
-        is_ruled = scope.rules and scope.covers(task.id) and Change.of(state.history(task.id)).is_rulable(run)
-        if is_ruled and not item.is_session_lost:
-            yield replace(item, due=Due.CONTINUE)
-        elif run.id in scope.asked and task.id not in scope.busy:
-            yield item
-
-
 def _start(state: PlanState, scope: CallScope) -> Item | None:
-    """Return the next ready leaf: one that names no file of what is at work comes before those that do."""
-    if not scope.may_start:
+    """Return the next ready leaf: one that names no file of what is at work comes before those that do.
+
+    What was refused last, without work, comes last: it may have been its fault. A task waits for feedback to
+    what it depends on, also where it is asked for by name.
+    """
+    if scope.starts_left is not None and scope.starts_left <= 0:
         return None
-    startable = (item for item in items_in(Band.READY, state) if _is_startable(item, scope))
-    ready = [*islice(_refused_last(startable), _CHOICES if scope.busy else 1)]
+    ready, refused = list[Item](), list[Item]()
+    for item in items_in(Band.READY, state):
+        task, newest = item.task, state.history(item.task.id).newest
+        if not scope.covers(task.id) or task.id in scope.elsewhere:
+            continue
+        if state.owing and any(feedback_below(state, state.plan.tasks[dep]) for dep in task.deps):
+            continue
+        was_refused = newest is not None and newest.terminal_reason is TerminalReason.WITHOUT_WORK
+        (refused if was_refused else ready).append(item)
+        if len(ready) == (_CHOICES if scope.busy else 1):
+            break
     at_work = (state.plan.tasks[task_id] for task_id in scope.busy if task_id in state.plan.tasks)
     taken = frozenset[str]().union(*map(named_paths, at_work))
-    apart = (item for item in ready if not overlaps(named_paths(item.task), taken))
-    return next(apart, None) or next(iter(ready), None)
-
-
-def _is_startable(item: Item, scope: CallScope) -> bool:
-    """Whether a call may start a ready leaf; it waits for feedback to what it depends on."""
-    task, state = item.task, item.state
-    if not scope.covers(task.id) or task.id in scope.elsewhere:
-        return False
-    return not state.owing or not any(feedback_below(state, state.plan.tasks[dep]) for dep in task.deps)
-
-
-def _refused_last(ready: Iterable[Item]) -> Iterator[Item]:
-    """Yield the tasks whose last start was without work after all others: it may have been their fault."""
-    refused: list[Item] = []
-    for item in ready:
-        newest = item.state.history(item.task.id).newest
-        if newest is not None and newest.terminal_reason is TerminalReason.WITHOUT_WORK:
-            refused.append(item)
-        else:
-            yield item
-    yield from refused
+    apart = (item for item in (*ready, *refused) if not overlaps(named_paths(item.task), taken))
+    return next(apart, None) or next(iter((*ready, *refused)), None)
 
 
 def review_stops(state: PlanState, scope: CallScope) -> tuple[Item, ...]:

@@ -5,14 +5,12 @@ from collections.abc import Callable, Iterable, Mapping
 from git_blackbird.model.change.stages import Band, Due
 from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.plan.status import Status
+from git_blackbird.model.plan.status import RETRIABLE
 from git_blackbird.model.rules.queue import PENDING, items_in
 from git_blackbird.model.rules.reviews import are_children_over
 from git_blackbird.model.rules.state import PlanState, ready_tasks, waits_for
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus, RunType
-
-RETRIABLE = frozenset({Status.FAILED, Status.WAITING_USER, Status.BLOCKED, Status.IN_PROGRESS})
 
 
 def _resumed(state: PlanState) -> Iterable[Task]:
