@@ -11,14 +11,12 @@ from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.tables import bounded, render_section, render_table, truncate
 from git_blackbird.controller.core.guards import RunElsewhere
 from git_blackbird.controller.queries.status import APPROVING, StatusReport
-from git_blackbird.messages.display.budgets import budget_rows
 from git_blackbird.messages.display.format import (
     adoptable_text,
     question_line,
     review_word,
     run_seconds,
 )
-from git_blackbird.messages.display.limits import countdown
 from git_blackbird.messages.display.quantities import format_moment, format_seconds
 from git_blackbird.messages.display.queue import item_words, reviews_text
 from git_blackbird.model.base.ids import TaskId
@@ -81,7 +79,7 @@ def status_lines(
     yield from render_section("running", _running(overview, now))
     yield from render_section("at a usage limit", _limits(overview, call.environment.now()))
     yield from render_section("due", _due(overview, columns))
-    yield from render_section("budgets", budget_rows(overview.budgets))
+    yield from render_section("budgets", _budgets(overview))
     yield from render_section("blocked", _blocked(overview, columns))
     yield from render_section(Due.FINISH_APPROVAL.words, _interrupted(overview))
     yield from render_section("commits of yours that are not recorded yet", _deferred(overview))
@@ -149,9 +147,21 @@ def _running_text(live: LiveRun, overview: StatusReport, now: str) -> str:
 
 
 def _limits(overview: StatusReport, now: int) -> Iterator[str]:
+    if not overview.limits:
+        return
+    from git_blackbird.messages.display.limits import countdown  # most often none is at one
+
     yield from (countdown(hold, now) for hold in overview.limits)
-    if overview.limits and overview.locked_by is not None:
+    if overview.locked_by is not None:
         yield "the call that runs here goes on then by itself; Ctrl+C there ends the waiting"
+
+
+def _budgets(overview: StatusReport) -> Iterable[str]:
+    if not overview.budgets:
+        return ()
+    from git_blackbird.messages.display.budgets import budget_rows  # few set any
+
+    return budget_rows(overview.budgets)
 
 
 def _due(overview: StatusReport, columns: int | None) -> Iterator[str]:

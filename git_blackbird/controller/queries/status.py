@@ -7,12 +7,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from git_blackbird.controller.change.land.turns import next_to_land
-from git_blackbird.controller.config.settings import TICK_NANOSECONDS
 from git_blackbird.controller.core.guards import current_holds, processes_at_work, spent_before
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.git.hooks.task_commits import list_deferred
-from git_blackbird.messages.display.budgets import raise_command
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand, task_command
@@ -226,7 +223,11 @@ def _running(workspace: Workspace, state: PlanState) -> tuple[LiveRun, ...]:
 
 
 def _turns(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, TaskId]]:
-    for task, run in state.due(Due.LAND):
+    if not (landing := state.due(Due.LAND)):
+        return
+    from git_blackbird.controller.change.land.turns import next_to_land  # knows trees
+
+    for task, run in landing:
         if (first := next_to_land(workspace, state, run)) is not None:
             yield task.id, first
 
@@ -358,11 +359,17 @@ def read_budgets(workspace: Workspace, state: PlanState) -> Iterator[BudgetLine]
 
 def raising_commands(budgets: Iterable[BudgetLine]) -> Mapping[TaskId | None, str]:
     """Return the command that raises each spent budget, by task; None for that of the plan."""
-    spent = (line for line in budgets if line.is_spent and line.scope is not BudgetScope.CALL)
+    spent = [line for line in budgets if line.is_spent and line.scope is not BudgetScope.CALL]
+    if not spent:
+        return {}
+    from git_blackbird.messages.display.budgets import raise_command  # most often none is spent
+
     return {line.task_id: raise_command(line) for line in spent}
 
 
 def _spent_since(workspace: Workspace, since: int) -> Spent:
+    from git_blackbird.controller.config.settings import TICK_NANOSECONDS  # few limit a call
+
     now = workspace.environment.timestamp()
     found = workspace.store.records.written_since(since - TICK_NANOSECONDS)
     begun = (run for run in found if isinstance(run, Run) and run.sort_key[0] >= since)

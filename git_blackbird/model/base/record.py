@@ -50,7 +50,7 @@ class Record(BaseModel):
         """Return a copy with the fields that are set in another."""
         return self.model_copy(update={name: getattr(other, name) for name in other.model_fields_set})
 
-    @model_serializer(mode="wrap")
+    @model_serializer(mode="wrap", return_type=Any)
     def _leave_out_none(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         unknown = self.model_extra or {}
         fields = dump(self).items()

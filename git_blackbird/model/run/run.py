@@ -1,6 +1,6 @@
 """A run: one start of one agent on one task, as in its record."""
 
-from typing import Annotated, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 from pydantic import (
     AfterValidator,
@@ -23,7 +23,6 @@ from git_blackbird.model.base.ids import (
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.sanitize import clean_clause
 from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timestamp
-from git_blackbird.model.run.ended import TAIL_BYTES, Ended
 from git_blackbird.model.run.file_form import (
     GO_FIELDS,
     OURS,
@@ -75,6 +74,9 @@ from git_blackbird.model.run.states import (
     superseded_text,
 )
 from git_blackbird.model.run.summary import Outside, Summary, Trees
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.ended import Ended
 
 
 class RunChange(NamedTuple):
@@ -247,8 +249,10 @@ class Run(Record):
         """Return a copy with further remarks for people."""
         return self.updated(notes=(*self.notes, *notes)) if notes else self
 
-    def ended(self, ended: Ended) -> Self:
+    def ended(self, ended: "Ended") -> Self:
         """Return a copy that is over."""
+        from git_blackbird.model.run.ended import TAIL_BYTES  # readers end no run
+
         is_long = ended.stdout_bytes > TAIL_BYTES, ended.stderr_bytes > TAIL_BYTES
         over = self.updated(
             completed_at=ended.at,
@@ -274,7 +278,7 @@ class Run(Record):
         )
         return over if ended.superseded_by is None else over.superseded(ended.at, ended.superseded_by)
 
-    def session_after(self, ended: Ended) -> str | None:
+    def session_after(self, ended: "Ended") -> str | None:
         """Return the conversation that can be continued: one the agent confirmed, or had before this run."""
         if ended.session and session_fault(ended.session) is None:
             return ended.session
