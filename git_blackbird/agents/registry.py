@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE, Agent
 from git_blackbird.errors import RequestError
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.config.layers import AGENT_NAMES
+
+if TYPE_CHECKING:
+    from git_blackbird.agents.protocol import Agent
 
 
 class Declaration(NamedTuple):
@@ -95,7 +97,7 @@ _OUTER_SESSION = (
 )
 
 
-def load_agent(name: str, config: Config) -> Agent:
+def load_agent(name: str, config: Config) -> "Agent":
     """Load the agent of that name, with its section. Raises RequestError if there is none."""
     declared = DECLARATIONS.get(name)
     if declared is None:
@@ -129,5 +131,7 @@ def child_environ(
 
     ``environ`` ties no process to a repository or an index.
     """
+    from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE  # readers start none
+
     ours = {TASK_ID_VARIABLE: task_id, RUN_ID_VARIABLE: run_id, "TMPDIR": str(tmp_dir)}
     return without_outer_session(environ) | ours | dict(extra)

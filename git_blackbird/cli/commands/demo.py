@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from git_blackbird.cli.commands.run import build_ui, run_loop
-from git_blackbird.cli.commands.status_list import status
+from git_blackbird.cli.commands.status import status
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.stops import show_status_change, show_stop
 from git_blackbird.cli.syntax.setup import DEMO_FOLDER

@@ -12,7 +12,7 @@ from questionary.prompts.common import InquirerControl
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.syntax.registry import load_command
 from git_blackbird.cli.ui.prompts import terminal_output
-from git_blackbird.controller.queries.status import stopped_tasks
+from git_blackbird.controller.queries.listing import stopped_tasks
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line

@@ -174,7 +174,7 @@ NEWEST = 20
 
 status = CommandSpec(
     "status",
-    "status_list:status",
+    "status:status",
     """Show where the plan stands, what runs, and what is due.
 
     Everything due is followed by the command that answers it.
@@ -183,7 +183,7 @@ status = CommandSpec(
 )
 list_tasks = CommandSpec(
     "list",
-    "status_list:list_command",
+    "listing:list_command",
     "List tasks: without an option, the leaves that are neither done nor skipped.",
     Option(["--ready", "which"], flag_value="ready", help="Only tasks that can start now."),
     Option(["--blocked", "which"], flag_value="blocked", help="Only leaves that wait for other tasks."),
@@ -270,7 +270,7 @@ estimate = CommandSpec(
 )
 tui = CommandSpec(
     "tui",
-    "status_list:tui",
+    "status:tui",
     """Open the plan in a full-screen application.
 
     It shows where the plan stands and what agents are doing, runs them, and asks for every decision; `?`

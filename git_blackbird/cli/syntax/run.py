@@ -239,7 +239,7 @@ worktrees = CommandSpec(
 )
 review = CommandSpec(
     "review",
-    "runs:review",
+    "review:review",
     """Show the reviews of TASK, have it reviewed, or dismiss its review.
 
     If reviews.mode is parallel, `execute` has the change of each leaf reviewed, against the task and as

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from git_blackbird.agents.process.logs import LogReader
 from git_blackbird.controller.core.guards import UnreadableRecordError, is_alive, require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
@@ -113,6 +112,8 @@ class SavedOutput(NamedTuple):
 
 def saved_outputs(workspace: Workspace, run: Run) -> list[SavedOutput]:
     """Open the saved streams of a run; without a log, those parts that the record has."""
+    from git_blackbird.agents.process.logs import LogReader  # no list needs it
+
     logs, outputs = log_places(workspace, run), []
     for name in STREAMS:
         missing = 0 if run.unlogged_bytes is None else int(getattr(run.unlogged_bytes, name))
@@ -129,6 +130,8 @@ class FollowedOutput:
     """The output of a run by stream, from the end of the earlier output on."""
 
     def __init__(self, workspace: Workspace, run: Run) -> None:
+        from git_blackbird.agents.process.logs import LogReader  # no list needs it
+
         paths = workspace.paths
         self._streams = [
             (name, LogReader(paths.logs(run.task_id, run.id, name), tail=_TAIL_BYTES)) for name in STREAMS

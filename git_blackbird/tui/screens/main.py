@@ -12,7 +12,8 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.queries.status import StatusReport, stopped_tasks
+from git_blackbird.controller.queries.listing import stopped_tasks
+from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.messages.display.task_graph import PlanGraph
 from git_blackbird.model.base.ids import TaskId

@@ -1,0 +1,129 @@
+"""``review``: show, run or dismiss reviews."""
+
+from collections.abc import Iterator
+
+import click
+
+from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.render.one_run import paint
+from git_blackbird.cli.render.runs import runs_table
+from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.queries.reviews import view_change_review, view_review
+from git_blackbird.errors import ExitCode, RequestError, UsageError
+from git_blackbird.messages.display.reviews import (
+    change_facts,
+    change_missing,
+    change_rounds,
+    change_steps,
+    dismissal_lines,
+    merged_lines,
+    parent_facts,
+    parent_sections,
+    parent_steps,
+)
+from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.rules.reviews import ChangeReviewView, ReviewView
+
+
+def review(
+    call: CommandContext,
+    action: str,
+    task: str,
+    *,
+    agent: str | None,
+    stream: bool,
+    form: str | None,
+    reason: str | None,
+) -> ExitCode:
+    if action != "run" and (agent is not None or stream):
+        raise UsageError("--agent and --stream go with `review run`")
+    if action != "dismiss" and reason is not None:
+        raise UsageError("--reason goes with `review dismiss`")
+    if form is not None and (action != "show" or call.as_json):
+        raise UsageError("--format goes with `review show`, without --json")
+    if action == "show":
+        return _show(call, task, wants_xml=form == "xml")
+    if action == "run":
+        return _run(call, task, agent, stream=stream)
+    return _dismiss(call, task, reason)
+
+
+def _show(call: CommandContext, name: str, *, wants_xml: bool) -> ExitCode:
+    workspace = call.workspace
+    task = find_task(workspace.store.plan(), name)
+    if task.is_leaf:
+        _show_change(call, workspace, task, wants_xml=wants_xml)
+    elif wants_xml:
+        raise UsageError("the review of a parent has no XML", hint=f"git blackbird review show {task.id}")
+    else:
+        view = view_review(workspace, name)
+        call.lines(_parent_lines(view))
+        call.data("runs:ParentReviewOutput", view)
+    call.warn_problems(workspace)
+    return ExitCode.OK
+
+
+def _show_change(call: CommandContext, workspace: Workspace, task: Task, *, wants_xml: bool) -> None:
+    view = view_change_review(workspace, task)
+    if wants_xml:
+        from git_blackbird.messages.display.merged_review import render_merged_xml  # only XML pays
+
+        if view.merged is None:
+            raise RequestError(
+                f"no change of {task.id} was reviewed", hint=task_command("review run", task.id)
+            )
+        call.print(render_merged_xml(view.merged).rstrip("\n"))
+        return
+    call.lines(_change_lines(view, call))
+    call.data("runs:ChangeReviewOutput", view)
+    call.warn_records(view.faults)
+
+
+def _run(call: CommandContext, task: str, agent: str | None, *, stream: bool) -> ExitCode:
+    # Showing a review needs nothing of what makes one.
+    from git_blackbird.cli.commands.run import open_with_flags, run_loop_command
+    from git_blackbird.controller.engine.review_commands import review_loop
+
+    keys = ("agent", "reviews.spec.agent", "reviews.code.agent")
+    workspace = open_with_flags(call, dict.fromkeys(keys, agent))
+    return run_loop_command(call, workspace, lambda ui: review_loop(workspace, ui, task), stream=stream)
+
+
+def _dismiss(call: CommandContext, task: str, reason: str | None) -> ExitCode:
+    from git_blackbird.controller.engine.review_commands import dismiss_review
+
+    if reason is None:
+        raise UsageError("say why: the reason is kept with the review", hint="--reason TEXT")
+    workspace = call.workspace
+    workspace.require_settings()
+    result = dismiss_review(workspace, task, reason)
+    call.print("\n  ".join(dismissal_lines(result.parent, result.dropped)))
+    call.data("runs:DismissOutput", result, reason=reason.strip())
+    return ExitCode.OK
+
+
+def _parent_lines(view: ReviewView) -> Iterator[str]:
+    parent = view.parent
+    yield f"{click.style(parent.id, bold=True)}  {clean_line(parent.title)}"
+    yield from render_facts(parent_facts(view))
+    for title, lines in parent_sections(view, paint):
+        yield from render_section(title, lines, are_styled=True)
+    listed = {feedback.command for feedback in view.outstanding}
+    yield from render_section("next", (step for step in parent_steps(view) if step not in listed))
+
+
+def _change_lines(view: ChangeReviewView, call: CommandContext) -> Iterator[str]:
+    yield f"{click.style(view.task.id, bold=True)}  {clean_line(view.task.title)}"
+    yield from render_facts(change_facts(view))
+    if view.run is not None and view.merged is not None:
+        yield ""
+        yield from merged_lines(view.run)
+    yield from render_section("missing", change_missing(view))
+    rounds = [tuple(map(Cell, row)) for row in change_rounds(view)]
+    yield from render_section("rounds", render_table(rounds, None), are_styled=True)
+    table = runs_table(view.about, call.environment.timestamp(), call.columns_less(2))
+    yield from render_section("reviewers", table, are_styled=True)
+    yield from render_section("next", change_steps(view))

@@ -1,0 +1,210 @@
+"""One run in full, and the colours of a verdict."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+
+import click
+
+from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.render.tables import (
+    render_facts,
+    render_section,
+    render_table,
+    status_cell,
+)
+from git_blackbird.messages.display.format import (
+    check_lines,
+    landing_text,
+    notes_on_head,
+    question_line,
+    redacted_text,
+    render_path,
+    render_totals,
+    ruling_lines,
+    run_seconds,
+    submodule_lines,
+    verdict_word,
+)
+from git_blackbird.messages.display.outside import own_lines, seen_lines
+from git_blackbird.messages.display.quantities import format_cost, format_moment, format_seconds
+from git_blackbird.messages.display.reviews import merged_lines, result_lines, verdict_lines
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.run.parent_verdict import ChildStatus
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import RunType, TerminalReason
+from git_blackbird.model.run.summary import FileChange, Summary
+
+_COLORS = {ChildStatus.PASSED: "green", ChildStatus.FAILED: "red"}
+
+
+def paint(status: ChildStatus) -> str:
+    """Return what a review says of one child in its colour."""
+    return click.style(status.value, fg=_COLORS[status])
+
+
+MAX_TEXT_LINES = 30
+
+
+def run_lines(
+    run: Run, call: CommandContext, prompt: str, logs: Mapping[str, str], commits: Iterable[str]
+) -> Iterator[str]:
+    """Write one run: its prompt, result, changes, commits, cost and decision.
+
+    ``commits`` are lines already.
+    """
+    now = call.environment.timestamp()
+    status = status_cell(run)
+    name = click.style(f"run {run.id}", bold=True)
+    yield f"{name}  {status.styled(status.text)}  {clean_line(run.task_id)}"
+    yield from render_facts(_facts(run, now))
+    yield from render_section("sent", _bounded(prompt))
+    yield from render_section("decided itself", chain.from_iterable(map(ruling_lines, run.rulings)))
+    yield from render_section("told while it worked", _bounded(run.text_while_working or ""))
+    yield from render_section("asked", map(question_line, run.questions))
+    yield from render_section("verdict", verdict_lines(run, paint), are_styled=True)
+    yield from render_section("found", result_lines(run))
+    yield from render_section("check", () if run.check is None else check_lines(run.check))
+    yield from render_section(
+        "check of the merged files", () if run.landing_check is None else check_lines(run.landing_check)
+    )
+    yield from render_section("reviews", merged_lines(run))
+    yield from render_section("answer", _bounded(run.final_text or ("" if logs else run.stdout or "")))
+    yield from render_section("changed", _change_lines(run.review_summary))
+    yield from render_section("committed", commits)
+    yield from render_section("did outside its place", own_lines(run.outside))
+    yield from render_section("seen while agents worked", seen_lines(run.outside))
+    yield from render_section("edited in the plan meanwhile", map(clean_line, run.plan_edits))
+    yield from render_section("the configuration changed meanwhile", map(clean_line, run.config_edits))
+    yield from render_section("notes", map(clean_line, run.notes))
+    yield from render_section("files", _files(run, logs))
+
+
+def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:
+    yield "type", f"{run.run_type.value}, by hand" if run.by_hand else run.run_type.value
+    yield "agent", f"{clean_line(run.provider)} {clean_line(run.agent_version or '')}".strip() or "-"
+    yield "session", clean_line(run.provider_session_ref or "-")
+    if run.resumes is not None:
+        before = f" ({run.last_completion_status.value})" if run.last_completion_status else ""
+        yield "resumes", f"run {run.resumes}{before}"
+    yield "started", format_moment(run.started_at)
+    yield "took", format_seconds(run_seconds(run, now))
+    if run.start_branch or run.start_commit:
+        branch = clean_line(run.start_branch or "a detached HEAD")
+        yield "on", f"{branch} {(run.start_commit or '')[:12]}".rstrip()
+    if run.worktree_path is not None:
+        yield "worktree", clean_line(run.worktree_path, 1000)
+    if run.worker is not None:
+        yield "worker", clean_line(run.worker)
+    if run.exit_code is not None:
+        yield "exit", str(run.exit_code)
+    if run.error:
+        yield "error", clean_line(run.error)
+    if run.terminal_reason in _ENDS:
+        yield "ended", _ENDS[run.terminal_reason]
+    yield "cost", _cost_text(run)
+    yield from _outcome(run)
+
+
+def _outcome(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield what became of the run's change, or of the review."""
+    if run.decision_state is not None:
+        yield "decision", _decision_text(run)
+    if run.landing is not None:
+        yield "landing", landing_text(run)
+    if run.run_type is RunType.REVIEW:
+        yield "verdict", verdict_word(run)
+    if run.reviewed_run is not None:
+        yield "about", f"run {clean_line(run.reviewed_run)}, round {run.review_round or 1}"
+    if run.superseded_by is not None:
+        when = format_moment(run.superseded_at or "")
+        yield "superseded", f"by {clean_line(run.superseded_by)}, {when}"
+
+
+def _cost_text(run: Run) -> str:
+    usage, cost = run.usage, format_cost(run.cost_usd)
+    if usage is None:
+        return cost
+    cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
+    return f"{cost}, {usage.input_tokens} tokens in{cached}, {usage.output_tokens} out"
+
+
+_ENDS = {
+    TerminalReason.INTERRUPTED: "interrupted",
+    TerminalReason.TOLD: "it was stopped for what it was told",
+    TerminalReason.WALL_LIMIT: "it reached its time limit",
+    TerminalReason.IDLE_LIMIT: "it printed nothing for too long",
+    TerminalReason.BUDGET: "its budget was spent",
+    TerminalReason.CONTROLLER_LOST: "the program that ran it ended first",
+    TerminalReason.AGENT_UNAVAILABLE: "its agent was unavailable",
+    TerminalReason.SESSION_LOST: "its session was lost",
+    TerminalReason.WORKER_LOST: "its worker was lost",
+    TerminalReason.NOT_STARTED: "its agent was not started",
+    TerminalReason.WITHOUT_WORK: "no model had done anything",
+    TerminalReason.UNKNOWN_END: "by itself, but not as it does when it has finished",
+}
+
+
+def _decision_text(run: Run) -> str:
+    if run.was_superseded_undecided:
+        return "none: the run was superseded first"
+    state = run.decision_state.value if run.decision_state is not None else "-"
+    when = f", {format_moment(run.decision_resolved_at)}" if run.decision_resolved_at else ""
+    words = f": {clean_line(run.decision_feedback)}" if run.decision_feedback else ""
+    return f"{state}{when}{words}"
+
+
+def _bounded(text: str) -> list[str]:
+    lines = strip_controls(text).strip().splitlines()
+    if len(lines) <= MAX_TEXT_LINES:
+        return lines
+    return [*lines[:MAX_TEXT_LINES], f"[{len(lines) - MAX_TEXT_LINES} more lines; --json has all]"]
+
+
+def _change_lines(summary: Summary | None) -> Iterator[str]:
+    if summary is None:
+        return
+    if summary.minimal is not None:
+        yield f"no summary: {clean_line(summary.minimal)}"
+    if summary.changes:
+        yield from render_table([_change_row(change) for change in summary.changes], None)
+    else:
+        yield from map(render_path, summary.files)
+        yield from strip_controls(summary.diffstat).splitlines()
+    if summary.minimal is None and (summary.totals.files or not summary.files):
+        yield render_totals(summary)
+    yield from (f"cut: {clean_line(cut)}" for cut in summary.cut)
+    for skipped in summary.left_out:
+        yield f"not in the snapshot: {render_path(skipped.path)} ({skipped.reason})"
+    for edit in summary.between:
+        yield f"{render_path(edit.path)} was also changed by run {edit.run} of {edit.task} in between"
+    yield from submodule_lines(summary)
+    for heading, lines in notes_on_head(summary):
+        yield heading
+        yield from (f"  {line}" for line in lines)
+
+
+def _change_row(change: FileChange) -> tuple[str, ...]:
+    renamed = f"{render_path(change.old_path)} -> " if change.old_path else ""
+    counts = ("", "binary") if change.binary else (f"+{change.additions}", f"-{change.deletions}")
+    return (change.status.value, *counts, f"{renamed}{render_path(change.path)}")
+
+
+def _files(run: Run, logs: Mapping[str, str]) -> Iterator[str]:
+    if run.printed_bytes is not None:
+        for name, printed in (
+            ("stdout", run.printed_bytes.stdout),
+            ("stderr", run.printed_bytes.stderr),
+        ):
+            if printed:
+                yield f"the record has only the end of {name}, which had {printed} bytes; its log has more"
+    if run.unlogged_bytes is not None:
+        for name, missing in (
+            ("stdout", run.unlogged_bytes.stdout),
+            ("stderr", run.unlogged_bytes.stderr),
+        ):
+            if missing:
+                yield f"{missing} bytes of {name} were not kept"
+    if (redacted := redacted_text(run)) is not None:
+        yield f"redacted: {redacted}"
+    for name, path in logs.items():
+        yield f"{name}: {clean_line(path, 1000)}"
