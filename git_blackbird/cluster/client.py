@@ -80,7 +80,10 @@ class Cluster:
         except (OSError, RuntimeError, ValueError, TypeError) as error:
             await self._stack.aclose()
             text = f"the cluster at {address} cannot be used: {_reason_of(error)}"
-            raise UnusableError(text, hint=_hint_for(error, address)) from error
+            hint = scheduler_command(address) if isinstance(error, _NoSchedulerError) else None
+            if isinstance(error, _NoWorkerError) and not address.startswith(LOCAL):
+                hint = f"git blackbird worker {shell_word(address)}    # starts a worker"
+            raise UnusableError(text, hint=hint) from error
         except BaseException:
             await self._stack.aclose()
             raise
@@ -183,13 +186,6 @@ class _NoWorkerError(TimeoutError):
 
 class _NoSchedulerError(TimeoutError):
     """No scheduler answers at an address."""
-
-
-def _hint_for(error: Exception, address: str) -> str | None:
-    """Return the command that starts the missing scheduler or worker."""
-    if isinstance(error, _NoWorkerError) and not address.startswith(LOCAL):
-        return f"git blackbird worker {shell_word(address)}    # starts a worker"
-    return scheduler_command(address) if isinstance(error, _NoSchedulerError) else None
 
 
 def _reason_of(error: BaseException) -> str:

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from git_blackbird.agents.process.logs import open_log
 from git_blackbird.cluster.worker import ENDING_SECONDS, WITH_PARENT
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 _POLL_SECONDS = 0.5
+_UNENCRYPTED = "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION"
 _DISCONNECT_POLLS = 10
 
 
@@ -85,23 +86,15 @@ class Connection:
         scheduler = self.client.scheduler
         if scheduler is None:
             raise OSError("the scheduler is away")
-        found = tuple(_worker_infos(await scheduler.identity(n_workers=-1)))
+        found = []
+        for worker in (await scheduler.identity(n_workers=-1))["workers"].values():
+            about = worker.get("metrics", {}).get("blackbird")
+            if about is not None:
+                runs, slots = frozenset(about["runs"]), int(about["slots"])
+                found.append(WorkerInfo(str(worker["name"]), about["agents"], runs, slots))
         self.present = frozenset(worker.name for worker in found)
-        self.workers = found or self.workers
-        return found
-
-
-def _worker_infos(identity: Mapping[str, Any]) -> list[WorkerInfo]:
-    infos = []
-    for worker in identity["workers"].values():
-        about = worker.get("metrics", {}).get("blackbird")
-        if about is not None:
-            runs, slots = frozenset(about["runs"]), int(about["slots"])
-            infos.append(WorkerInfo(str(worker["name"]), about["agents"], runs, slots))
-    return infos
-
-
-_UNENCRYPTED = "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION"
+        self.workers = tuple(found) or self.workers
+        return tuple(found)
 
 
 @contextlib.asynccontextmanager

@@ -190,7 +190,9 @@ class _Follower:
             if end is not None or self._unreadable is not None:
                 return end
             # While the remote is away, the owner of the run is unknown.
-            if self._remote_fault is None and await self._is_orphaned():
+            if self._remote_fault is None and (
+                (self._is_refused and await self._owner() is None) or await self._is_lost()
+            ):
                 if not await self._try_resubmit():
                     return None
                 waiting = asyncio.ensure_future(self._await_dask_task())
@@ -240,7 +242,11 @@ class _Follower:
             self._stopping_since = now
             if await self._withdraw():
                 return True
-        await self._ask_to_stop()
+        from distributed import Event  # loaded by now
+
+        stop, kill = stop_events(self._remote.run.id)
+        for name in (stop, kill) if self._watcher.hurry.is_set() else (stop,):
+            await Event(name, client=self._connection.client).set()
         return now - self._stopping_since > 2 * self._remote.limits.grace_seconds + _PATIENCE_SECONDS
 
     async def _withdraw(self) -> bool:
@@ -257,13 +263,6 @@ class _Follower:
             if self._future is not None:
                 await self._future.cancel()
         return self._is_given_up
-
-    async def _ask_to_stop(self) -> None:
-        from distributed import Event  # loaded by now
-
-        stop, kill = stop_events(self._remote.run.id)
-        for name in (stop, kill) if self._watcher.hurry.is_set() else (stop,):
-            await Event(name, client=self._connection.client).set()
 
     async def _fetch_end(self) -> RunEnd | None:
         workspace, run = self._remote.workspace, self._remote.run
@@ -290,9 +289,6 @@ class _Follower:
             return False
         self._fault = f"worker {remote.pinned}, which has its session, is not connected"
         return True
-
-    async def _is_orphaned(self) -> bool:
-        return (self._is_refused and await self._owner() is None) or await self._is_lost()
 
     async def _is_lost(self) -> bool:
         """Whether no connected worker has had the run for a while."""

@@ -109,8 +109,13 @@ def judge(workspace: Workspace, change: PageChange) -> None:
 
 def _untouchable(workspace: Workspace, change: PageChange) -> Iterator[str]:
     result, before = change.result, change.before.tasks
+    parents_of_new = [
+        task.parent
+        for task in change.after.tasks.values()
+        if task.parent in before and (task.id not in before or before[task.id].parent != task.parent)
+    ]
     verbs: dict[TaskId, str] = {
-        **dict.fromkeys(_parents_of_new(change), "gets tasks below it"),
+        **dict.fromkeys(filter(None, parents_of_new), "gets tasks below it"),
         **dict.fromkeys(result.edited, "is changed"),
         **dict.fromkeys(result.moved, "is moved"),
         **dict.fromkeys(result.deleted, "is deleted"),
@@ -118,14 +123,6 @@ def _untouchable(workspace: Workspace, change: PageChange) -> Iterator[str]:
     for task_id, verb in verbs.items():
         if (why := _why_kept(workspace, before[task_id])) is not None:
             yield f"{task_id} {verb}, and it {why}: leave it as it is"
-
-
-def _parents_of_new(change: PageChange) -> Iterator[TaskId]:
-    before = change.before.tasks
-    for task in change.after.tasks.values():
-        is_new = task.id not in before or before[task.id].parent != task.parent
-        if is_new and task.parent is not None and task.parent in before:
-            yield task.parent
 
 
 def _why_kept(workspace: Workspace, task: Task) -> str | None:
