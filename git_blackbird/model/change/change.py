@@ -4,7 +4,7 @@ It is made from the task's records alone. What people approve, reviewers read, a
 brings and an approval commits is this.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
@@ -117,7 +117,7 @@ class Change:
         Of a task that is done these are the last of the change with which it is.
         """
         own = self.history.work_runs
-        return own[_end_of_previous(own) :]
+        return own[_end_before(own, [_is_end(run) for run in own[:-1]]) :]
 
     @cached_property
     def uncommitted(self) -> tuple[Run, ...]:
@@ -126,7 +126,10 @@ class Change:
         An approval that commits takes them along.
         """
         own = self.history.work_runs
-        return own[_end_of_committed(own) : len(own) - len(self.runs)]
+        ends = [
+            _is_end(run) and (run.undone is not None or not _is_left_uncommitted(run)) for run in own[:-1]
+        ]
+        return own[_end_before(own, ends) : len(own) - len(self.runs)]
 
     def runs_to_decide(self, *, commits: bool) -> tuple[Run, ...]:
         """Return the runs that a decision is about, where an approval ``commits`` or not."""
@@ -256,7 +259,7 @@ def contributions(runs: Sequence[Run]) -> tuple[Contribution, ...]:
         trees = landed if runs[-1].change_in_place is not None or whole is None else [whole]
         return tuple(map(Contribution, trees))
     done = [(run, run.tree_pair) for run in runs if run.tree_pair is not None and run.is_in_place]
-    moves = [(*_moves_between(before, run), *_moves_during(run)) for (before, _), (run, _) in pairwise(done)]
+    moves = [tuple(_moves_since(before, run)) for (before, _), (run, _) in pairwise(done)]
     return tuple(Contribution(trees, tuple(chain(*moves[at:]))) for at, (_, trees) in enumerate(done))
 
 
@@ -277,16 +280,6 @@ def total_cost(runs: Sequence[Run]) -> float | None:
     """Return the cost of these runs in dollars; None if unknown for all."""
     costs = [run.cost_usd for run in runs if run.cost_usd is not None]
     return sum(costs) if costs else None
-
-
-def _end_of_previous(own: Sequence[Run]) -> int:
-    """Return how many runs come before those of the change."""
-    return _end_before(own, [_is_end(run) for run in own[:-1]])
-
-
-def _end_of_committed(own: Sequence[Run]) -> int:
-    is_end = [_is_end(run) and (run.undone is not None or not _is_left_uncommitted(run)) for run in own[:-1]]
-    return _end_before(own, is_end)
 
 
 def _end_before(own: Sequence[Run], is_end: Sequence[bool]) -> int:
@@ -327,19 +320,15 @@ def _requested(requested: Run, later: Sequence[Run]) -> RequestedChange:
     return RequestedChange(text, tuple(later), requested.comments)
 
 
-def _moves_between(before: Run, run: Run) -> "tuple[HeadMove, ...]":
-    if not before.end_commit or not run.start_commit or before.end_commit == run.start_commit:
-        return ()
+def _moves_since(before: Run, run: Run) -> "Iterator[HeadMove]":
+    """Yield what others moved HEAD to between two runs, and during the second."""
     from git_blackbird.model.run.commits import HeadMove  # readers compose no changes
 
-    return (HeadMove(before.end_commit, run.start_commit),)
-
-
-def _moves_during(run: Run) -> "tuple[HeadMove, ...]":
-    from git_blackbird.model.run.commits import HeadMove  # readers compose no changes
-
-    outside = () if run.review_summary is None else run.review_summary.outside
-    return tuple(HeadMove(move.old, move.new, move.text) for move in outside if not move.in_change)
+    if before.end_commit and run.start_commit and before.end_commit != run.start_commit:
+        yield HeadMove(before.end_commit, run.start_commit)
+    for move in () if run.review_summary is None else run.review_summary.outside:
+        if not move.in_change:
+            yield HeadMove(move.old, move.new, move.text)
 
 
 class Histories(dict[TaskId, History]):

@@ -69,7 +69,8 @@ def estimate(plan: Plan, left: Sequence[Task], samples: Sequence[Sample], agent:
     if not samples or not left:
         return Estimate(tuple(samples), tuple(agents), jobs)
     before = _before(plan, list(agents))
-    pools = {task_id: _pool(samples, name) for task_id, name in agents.items()}
+    by_agent = {name: [one for one in samples if one.agent == name] for name in agents.values()}
+    pools = {task_id: by_agent[name] or samples for task_id, name in agents.items()}
     dice = random.Random(_SEED)  # noqa: S311  # not a secret: the same plan has the same estimate
     draws = [{task_id: dice.choice(pool) for task_id, pool in pools.items()} for _ in range(_DRAWS)]
     times = [{task_id: sample.seconds for task_id, sample in draw.items()} for draw in draws]
@@ -87,10 +88,6 @@ def estimate(plan: Plan, left: Sequence[Task], samples: Sequence[Sample], agent:
         chain,
         _spread(sum(one[task_id] for task_id in chain) for one in times),
     )
-
-
-def _pool(samples: Sequence[Sample], agent: str) -> Sequence[Sample]:
-    return [sample for sample in samples if sample.agent == agent] or samples
 
 
 def _before(plan: Plan, left: Sequence[TaskId]) -> dict[TaskId, tuple[TaskId, ...]]:

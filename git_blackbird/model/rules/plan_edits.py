@@ -64,10 +64,6 @@ def _with_fields(task: Task, wanted: TaskFields) -> Task:
     return replace(task, **{**asdict(wanted), "deps": deps, "dep_rationale": reasons})
 
 
-def _linked(task: Task, deps: tuple[TaskId, ...]) -> Task:
-    return task if deps == task.deps else _with_fields(task, replace(fields_of(task), deps=deps))
-
-
 @dataclass(frozen=True)
 class WantedTask:
     """What a task is to be; ``status`` is that of a new one, None for an old one, which keeps its own."""
@@ -94,8 +90,10 @@ def rewritten(
     for number, one in enumerate(wanted):
         before = tasks.get(one.id)
         check_fields(None if before is None else fields_of(before), one.fields)
-        base = before or _created(one, moment.now, number)
-        after = replace(_with_fields(base, one.fields), parent=one.parent)
+        # Tasks at the top are ordered by the times of their creation.
+        created = format_timestamp(parse_timestamp(moment.now) + number)
+        new = replace(new_task(one.id, one.fields.title, created), status=one.status or Status.TODO)
+        after = replace(_with_fields(before or new, one.fields), parent=one.parent)
         if after != before:
             tasks[one.id] = after if before is None else revised(after, moment.now)
     below: dict[TaskId, list[TaskId]] = {}
@@ -116,12 +114,6 @@ def rewritten(
     after_all = _placed_at_top(after_all, at_top, _out_of_order(before_all, at_top), moment.now)
     settled = _settled(plan, after_all, moment)
     return deleted(settled, doomed, moment) if doomed else settled
-
-
-def _created(one: WantedTask, now: str, number: int) -> Task:
-    # Tasks at the top are ordered by the times of their creation.
-    created = format_timestamp(parse_timestamp(now) + number)
-    return replace(new_task(one.id, one.fields.title, created), status=one.status or Status.TODO)
 
 
 def _in_order(children: Sequence[TaskId], order: Sequence[TaskId]) -> tuple[TaskId, ...]:
@@ -240,10 +232,10 @@ def deleted(plan: Plan, doomed: Collection[TaskId], moment: Transition) -> Plan:
     for task in plan.tasks.values():
         if task.id not in doomed:
             deps, children = _less(task.deps, doomed), _less(task.children, doomed)
-            is_same = deps == task.deps and children == task.children
-            tasks[task.id] = (
-                task if is_same else revised(replace(_linked(task, deps), children=children), moment.now)
-            )
+            if deps != task.deps:
+                task = _with_fields(task, replace(fields_of(task), deps=deps))  # noqa: PLW2901
+            is_same = task is plan.tasks[task.id] and children == task.children
+            tasks[task.id] = task if is_same else revised(replace(task, children=children), moment.now)
     return _settled(plan, Plan(tasks), moment)
 
 

@@ -156,10 +156,6 @@ def _merged_reasons(sides: Sides) -> dict[TaskId, str] | None:
     return merged
 
 
-def _further(sides: Sides) -> Status:
-    return Status(max(sides.ours, sides.theirs, key=_RANKS.__getitem__))
-
-
 def _later(sides: Sides) -> str:
     return str(max(sides.ours, sides.theirs, key=lambda text: (parse_timestamp(text), text)))
 
@@ -169,7 +165,7 @@ _RULES: Mapping[str, Callable[[Sides], Any]] = {
     "children": _merged_list,
     "deps": _merged_list,
     "dep_rationale": _merged_reasons,
-    "status": _further,
+    "status": lambda sides: max(sides.ours, sides.theirs, key=_RANKS.__getitem__),
     "created_at": _later,
     "updated_at": _later,
 }

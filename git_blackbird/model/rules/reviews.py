@@ -127,14 +127,11 @@ def _review_events(reviews: Iterable[Run]) -> Iterator[tuple[Moment | None, bool
     """Yield the start of each review, its end with its verdict, and its dismissal, which passes."""
     for run in reviews:
         yield moment_of(run.started_at), None
-        yield moment_of(run.completed_at), None if _is_about_others(run) else run.parent_review_passed
+        # The children may have changed when the verdict came.
+        is_void = run.superseded_by == SUPERSEDED_BY_PLAN
+        yield moment_of(run.completed_at), None if is_void else run.parent_review_passed
         if run.dismissed is not None:
             yield moment_of(run.dismissed.at), True
-
-
-def _is_about_others(review: Run) -> bool:
-    """Whether the children had changed when the verdict came."""
-    return review.superseded_by == SUPERSEDED_BY_PLAN
 
 
 def are_children_over(tasks: Mapping[TaskId, Task], task: Task) -> bool:
