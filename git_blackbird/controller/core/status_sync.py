@@ -35,7 +35,9 @@ def save_statuses(transaction: Transaction) -> StatusUpdate:
 
 def save_status(transaction: Transaction, task_id: TaskId) -> None:
     """Derive and save the status of one task and all parents; read no other task's records."""
-    _save(transaction, transaction.state_of(task_id))
+    state = transaction.state_of(task_id)
+    if state.plan is not state.saved:
+        save_derived(transaction, state, state.plan)
 
 
 def save_feedback_and_statuses(transaction: Transaction, state: PlanState) -> StatusUpdate:

@@ -58,6 +58,7 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.other_tasks import based_at, brought_at, other_tasks
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.state import PlanState, full_readiness
+from git_blackbird.model.rules.status import derive
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parts import Worktree
@@ -343,8 +344,9 @@ def _record(call: Call, workspace: Workspace, start: Start, run: Run) -> None:
         if is_new:
             now = workspace.environment.timestamp()
             supersede_runs(transaction, state.history(task.id), now, run.id)
-        started = replace(state, histories={**state.histories, task.id: History((run,))})
-        save_derived(transaction, state, started.plan)
+        histories = {**state.histories, task.id: History((run,))}
+        started = derive(state.saved, histories, state.gate, only_lasting=state.only_lasting)
+        save_derived(transaction, state, started)
         watch_agent(workspace, transaction, run)
     start_tracking(workspace, call.ui, run)
 
