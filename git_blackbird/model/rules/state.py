@@ -62,8 +62,8 @@ class PlanState:
 
     ``plan`` is the one that everyone is shown and acts on, with the statuses that follow from the records;
     ``saved`` may be behind it. From ``open_histories`` more follows than that a task is done: of a large plan
-    the few. ``feedback`` is the open one of parent reviews, by leaf; of the files of ``lost_feedback`` none
-    can be used, and what a verdict has as well is written anew. ``unreadable`` are the tasks of the plan that
+    the few. Of the feedback files of ``lost_feedback`` none can be used, and what a verdict has as well is
+    written anew. ``unreadable`` are the tasks of the plan that
     are blocked by a record or feedback file that cannot be used. ``open_runs`` are those of the latest runs
     on which something may be due, apart from what a person asks for. The change of ``half_written`` runs is
     half in the worktree, and is yet to be written, whatever plan has them; ``begun`` are these, and those
@@ -77,7 +77,6 @@ class PlanState:
     only_lasting: bool = False
     plan: Plan = field(init=False, compare=False)
     open_histories: Mapping[TaskId, History] = field(init=False, compare=False)
-    feedback: Mapping[TaskId, Feedback] = field(init=False, compare=False)
     lost_feedback: tuple[RecordError, ...] = field(init=False, compare=False)
     unreadable: Mapping[TaskId, tuple[RecordError, ...]] = field(init=False, compare=False)
     open_runs: tuple[tuple[Task, Run], ...] = field(init=False, compare=False)
@@ -87,9 +86,8 @@ class PlanState:
     def __post_init__(self) -> None:
         histories, saved = self.histories, self.saved_feedback
         plan = derive(self.saved, histories, self.gate, only_lasting=self.only_lasting)
-        damaged = {_leaf_of(fault) for fault in saved.faults}
-        feedback = outstanding_feedback(plan, histories, saved.by_leaf, damaged)
-        lost = tuple(fault for fault in saved.faults if _leaf_of(fault) not in feedback)
+        object.__setattr__(self, "plan", plan)
+        lost = tuple(fault for fault in saved.faults if _leaf_of(fault) not in self.feedback)
         unfinished = open_histories(histories)
         faults = {task_id: history.faults for task_id, history in unfinished.items() if history.faults}
         for fault in lost:
@@ -104,9 +102,7 @@ class PlanState:
         half_written.sort(key=lambda run: run.sort_key)
         waiting = (run for run in latest.values() if run.moving and run.is_pending)
         derived = {
-            "plan": plan,
             "open_histories": unfinished,
-            "feedback": feedback,
             "lost_feedback": lost,
             "unreadable": {task_id: faults[task_id] for task_id in sorted(plan.tasks.keys() & faults.keys())},
             "open_runs": tuple((plan.tasks[key], latest[key]) for key in readable if is_open(latest[key])),
@@ -123,6 +119,12 @@ class PlanState:
     def written(self, after: Plan, by_hand: Collection[TaskId] = ()) -> Plan:
         """Return what is written of a plan that this becomes; a person set the statuses ``by_hand``."""
         return with_lasting_statuses(self.saved, after, by_hand) if self.only_lasting else after
+
+    @cached_property
+    def feedback(self) -> Mapping[TaskId, Feedback]:
+        """The open feedback of parent reviews, by leaf."""
+        damaged = {_leaf_of(fault) for fault in self.saved_feedback.faults}
+        return outstanding_feedback(self.plan, self.histories, self.saved_feedback.by_leaf, damaged)
 
     @cached_property
     def drift(self) -> Mapping[TaskId, tuple[Status, Status]]:
