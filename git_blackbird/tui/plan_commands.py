@@ -146,9 +146,7 @@ class PlanCommands:
         """Yield what an execute that starts nothing asks, checks or lands."""
         state, main = self._app.view_state, self._app.main
         due = () if state is None else state.overview.due
-        opened = (
-            one for one in due if one.due in BY_ITSELF or main.is_decision(one) or main.is_question(one)
-        )
+        opened = (one for one in due if one.due in BY_ITSELF or main.can_open(one))
         yield from (f"{one.task.id}: {item_words(one)}" for one in opened)
 
     async def _open(self) -> Workspace:

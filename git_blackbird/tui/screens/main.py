@@ -1,6 +1,7 @@
 """The main screen: the plan beside what is known of one task, above them what waits for a person."""
 
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -124,8 +125,12 @@ class MainScreen(Screen[None]):
 
     @property
     def next_required(self) -> Item | None:
-        """The next item after those of the current task, or else the first one."""
-        return next_item(self.required, None if self.current is None else self.current.id)
+        """The next item after those of the current task: of the first ones while they can be opened here."""
+        opened = tuple(takewhile(self.can_open, self.required))
+        return next_item(opened or self.required, None if self.current is None else self.current.id)
+
+    def can_open(self, item: Item) -> bool:
+        return self.is_decision(item) or self.is_question(item)
 
     def is_decision(self, item: Item) -> bool:
         return item.due is Due.DECIDE
@@ -188,8 +193,7 @@ class MainScreen(Screen[None]):
 
     def _show_all(self) -> None:
         item = self.next_required
-        is_opened = item is not None and (self.is_decision(item) or self.is_question(item))
-        verb = "opens" if is_opened else "shows"
+        verb = "opens" if item is not None and self.can_open(item) else "shows"
         does = f"[{self.keys.by_name['answer'].key}] {verb}"
         self.query_one("#banner", StatusBar).show_text(banner_text(len(self.required), item, does))
         self._show_summary()
