@@ -6,8 +6,7 @@ from typing import NamedTuple, TypeVar
 from git_blackbird.model.base.next_steps import NO_OPTIONS, CallOptions, ShellLine, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.change import Asked, Told
-from git_blackbird.model.change.decision import VIEWS, ChoiceSpec, Decision
-from git_blackbird.model.change.work import choices_for
+from git_blackbird.model.change.decision import VIEWS, ChoiceSpec, Decision, choices_for
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.findings import MergedReview
 from git_blackbird.model.run.parts import ReviewComment, Ruling

@@ -21,7 +21,7 @@ from git_blackbird.messages.display.reviews import (
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.work import REVIEW_AND_FIX, may_fix
+from git_blackbird.model.change.decision import REVIEW_AND_FIX, may_fix
 from git_blackbird.model.rules.reviews import ChangeReviewView, OutstandingFeedback, ReviewView
 from git_blackbird.model.run.run import Run
 from git_blackbird.tui.screens.modal import ScrollingModal

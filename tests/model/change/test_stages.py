@@ -4,7 +4,7 @@ import os
 from collections import defaultdict
 from pathlib import Path
 
-from git_blackbird.model.change.work import choices_for
+from git_blackbird.model.change.decision import choices_for
 from git_blackbird.model.rules.queue import queue
 from git_blackbird.model.rules.scope import CallScope, next_item
 from git_blackbird.model.rules.state import PlanState

@@ -24,8 +24,8 @@ from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.messages.display.format import undo_lines
 from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, task_command
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.change.decision import Decision, RerunReviews, Retry
-from git_blackbird.model.change.work import Work, choices_for, decide_run_command
+from git_blackbird.model.change.decision import Decision, RerunReviews, Retry, choices_for
+from git_blackbird.model.change.work import Work, decide_run_command
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.queue import Item, pending_decisions
 from git_blackbird.model.rules.scope import CallScope, next_item, review_stops
