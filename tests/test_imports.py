@@ -50,7 +50,7 @@ LATE = {
     "rich",
     "textual",
 }
-READERS = ("status_list", "show", "runs", "config")
+READERS = ("status", "listing", "show", "runs", "config")
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
