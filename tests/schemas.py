@@ -46,7 +46,6 @@ CALLS = {
     "review-dismiss": "review dismiss",
     "review-parent": "review show` of a parent, `review show",
     "runs": "runs`, `runs TASK",
-    "runs-accept": "runs TASK --accept RUN",
     "runs-one": "runs TASK RUN",
     "set-status": "set-status`, `retry",
     "show-commit": "show --commit",

@@ -196,8 +196,8 @@ class Commands:
         recorded = await asyncio.to_thread(record_decision, workspace, run.task_id, decision, run.id)
         app.drafts.settle(Decided(run.task_id, run.id, decision.state, elsewhere=False))
         if recorded.decided is not None:
-            text, ways = render_decided(recorded.decided), self._ways_on(decision, recorded.run)
-            lines = (text, *recorded.remarks, *recorded.warnings, *moved_lines(recorded.moved), *ways)
+            text, hints = render_decided(recorded.decided), self._next_step_hints(decision, recorded.run)
+            lines = (text, *recorded.remarks, *recorded.warnings, *moved_lines(recorded.moved), *hints)
             app.log_and_notify("\n".join(lines), is_good=not recorded.warnings)
         if decision.undoes:
             await self._take_back(workspace, run.task_id)
@@ -209,7 +209,7 @@ class Commands:
         elif recorded.run.decision_state is DecisionState.CHANGES_REQUESTED:
             self._resume(run.task_id)
 
-    def _ways_on(self, decision: Decision, run: Run) -> Iterator[str]:
+    def _next_step_hints(self, decision: Decision, run: Run) -> Iterator[str]:
         """Yield how to go on with a task that was rejected, by keys; to take it back next says so itself."""
         steps = () if decision.undoes else next_steps(run)
         here = None if self._app.current is None else self._app.current.id

@@ -314,7 +314,7 @@ class CheckpointReached(EventOutput, event="checkpoint"):
     choices: tuple[ChoiceView, ...] = field("The ways to decide.", using=_choices)
 
 
-class BlockedParentItem(View):
+class WaitingParent(View):
     """A parent that its review keeps from being done."""
 
     task: TaskId = field("The parent.", "task.id")
@@ -354,7 +354,7 @@ class StopEvent(EventOutput, event="stop"):
     steps: tuple[StepView, ...] = field("What to do next.", "next_steps")
     unblocks: Mapping[TaskId, int] = field("How many tasks wait for each of these answers alone.")
     blocked: Mapping[TaskId, tuple[TaskId, ...]] = field("Leaves that wait, and for which tasks.")
-    blocked_parents: tuple[BlockedParentItem, ...] = field(
+    blocked_parents: tuple[WaitingParent, ...] = field(
         "Parents that their review keeps from being done, with exit code 5.", "held"
     )
     exit_code: int = field("The exit code.")

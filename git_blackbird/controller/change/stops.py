@@ -129,7 +129,7 @@ def refused_session_text(run: Run) -> str:
     return f"{agent_in_text(run.provider)} refused session {run.provider_session_ref} of run {run.resumes}"
 
 
-def undeliverable_stop(workspace: Workspace, item: Item) -> Stop | None:
+def lost_session_stop(workspace: Workspace, item: Item) -> Stop | None:
     """Return the stop where a session is known to be lost; None where it may continue."""
     obstacle = why_not_resumable(workspace, item.state.history(item.task.id), item.of_run)
     return None if obstacle is None else undelivered_stop(item, obstacle)

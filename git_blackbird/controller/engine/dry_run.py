@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from graphlib import TopologicalSorter
 from typing import NamedTuple
 
-from git_blackbird.controller.change.stops import budget_stop, execute_again, undeliverable_stop
+from git_blackbird.controller.change.stops import budget_stop, execute_again, lost_session_stop
 from git_blackbird.controller.change.work.questions import paused_stop
 from git_blackbird.controller.change.work.task_run import require_ready
 from git_blackbird.controller.core.agents import require_reviewers, starting_agents
@@ -113,7 +113,7 @@ _UNFINISHED = frozenset({Due.ASK_PAUSED, Due.CONTINUE})
 def _first_stop(workspace: Workspace, state: PlanState, call: CallScope) -> Stop | None:
     items = [item for item in queue(state) if call.may_do(item)]
     for item in items:
-        if item.due is Due.REQUEST and (stop := undeliverable_stop(workspace, item)) is not None:
+        if item.due is Due.REQUEST and (stop := lost_session_stop(workspace, item)) is not None:
             return stop
     spent = [line for line in Ledger(workspace).spent_lines(PLANNING) if line.scope is BudgetScope.PLAN]
     if spent:
@@ -123,7 +123,7 @@ def _first_stop(workspace: Workspace, state: PlanState, call: CallScope) -> Stop
     for item in items:
         if item.due is Due.ASK_PAUSED:
             return paused_stop(state, item.of_run)
-        if item.due is Due.CONTINUE and (stop := undeliverable_stop(workspace, item)) is not None:
+        if item.due is Due.CONTINUE and (stop := lost_session_stop(workspace, item)) is not None:
             return stop
     return None
 

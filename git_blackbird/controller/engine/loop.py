@@ -10,8 +10,8 @@ from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.step import check_change
 from git_blackbird.controller.change.decide.adopt import settle_adoption
 from git_blackbird.controller.change.decide.step import decide
+from git_blackbird.controller.change.land.slots import next_to_land
 from git_blackbird.controller.change.land.step import land_change
-from git_blackbird.controller.change.land.turns import next_to_land
 from git_blackbird.controller.change.limits import (
     agree_to_stand_ins,
     await_limit,
@@ -275,9 +275,9 @@ class Loop:
         scope = replace(scope, busy=scope.busy | call.empty_starts.held)
         if self._is_time_up or call.awaits_enough(state):
             scope = replace(scope, starts_left=0)
-        chosen = self._choose_turn(state, scope, call.empty_starts.stopped | held.keys())
+        chosen = self._choose_by_slots(state, scope, call.empty_starts.stopped | held.keys())
         if held and (chosen is None or scope.goes_past(chosen)):
-            wanted = self._choose_turn(state, scope, call.empty_starts.stopped)
+            wanted = self._choose_by_slots(state, scope, call.empty_starts.stopped)
             if wanted is not None and held.keys() & models_of(self._workspace, wanted):
                 if self._is_half_done(wanted):
                     name_half_done(call, state, held.keys(), wanted.task.id)
@@ -290,24 +290,24 @@ class Loop:
         until = self._call.scope.until
         return until is not None and self._workspace.environment.now() >= until
 
-    def _choose_turn(
+    def _choose_by_slots(
         self, state: PlanState, scope: CallScope, left_out: frozenset[AgentModel]
     ) -> Item | None:
-        """Return the next item of other agents. A landing waits for its turn.
+        """Return the next item of other agents. A landing waits for its slot.
 
-        It lands out of turn if nothing else can be done without a person.
+        It lands before its slot if nothing else can be done without a person.
         """
         if left_out:
             elsewhere = scope.elsewhere | tasks_of_agents(self._workspace, state.plan, left_out)
             scope = replace(scope, elsewhere=elsewhere)
         item = first = self._confirmed(state, scope, left_out)
-        while item is not None and item.due is Due.LAND and self._waits_its_turn(item):
+        while item is not None and item.due is Due.LAND and self._waits_for_slot(item):
             scope = replace(scope, busy=scope.busy | {item.task.id})
             item = self._confirmed(state, scope, left_out)
-        is_over = not scope.keeps_turns and self._needs_person(item)
+        is_over = not scope.keeps_slots and self._needs_person(item)
         return first if is_over and first is not None and first.due is Due.LAND else item
 
-    def _waits_its_turn(self, item: Item) -> bool:
+    def _waits_for_slot(self, item: Item) -> bool:
         return next_to_land(self._workspace, item.state, item.of_run) is not None
 
     def _needs_person(self, item: Item | None) -> bool:

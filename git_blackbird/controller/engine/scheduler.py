@@ -155,7 +155,7 @@ class Scheduler:
         if not self._has_room(frozenset({_AGENT})):
             scope = replace(scope, starts_left=0)
         at_work = frozenset[str]().union(*(job.holds for job in self._jobs.values()))
-        return replace(scope, busy=self._busy | waiting, keeps_turns=not at_work <= {_PERSON})
+        return replace(scope, busy=self._busy | waiting, keeps_slots=not at_work <= {_PERSON})
 
     def _agent_of(self, item: Item) -> _AgentPlace | None:
         match item.due:

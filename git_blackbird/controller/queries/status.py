@@ -223,7 +223,7 @@ def _running(workspace: Workspace, state: PlanState) -> tuple[LiveRun, ...]:
 def _turns(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, TaskId]]:
     if not (landing := state.due(Due.LAND)):
         return
-    from git_blackbird.controller.change.land.turns import next_to_land  # knows trees
+    from git_blackbird.controller.change.land.slots import next_to_land  # knows trees
 
     for task, run in landing:
         if (first := next_to_land(workspace, state, run)) is not None:

@@ -229,7 +229,7 @@ def _review_lines(merged: MergedReview, task: Task) -> Iterator[StyledLine]:
 
 def _reasons(checkpoint: Checkpoint) -> Iterator[Section]:
     """Return why a person decides, also where no checkpoint asks."""
-    tone = Style.WARNING if checkpoint.is_doubtful else Style.PLAIN
+    tone = Style.WARNING if checkpoint.has_objections else Style.PLAIN
     yield from (one_line(render_reason(reason), tone) for reason in checkpoint.reasons)
     if checkpoint.work_elsewhere is not None:
         yield one_line(f"Careful: {checkpoint.work_elsewhere.text}", Style.WARNING)

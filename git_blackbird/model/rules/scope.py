@@ -32,7 +32,7 @@ class CallScope:
     person asked for, until ``is_reviewed``. ``tried``: parents that were reviewed without a verdict.
     ``elsewhere``: tasks that it does not start, since they have begun in another worktree, or
     their agent refuses every task. ``busy``: tasks and parents that are at work at this moment, or that it
-    leaves alone. ``keeps_turns``: something goes on that may end with the landing for which others wait.
+    leaves alone. ``keeps_slots``: something goes on that may end with the landing for which others wait.
     Without ``starts_agents`` it only decides and lands; from ``until`` on, in nanoseconds since 1970, it
     starts and asks nothing more. ``decisions_left`` are those that it still asks for, None without a limit.
     ``rules``: agents decide themselves what they ask, as far as they may. Where it ``goes_past_unchanged``, a
@@ -48,7 +48,7 @@ class CallScope:
     tried: frozenset[TaskId] = frozenset()
     elsewhere: frozenset[TaskId] = frozenset()
     busy: frozenset[TaskId] = frozenset()
-    keeps_turns: bool = False
+    keeps_slots: bool = False
     starts_agents: bool = True
     decisions_left: int | None = None
     until: int | None = None

@@ -106,7 +106,7 @@ class SwitchedBranch(Record):
     unmerged: tuple[str, ...] = ()
 
     @property
-    def is_doubtful(self) -> bool:
+    def is_unclear(self) -> bool:
         """Whether a person has to say what the change is."""
         return self.since is None or bool(self.unmerged)
 

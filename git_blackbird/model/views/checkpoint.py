@@ -160,7 +160,7 @@ class Checkpoint:
         return replace(reply, shown=self.pair) if isinstance(reply, Decision) else reply
 
     @property
-    def is_doubtful(self) -> bool:
+    def has_objections(self) -> bool:
         """Whether something speaks against it: its end, its check, its reviews, or where else it wrote."""
         if self.run.error is not None or self.run.red_check is not None or self.conflict is not None:
             return True
@@ -187,7 +187,7 @@ class Checkpoint:
         is_whole = self.summary.minimal is None and not self.summary.cut and not self.is_cut
         is_shown = self.pair is not None and is_whole
         has_failed = self.run.status is RunStatus.FAILED
-        return None if self.is_doubtful or has_failed or not is_shown else Choice.APPROVE_CONTINUE
+        return None if self.has_objections or has_failed or not is_shown else Choice.APPROVE_CONTINUE
 
     def blocked_reason(self, choice: Choice) -> str | None:
         """Return why the choice is not possible, or None."""

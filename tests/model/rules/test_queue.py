@@ -146,7 +146,7 @@ def test_counting_what_answers_unblock_waits_until_there_are_two() -> None:
     assert "unblocked" in vars(two)
 
 
-def test_what_is_at_work_or_waits_its_turn_is_seen_and_budgets_change_the_command() -> None:
+def test_what_is_at_work_or_waits_for_its_slot_is_seen_and_budgets_change_the_command() -> None:
     reviewed = run(1, task_id="a", review_state=ReviewState.DUE)
     landing = run(2, task_id="b", landing="due", worktree="/w/b")
     paused = run(3, RunStatus.PAUSED, "c")

@@ -218,7 +218,7 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
 
 def _branch_reasons(run: Run) -> tuple[str, ...]:
     switched = None if run.review_summary is None else run.review_summary.switched
-    return () if switched is None or not switched.is_doubtful else ("; ".join(switched_lines(switched)),)
+    return () if switched is None or not switched.is_unclear else ("; ".join(switched_lines(switched)),)
 
 
 def _check_reasons(workspace: Workspace, history: History, run: Run) -> Iterator[str]:

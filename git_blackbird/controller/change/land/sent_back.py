@@ -22,7 +22,6 @@ from git_blackbird.messages.outgoing.prompts import (
 )
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.rules.turns import count_landing_rounds
 from git_blackbird.model.run.parts import CheckResult, ConflictMerge, LandingBlocked, LandingDue, Merge
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS, Requester
@@ -81,7 +80,7 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | No
     the task's worktree.
     """
     history = workspace.store.records.history(run.task_id)
-    sent = count_landing_rounds(Change.of(history))
+    sent = _count_rounds(Change.of(history))
     most, obstacle = workspace.config.landing.max_rounds, why_not_resumable(workspace, history, run)
     if run.moving is not None:
         # The part in the user's worktree would belong to another change then.
@@ -109,6 +108,20 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | No
 
     saved = update_run(workspace, run, request)
     return LandingEnded(run.task_id, saved, reasons=(reason.text,))
+
+
+def _count_rounds(change: Change) -> int:
+    """Count how often a landing sent a change back, since a person's last request and before its newest run.
+
+    A conflict with what landed in an earlier slot is no round.
+    """
+    requests = (one for one in change.requests_before_newest if one.requested_by is Requester.LANDING)
+    return sum(not _was_overtaken(one) for one in requests)
+
+
+def _was_overtaken(run: Run) -> bool:
+    is_conflict = run.brought is not None and run.landing_check is None
+    return is_conflict and run.landing_slot != run.decision_requested_at
 
 
 def conflict_reason(workspace: Workspace, merge: TreeMerge) -> Reason:

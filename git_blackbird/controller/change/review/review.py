@@ -287,7 +287,7 @@ def _decided(workspace: Workspace, run: Run, follows: ReviewFollowUp, merged: Me
 
 
 def replace_request_by_decision(workspace: Workspace, run: Run) -> Run:
-    """Turn an undeliverable request of the reviewers or the check into an ordinary decision."""
+    """Turn a request of the reviewers or the check whose session is lost into an ordinary decision."""
     now = workspace.environment.timestamp()
     return update_run(workspace, run, lambda stored: stored.awaiting_decision(now).without_request())
 

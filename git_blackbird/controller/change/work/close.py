@@ -84,8 +84,8 @@ def close_run(
     landing = place.landing if counts else None
     is_gone = isinstance(landing, LandingBlocked)
     # Where nothing was changed there is nothing to review, and only a person can say whether it is done.
-    is_doubtful = is_gone or (no_change and not workspace.config.execution.accept_no_change)
-    is_reviewed = is_success and workspace.reviews_changes and not is_doubtful
+    needs_decision = is_gone or (no_change and not workspace.config.execution.accept_no_change)
+    is_reviewed = is_success and workspace.reviews_changes and not needs_decision
     is_checked = is_success and workspace.check_command and not no_change and not is_gone
     if counts:
         closed = closed.updated(landing=landing)
@@ -97,7 +97,7 @@ def close_run(
             check=check,
             decision_required=gated or None,
         )
-    elif is_doubtful or (gated and counts):
+    elif needs_decision or (gated and counts):
         closed = closed.awaiting_decision(now)
     with trace.measured(Phase.RECORD, run.task_id):
         return save_closed(workspace, ui, closed)
@@ -153,8 +153,8 @@ def save_closed(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
     with closing_run(workspace, run) as (transaction, meanwhile):
         closed, history = run, workspace.store.records.history(run.task_id)
         switched = None if run.review_summary is None else run.review_summary.switched
-        is_doubtful = meanwhile.needs_decision or (switched is not None and switched.is_doubtful)
-        if is_doubtful and not run.is_review and not run.is_superseded:
+        needs_decision = meanwhile.needs_decision or (switched is not None and switched.is_unclear)
+        if needs_decision and not run.is_review and not run.is_superseded:
             # Also with checkpoints off, which the agent may have switched off itself. A run that is not over,
             # or is to be checked or reviewed first, hands this on to what follows it.
             is_next = run.status in _GATED and run.review_state is None and run.check is None

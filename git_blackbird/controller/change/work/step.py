@@ -5,7 +5,7 @@ from dataclasses import replace
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.review.review import replace_request_by_decision
 from git_blackbird.controller.change.status_changes import reset_task
-from git_blackbird.controller.change.stops import interrupted_stop, undeliverable_stop
+from git_blackbird.controller.change.stops import interrupted_stop, lost_session_stop
 from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.change.work.starts import Restart, changing, continuing, new_start, ruling
 from git_blackbird.controller.change.work.task_run import StaleTaskError, go_on, is_work_deferred, work_on
@@ -74,7 +74,7 @@ async def continue_run(call: Call, item: Item) -> Stop | None:
 
     Stop with the command that restarts the task where that is impossible.
     """
-    stop = undeliverable_stop(call.workspace, item)
+    stop = lost_session_stop(call.workspace, item)
     if _restarts_on_lost_worker(call, item.of_run):
         text = f"{item.task.id} starts again elsewhere, since worker {item.of_run.worker} is gone"
         warn(call.ui, text, item.task.id)
@@ -102,7 +102,7 @@ async def apply_change_request(call: Call, item: Item) -> Stop | None:
     a person stops the call.
     """
     workspace, task, run = call.workspace, item.task, item.of_run
-    stop = undeliverable_stop(workspace, item)
+    stop = lost_session_stop(workspace, item)
     if stop is None:
         _, summary = change_of(workspace, item.state, task.id)
         pending = item.state.pending_messages(task.id)

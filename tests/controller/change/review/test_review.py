@@ -176,7 +176,7 @@ def test_what_failed_before_is_for_a_person_also_where_its_reviews_are_let_go(de
         transaction.save_run(undecided.updated(review_state=ReviewState.DUE))
     person = Person()
     assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
-    assert [(checkpoint.reasons, checkpoint.is_doubtful) for checkpoint in person.checkpoints] == [
+    assert [(checkpoint.reasons, checkpoint.has_objections) for checkpoint in person.checkpoints] == [
         ((why_asked(CheckResult(outcome=CheckOutcome.FAILED_BEFORE)),), True)
     ]
 
@@ -313,7 +313,7 @@ def test_with_checkpoints_a_cleared_retry_says_why_a_decision_is_due(demo: Path)
     configure(demo, execution__stopAfterEachTask="true")
     person = Retrying(APPROVE)
     assert execute(demo, person).text == "every task is done"
-    assert [(checkpoint.reasons, checkpoint.is_doubtful) for checkpoint in person.checkpoints] == [
+    assert [(checkpoint.reasons, checkpoint.has_objections) for checkpoint in person.checkpoints] == [
         (
             ("the code review is missing: the answer has no <code-review> element",),
             True,
