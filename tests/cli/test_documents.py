@@ -186,13 +186,50 @@ def test_options_in_the_documents_exist(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/design.md"])
 def test_files_that_are_named_for_engineers_exist(name: str) -> None:
-    """Their paths are below the top, the package or a sub-package; NAME stands for any name."""
-    text = (ROOT / name).read_text()
-    named = set(re.findall(r"`(\w[\w./-]*/[\w.-]*|\w+\.(?:py|md))`", text))
+    """A path begins at the top, or in a package; a file is named alone near one in the same line or row."""
+    tops = [ROOT, ROOT / "git_blackbird"]
+    tops += [sub for top in _packages(tops[-1]) for sub in (top, *_packages(top))]
+    lost = []
+    for line in (ROOT / name).read_text().splitlines():
+        named = re.findall(r"`(\w[\w./-]*/[\w.-]*|\w+\.(?:py|md))`", line)
+        paths = {path: [top / path for top in tops if (top / path).exists()] for path in named if "/" in path}
+        folders = {at if at.is_dir() else at.parent for places in paths.values() for at in places}
+        near = {*tops[:2], *folders, *(each for at in folders for each in (at.parent, *at.iterdir()))}
+        lost += [path for path, places in paths.items() if "NAME" not in path and not places]
+        lost += [file for file in named if "/" not in file and not any((top / file).exists() for top in near)]
+    assert lost == []
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/design.md"])
+def test_names_in_code_that_are_named_for_engineers_exist(name: str) -> None:
+    files = (path for top in ("git_blackbird", "tests") for path in (ROOT / top).rglob("*.py"))
+    code = "\n".join(path.read_text() for path in (*files, ROOT / "pyproject.toml"))
+    quoted = re.findall(r"`((?:[A-Za-z]\w*\.)*[A-Za-z]\w*)(?:\([\w, ]*\))?`", (ROOT / name).read_text())
+    named = {word for names in quoted for word in names.split(".") if "NAME" not in word}
+    assert named - set(re.findall(r"\w+", code)) == set()
+
+
+def test_the_guide_has_every_package() -> None:
+    """Sub-packages are in the rows of their packages; where a package has none, it is in the first table."""
+    guide = (ROOT / "CONTRIBUTING.md").read_text()
+    packages, subpackages = guide.partition("### Sub-packages")[::2]
     package = ROOT / "git_blackbird"
-    places = (ROOT, package, *(folder for folder in package.rglob("*") if folder.is_dir()))
-    lost = {path for path in named if "NAME" not in path and not any((top / path).exists() for top in places)}
+    assert [top.name for top in _packages(package) if f"| `{top.name}/` |" not in packages] == []
+    rows = re.split(r"^\| `(\w+)/` ", subpackages.partition("### Words")[0], flags=re.MULTILINE)
+    named = {
+        top: set(re.findall(r"`(\w+)/`", text)) for top, text in zip(rows[1::2], rows[2::2], strict=True)
+    }
+    lost = {
+        f"{top.name}/{sub.name}"
+        for top in _packages(package)
+        for sub in _packages(top)
+        if sub.name not in named.get(top.name, ())
+    }
     assert lost == set()
+
+
+def _packages(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if (path / "__init__.py").exists()]
 
 
 def test_the_design_has_every_stage_and_what_follows_from_it() -> None:
