@@ -152,7 +152,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         unwatched=() if holder is not None else running,
         approval=approval,
         raising=raising_commands(budgets),
-        turns=dict(_turns(workspace, state)),
+        lands_after=dict(_lands_after(workspace, state)),
     )
     due = tuple(queue(state, seen))
     # What differs only because one of both is written first is the same by the next read.
@@ -220,7 +220,7 @@ def _running(workspace: Workspace, state: PlanState) -> tuple[LiveRun, ...]:
     return tuple(LiveRun(run, bool(run.is_remote or processes_at_work(workspace.paths, run))) for run in runs)
 
 
-def _turns(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, TaskId]]:
+def _lands_after(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, TaskId]]:
     if not (landing := state.due(Due.LAND)):
         return
     from git_blackbird.controller.change.land.slots import next_to_land  # knows trees

@@ -88,14 +88,14 @@ class Seen(NamedTuple):
 
     ``at_work`` are the tasks with a process of an agent or reviewer, ``unwatched`` the runs that no command
     follows. ``raising`` has the command that raises a spent budget, by task, None for that of the plan;
-    ``turns`` the tasks whose landing waits, each with the one that lands before.
+    ``lands_after`` the tasks whose landing waits, each with the one that lands before.
     """
 
     at_work: frozenset[TaskId] = frozenset()
     unwatched: tuple[LiveRun, ...] = ()
     approval: InterruptedApproval | None = None
     raising: Mapping[TaskId | None, str] = MappingProxyType({})
-    turns: Mapping[TaskId, TaskId] = MappingProxyType({})
+    lands_after: Mapping[TaskId, TaskId] = MappingProxyType({})
 
 
 NOTHING_SEEN = Seen()
@@ -209,7 +209,7 @@ class Item:
         if self.fault is not None:
             return self.fault.what
         match self.due, self.run:
-            case Due.LAND, _ if first := self.seen.turns.get(self.task.id):
+            case Due.LAND, _ if first := self.seen.lands_after.get(self.task.id):
                 return f"{first} lands before: it resolves a conflict in the same files"
             case Due.CLOSE, _:
                 return f"execute {'stops its agent and ' if self._is_alive else ''}{_CLOSES}"

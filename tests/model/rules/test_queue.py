@@ -154,7 +154,7 @@ def test_what_is_at_work_or_waits_for_its_slot_is_seen_and_budgets_change_the_co
     seen = Seen(
         at_work=frozenset({TaskId("a")}),
         raising={TaskId("c"): "git blackbird config budget.task.usd 9"},
-        turns={TaskId("b"): TaskId("x")},
+        lands_after={TaskId("b"): TaskId("x")},
     )
     land, goes_on = queue(state, seen)
     assert land.why == "x lands before: it resolves a conflict in the same files"
