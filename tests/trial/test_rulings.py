@@ -93,7 +93,7 @@ def test_a_ruling_is_overruled_by_a_change_request_that_quotes_it(trial: Trial) 
     will_say(trial, asks(HARMLESS), rules(db="SQLite"))
     bare = "> Which db?\n> You decided: SQLite\n"
     asked = trial.expect(3, "execute", stdin=f"3\n{bare}\n")
-    assert "nothing says what is to be instead" in asked.partition("Change request (end with")[2], asked
+    assert "write your ruling below the quote of" in asked.partition("Change request (end with")[2], asked
     assert "its rulings are: db" in trial.expect(1, "decide", "a", "--overrule", "port=1")
     assert "decided nothing itself" in trial.expect(1, "decide", "b", "--overrule", "db=1")
     trial.expect(2, "decide", "a", "--overrule", "db")
@@ -101,9 +101,7 @@ def test_a_ruling_is_overruled_by_a_change_request_that_quotes_it(trial: Trial) 
     trial.expect(2, "decide", "a", "--overrule", "db=x", "-e")
     assert "unknown id" in trial.expect(1, "decide", "../a", "--overrule", "db=x")
     for refused in (("--overrule", "db= "), ("--request-changes", "-m", bare)):
-        assert 'nothing says what is to be instead of the ruling "db"' in trial.expect(
-            1, "decide", "a", *refused
-        )
+        assert 'write your ruling below the quote of "db"' in trial.expect(1, "decide", "a", *refused)
     trial.expect(0, "decide", "a", "--overrule", "db=PostgreSQL, as always", "-m", "And tabs.")
     output = trial.expect(3, "execute")
     quoted = "> Which db?\n> You decided: SQLite\n\nPostgreSQL, as always\n\nAnd tabs."

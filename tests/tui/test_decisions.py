@@ -68,10 +68,10 @@ def test_rulings_stand_first_and_a_request_begins_with_them(planned: Path) -> No
         assert text.index("1 ruling by") < text.index("Task: alpha")
         await pilot.press("3", "enter")
         await wait_for(pilot, lambda: asks(app, RequestScreen))
-        await see(app, pilot, "Write below a ruling what is to be instead")
+        await see(app, pilot, "Write your ruling below the quote")
         assert app.screen.query_one(TextArea).text == "> Which db?\n> You decided: sqlite\n\n"
         await pilot.press("ctrl+s")
-        await see(app, pilot, "nothing says what is to be instead of the ruling", "> You decided: sqlite")
+        await see(app, pilot, "write your ruling below the quote of", "> You decided: sqlite")
         await pilot.press("escape")
 
     drive(planned, session)

@@ -45,7 +45,7 @@ def _answer(call: CommandContext, workspace: Workspace, items: Sequence[Adoptabl
         call.lines(f"left: {line}" for line in adoptable_lines(items))
 
 
-def settle_adoption(call: CommandContext, workspace: Workspace) -> None:
+def ask_to_adopt(call: CommandContext, workspace: Workspace) -> None:
     """Ask once whether what lies below ``.blackbird/`` counts, before a decision.
 
     Raises UnansweredError where nobody can be asked.

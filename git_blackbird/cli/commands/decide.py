@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from git_blackbird.cli.commands.adopt import settle_adoption
+from git_blackbird.cli.commands.adopt import ask_to_adopt
 from git_blackbird.cli.commands.run import MessageOptions, build_ui, run_loop
 from git_blackbird.cli.commands.undo import show_undo
 from git_blackbird.cli.output import CommandContext
@@ -150,7 +150,7 @@ def _record(
     """Record one decision on each task, and land what was approved; the exit code says where that failed."""
     workspace, results, stop = call.workspace, list[DecisionResult](), None
     plan = workspace.store.plan()
-    settle_adoption(call, workspace)
+    ask_to_adopt(call, workspace)
     # Nothing is decided where one of the names is none.
     named = tuple(find_task(plan, task_id).id for task_id in dict.fromkeys(task_ids))
     try:

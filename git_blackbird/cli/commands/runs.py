@@ -67,7 +67,7 @@ def _list(call: CommandContext, workspace: Workspace, task_id: str | None, limit
     work = [run for run in listed.runs if not run.is_review]
     if task_id is not None and work:
         opens = by_hand_lines(work[0], attach_command(workspace, work[0]))
-        call.lines(render_section("its session, by hand", opens))
+        call.lines(render_section("open the session yourself", opens))
     call.data("runs:RunsOutput", listed)
     call.warn_records(listed.faults)
 

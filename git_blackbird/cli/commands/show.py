@@ -110,7 +110,7 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
     yield from render_section("runs", _runs(view, call), are_styled=True)
     run = view.history.latest
     opens = () if run is None else by_hand_lines(run, attach_command(call.workspace, run))
-    yield from render_section("its session, by hand", opens)
+    yield from render_section("open the session yourself", opens)
     yield from filter(None, [adoptable_text(view.adoptable)])
     yield from render_section("check", _check(view))
     yield from render_section("reviews", _reviews(view))

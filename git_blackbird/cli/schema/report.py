@@ -62,7 +62,7 @@ class ReportOutput(DataOutput, schema_name="report"):
     done: tuple[ReportedTaskView, ...] = field("Tasks that are done, parents included.")
     undone: tuple[ReportedTaskView, ...] = field("Tasks that were worked on and are not done.")
     checks: Mapping[CheckOutcome, int] = field(
-        "How many of those done have which verdict of the user's check, parents aside."
+        "How many of those done (parents apart) have which verdict of the user's check."
     )
     reviews: Mapping[str, int] = field("How many of those done have which verdict of their reviewers.")
     spent: SpentView = field("What all runs took.")

@@ -137,7 +137,7 @@ class Call:
 
     @property
     def on_limit(self) -> OnLimit:
-        """What to do at a usage limit; by default it waits where a person sees it, or with an end."""
+        """What to do at a usage limit; by default it waits on a terminal or with --until."""
         waits = self.ui.is_on_terminal or self.scope.until is not None
         return self.workspace.config.execution.on_limit or ("wait" if waits else "stop")
 

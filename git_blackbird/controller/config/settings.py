@@ -48,7 +48,7 @@ def require_key(name: str) -> Key:
 
 
 def require_value(key: Key, text: str) -> Value:
-    """Return the value of a key that a text is, as git would parse it. Raises UsageError."""
+    """Parse text as git would for a key of its type. Raises UsageError."""
     value, problem = read_value(key, RawSetting(key.name, text, Layer.FLAG, "command line"))
     if problem is not None or value is None:
         what = "no value" if problem is None else problem.what.partition(";")[0]

@@ -25,7 +25,7 @@ from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 
 _REPEATED = "What you requested before is sent again with this, comments included: write only what is new."
-_RULINGS = "Write below a ruling what is to be instead, and delete those that stand."
+_RULINGS = "Write your ruling below the quote, and delete those that stand."
 _ANYWAY = "Approve on this branch anyway"
 
 

@@ -134,7 +134,7 @@ def ruling_lines(ruling: Ruling) -> Iterator[str]:
 def bare_quote_error(rulings: Iterable[Ruling], request: str) -> str | None:
     """Say of which ruling a change request has the quotation alone; None where there is none."""
     bare = (quoted(ruling.question.id) for ruling in rulings if ruling.is_bare_in(request))
-    return next((f"nothing says what is to be instead of the ruling {name}" for name in bare), None)
+    return next((f"write your ruling below the quote of {name}" for name in bare), None)
 
 
 def message_lines(messages: PendingMessages) -> Iterator[str]:

@@ -24,5 +24,5 @@ def render_ruling(rulings: Sequence[Ruling]) -> str:
 
 
 def render_overruled(ruling: Ruling, text: str = "") -> str:
-    """Quote what an agent decided itself, above what is to be instead."""
+    """Quote what an agent decided itself, above the person's ruling."""
     return "\n".join((ruling.quote, "", text.rstrip("\n")))

@@ -144,7 +144,7 @@ class Ruling(Part):
 
     @property
     def quote(self) -> str:
-        """The ruling as a change request quotes it above what is to be instead."""
+        """The ruling as a change request quotes it above the person's."""
         decided = f"You decided: {self.decision or 'what you did not say'}"
         lines = strip_controls(f"{self.question.prompt}\n{decided}").splitlines()
         return "\n".join(f"> {line}".rstrip() for line in lines)
