@@ -3,7 +3,7 @@
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +28,6 @@ from git_blackbird.storage.files import (
     write_atomic,
 )
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, store_lock
-from git_blackbird.storage.notes import load_answered
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.plan_file import PlanRenderer, parse_plan, require_unique_keys
 from git_blackbird.storage.record_file import record_path, render_record
@@ -169,7 +168,12 @@ class Store:
 
     def unanswered(self, state: PlanState, only: TaskId | None = None) -> tuple[Adoptable, ...]:
         """Return what could be adopted, of all tasks or of one, and about which nobody has answered yet."""
-        return self.copies.adoptable(state, load_answered(self.paths), only)
+        answered: Mapping[TaskId, int] = {}
+        if os.path.lexists(self.paths.answered):
+            from git_blackbird.storage.notes import load_answered  # few were ever asked
+
+            answered = load_answered(self.paths)
+        return self.copies.adoptable(state, answered, only)
 
     @contextlib.contextmanager
     def transaction(

@@ -48,16 +48,18 @@ from git_blackbird.model.run.history import Adoptable, History, RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, RunType
 from git_blackbird.storage.locks import approval_in_progress, controller_holder, controller_since
-from git_blackbird.storage.notes import load_pending_approval
 
 
 def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | None:
     """Return the approval that is incomplete and that no process is finishing; writes nothing."""
+    if not os.path.lexists(workspace.paths.pending_approval):
+        return None
+    from git_blackbird.git.worktree.log import commit_of_run
+    from git_blackbird.storage.notes import load_pending_approval
+
     note = load_pending_approval(workspace.paths)
     if note is None or approval_in_progress(workspace.paths) is not None:
         return None
-    from git_blackbird.git.worktree.log import commit_of_run  # hardly ever there is one
-
     oid = commit_of_run(workspace.repo, note.run_id, note.parent)
     run = workspace.store.records.history(note.task_id).find(note.run_id)
     is_pending = run is not None and run.is_pending
