@@ -39,8 +39,10 @@ from git_blackbird.model.run.history import RecordError
 if TYPE_CHECKING:
     from git_blackbird.controller.queries.conflicts import Conflict
 
-# The groups of what is due that are listed, and how what is left out of each is told.
-_MORE = (
+# What is in a section of its own.
+_APART = frozenset({Due.FINISH_APPROVAL, Due.CLOSE, Due.START})
+# All else in groups that are listed in part, and how what is left out of each is told.
+_NAMED = (
     (PENDING, " (`git blackbird list --status waiting_user`)"),
     (
         {Due.FINISH, Due.CHECK, Due.REVIEW, Due.LAND},
@@ -51,7 +53,7 @@ _MORE = (
     ({Due.STUCK}, " without a run"),
     ({Due.UNREADABLE}, " with such records"),
 )
-_LISTED = frozenset[Due]().union(*(kinds for kinds, _ in _MORE))
+_MORE = (*_NAMED, (frozenset(Due).difference(_APART, *(kinds for kinds, _ in _NAMED)), ""))
 BAR_WIDTH = 60
 MAX_LISTED = 8
 _NO_TASKS = "the plan has no tasks; `git blackbird add` opens a page for some"
@@ -171,7 +173,7 @@ def _due(overview: StatusReport, columns: int | None) -> Iterator[str]:
         shown |= {*tuple(tasks)[:MAX_LISTED]}
         if len(tasks) > MAX_LISTED:
             left.append(f"and {len(tasks) - MAX_LISTED} more{more}")
-    listed = [item for item in overview.due if item.due in _LISTED and item.task.id in shown]
+    listed = [item for item in overview.due if item.due not in _APART and item.task.id in shown]
     for _, items in groupby(listed, key=attrgetter("task.id")):
         yield from _due_of_task(list(items), columns)
     yield from left

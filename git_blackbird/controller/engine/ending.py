@@ -81,6 +81,7 @@ def _completed_text(state: PlanState) -> str:
     return "no ready tasks remaining"
 
 
+# What the next call does, and what a call has told with a stop of its own.
 _NO_STEPS = BY_ITSELF | REVIEWS_OF_PARENTS | {Due.FINISH, Due.UNREADABLE}
 
 

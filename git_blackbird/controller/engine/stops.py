@@ -26,6 +26,7 @@ from git_blackbird.model.rules.state import PlanState, feedback_below, ready_tas
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.views.stop import Stop, StopReason
 
+# Those that are paused are named when the call begins.
 _WAITING = PENDING - {Due.ASK_PAUSED, Due.CONTINUE}
 
 

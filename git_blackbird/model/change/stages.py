@@ -50,7 +50,7 @@ class Band(IntEnum):
     """The bands of the queue, in the order in which they are done.
 
     Half of a change in the user's worktree; what a begun change needs from the call; what a person answers,
-    first what unblocks most; parent reviews and runs that were broken off; ready tasks.
+    first what unblocks most; parent reviews and runs that were broken off; tasks that may start, alone.
     """
 
     HALF_WRITTEN = 0
@@ -67,46 +67,93 @@ class Stops(StrEnum):
     STARTS = "starts"
 
 
-class Due(StrEnum):
-    """The kinds of things to do, in the order in which they are done in a band; the values are for JSON.
+class Needs(StrEnum):
+    """Whom an item waits for.
 
-    Each has its band, what it stops, and its words; where these are "", the stage of its run has a label.
+    ``NOBODY``: the next call does it by itself. ``COMMAND``: someone starts the command that does it.
+    ``ANSWER``: its run goes on with what a person says. ``PERSON``: a person does something else about it.
     """
 
-    def __new__(cls, value: str, band: Band, stops: Stops = Stops.NOTHING, words: str = "") -> Self:
+    NOBODY = "nobody"
+    COMMAND = "command"
+    ANSWER = "answer"
+    PERSON = "person"
+
+
+class By(StrEnum):
+    """Which call takes an item up (``may_do`` in ``model/rules/scope.py``).
+
+    ``ANY_CALL``: each, whatever it is about. ``CALL``: one that is about its task. ``AGENTS``: one that also
+    starts agents. ``PARENTS``: one that also reviews parents. ``OWN``: the call that asked it, or carries it.
+    ``START``: one that may start its task. ``NO_CALL``: none, or each when it begins.
+    """
+
+    ANY_CALL = "any_call"
+    CALL = "call"
+    AGENTS = "agents"
+    PARENTS = "parents"
+    OWN = "own"
+    START = "start"
+    NO_CALL = "no_call"
+
+
+class Due(StrEnum):
+    """The kinds of things to do, in the order in which they are done in a band; the values are for JSON."""
+
+    def __new__(
+        cls, value: str, band: Band, needs: Needs, by: By, words: str = "", stops: Stops = Stops.NOTHING
+    ) -> Self:
         """Make a kind with what is said of it."""
         due = str.__new__(cls, value)
         due._value_ = value
-        due.order, due.band, due.stops, due.words = len(cls.__members__), band, stops, words
+        due.order, due.band, due.needs, due.by = len(cls.__members__), band, needs, by
+        due.words, due.stops = words, stops
         return due
 
+    # Where its words are "", the stage of its run has a label.
     order: int
     band: Band
-    stops: Stops
+    needs: Needs
+    by: By
     words: str
+    stops: Stops
 
-    FINISH = "half_written", Band.HALF_WRITTEN, Stops.STARTS
-    FINISH_APPROVAL = "approval", Band.HALF_WRITTEN, Stops.NOTHING, "an approval was interrupted"
-    REQUEST = "change_request", Band.CHANGE
-    CHECK = "check", Band.CHANGE
-    REVIEW = "change_review", Band.CHANGE
-    LAND = "landing", Band.CHANGE
-    DECIDE = "decision", Band.PERSON, Stops.STARTS
-    ANSWER = "answers", Band.PERSON
-    ASK_PAUSED = "paused", Band.PERSON, Stops.STARTS
-    FEEDBACK = "review_feedback", Band.PERSON, Stops.STARTS, "the parent review asked for changes"
-    REVIEW_FAILED = "review_failing", Band.PERSON, Stops.STARTS, "its review failed"
-    FAILED = "failed", Band.PERSON
-    STUCK = "stuck", Band.PERSON
-    UNREADABLE = "unreadable", Band.PERSON, Stops.NOTHING, "one of its records cannot be used"
-    REVIEW_PARENT = "review_due", Band.RUN, Stops.STARTS, "parent review pending"
-    REVIEW_AGAIN = "review_without_verdict", Band.RUN, Stops.STARTS, "its review gave no verdict"
-    CONTINUE = "interrupted", Band.RUN
-    CLOSE = "unwatched", Band.RUN
-    START = "ready", Band.READY, Stops.NOTHING, "ready"
+    FINISH = "half_written", Band.HALF_WRITTEN, Needs.COMMAND, By.ANY_CALL, "", Stops.STARTS
+    FINISH_APPROVAL = "approval", Band.HALF_WRITTEN, Needs.COMMAND, By.NO_CALL, "an approval was interrupted"
+    REQUEST = "change_request", Band.CHANGE, Needs.ANSWER, By.AGENTS
+    CHECK = "check", Band.CHANGE, Needs.NOBODY, By.AGENTS
+    REVIEW = "change_review", Band.CHANGE, Needs.NOBODY, By.AGENTS
+    LAND = "landing", Band.CHANGE, Needs.NOBODY, By.CALL
+    DECIDE = "decision", Band.PERSON, Needs.ANSWER, By.CALL, "", Stops.STARTS
+    ANSWER = "answers", Band.PERSON, Needs.ANSWER, By.OWN
+    ASK_PAUSED = "paused", Band.PERSON, Needs.ANSWER, By.AGENTS, "", Stops.STARTS
+    FEEDBACK = (
+        "review_feedback",
+        Band.PERSON,
+        Needs.ANSWER,
+        By.OWN,
+        "the parent review asked for changes",
+        Stops.STARTS,
+    )
+    REVIEW_FAILED = "review_failing", Band.PERSON, Needs.PERSON, By.NO_CALL, "its review failed", Stops.STARTS
+    FAILED = "failed", Band.PERSON, Needs.PERSON, By.NO_CALL
+    STUCK = "stuck", Band.PERSON, Needs.PERSON, By.NO_CALL
+    UNREADABLE = "unreadable", Band.PERSON, Needs.PERSON, By.NO_CALL, "one of its records cannot be used"
+    REVIEW_PARENT = "review_due", Band.RUN, Needs.NOBODY, By.PARENTS, "parent review pending", Stops.STARTS
+    REVIEW_AGAIN = (
+        "review_without_verdict",
+        Band.RUN,
+        Needs.PERSON,
+        By.PARENTS,
+        "its review gave no verdict",
+        Stops.STARTS,
+    )
+    CONTINUE = "interrupted", Band.RUN, Needs.ANSWER, By.AGENTS
+    CLOSE = "unwatched", Band.RUN, Needs.COMMAND, By.NO_CALL
+    START = "ready", Band.READY, Needs.NOBODY, By.START, "ready"
 
 
-BY_ITSELF = frozenset({Due.CHECK, Due.REVIEW, Due.LAND, Due.REVIEW_PARENT, Due.START})
+BY_ITSELF = frozenset(due for due in Due if due.needs is Needs.NOBODY)
 """What the next call does without a person, so that it waits for none."""
 
 

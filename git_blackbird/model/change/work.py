@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import MESSAGE, Blank, TaskCommand, task_command
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import Stage, is_closed, stage_of
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parts import Landed, LandingDue, Question
 from git_blackbird.model.run.run import Run
@@ -51,10 +52,12 @@ def undo_commands(run: Run) -> tuple[TaskCommand, ...]:
     return (task_command("undo", run.task_id),) if is_rejected and run.has_changed_worktree else ()
 
 
-def next_step(task_id: TaskId, run: Run | None) -> TaskCommand:
-    """Return the command that goes on with a failed task, whose newest run this is."""
+def next_step(task: Task, run: Run | None) -> TaskCommand:
+    """Return the command that goes on with a task that failed or has no run; this is its newest."""
+    if run is None and task.status is Status.QUEUED:
+        return task_command("set-status", task.id, " todo")
     undone = None if run is None else run.undone
-    return task_command("redo" if undone is not None and undone.redone else "retry", task_id)
+    return task_command("redo" if undone is not None and undone.redone else "retry", task.id)
 
 
 def next_steps(run: Run) -> tuple[TaskCommand, ...]:

@@ -19,10 +19,10 @@ from git_blackbird.model.base.next_steps import (
 )
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import (
-    BY_ITSELF,
     TABLE,
     Band,
     Due,
+    Needs,
     Stage,
     Stops,
     due_of,
@@ -57,7 +57,7 @@ _LONGEST_REASON = 2000
 _OVER = frozenset({Status.DONE, Status.FAILED})
 _HELD = frozenset({Status.QUEUED, Status.IN_PROGRESS, Status.WAITING_USER})
 IN_SESSION = frozenset({Due.REQUEST, Due.ANSWER, Due.ASK_PAUSED, Due.CONTINUE})
-PENDING = IN_SESSION | {Due.DECIDE, Due.FEEDBACK}
+PENDING = frozenset(due for due in Due if due.needs is Needs.ANSWER)
 """What a person says for a run to go on."""
 REVIEWS_OF_PARENTS = frozenset({Due.REVIEW_FAILED, Due.REVIEW_PARENT, Due.REVIEW_AGAIN})
 
@@ -176,7 +176,7 @@ class Item:
     @property
     def unblocks(self) -> int:
         """How many tasks wait for a person's answer to this alone."""
-        is_answered = self.due not in BY_ITSELF | {Due.CLOSE} and self.due.band is not Band.HALF_WRITTEN
+        is_answered = self.due.needs in {Needs.ANSWER, Needs.PERSON}
         return self.state.unblocked.get(self.task.id, 0) if is_answered else 0
 
     @property
@@ -236,12 +236,8 @@ class Item:
                 return decide_run_command(run)
             case Due.FINISH_APPROVAL, _ if self.seen.approval is not None:
                 return self.seen.approval.command
-            case Due.FAILED, run:
-                return next_step(self.task.id, run)
-            case Due.STUCK, _:
-                is_queued = self.task.status is Status.QUEUED
-                verb, rest = ("set-status", " todo") if is_queued else ("retry", "")
-                return task_command(verb, self.task.id, rest)
+            case Due.FAILED | Due.STUCK, run:
+                return next_step(self.task, run)
             case Due.START, _:
                 return task_command("execute", self.task.id)
             case _:

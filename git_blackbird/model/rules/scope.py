@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.change.stages import Band, Due, Stage, Stops, due_of, stage_of
+from git_blackbird.model.change.stages import Band, By, Due, Stage, Stops, due_of, stage_of
 from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.plan.named_paths import named_paths, overlaps
 from git_blackbird.model.plan.plan import Plan, Task
@@ -72,23 +73,22 @@ class CallScope:
         return any(parent.id == above.id for task in named for above in ancestors(plan, task))
 
     def may_do(self, item: Item) -> bool:
-        """Whether this call may do an item now, other than a start."""
+        """Whether this call may do an item now, other than a start and what is its own."""
         task_id = item.task.id
-        match item.due:
-            case Due.FINISH:
+        match item.due.by:
+            case By.ANY_CALL:
                 return task_id not in self.busy
-            case Due.LAND:
-                return self.covers(task_id)
-            case Due.DECIDE:
-                return self.covers(task_id) and self.decisions_left != 0
-            case _ if not self.starts_agents:
+            case By.CALL:
+                may_ask = item.due is not Due.DECIDE or self.decisions_left != 0
+                return may_ask and self.covers(task_id)
+            case By.AGENTS:
+                return self.starts_agents and self.covers(task_id)
+            case By.PARENTS:
+                return self.starts_agents and self.waits_for_review(item) and task_id not in self.tried
+            case By.OWN | By.START | By.NO_CALL:
                 return False
-            case Due.REQUEST | Due.CHECK | Due.REVIEW | Due.ASK_PAUSED | Due.CONTINUE:
-                return self.covers(task_id)
-            case Due.REVIEW_PARENT | Due.REVIEW_AGAIN:
-                return self.waits_for_review(item) and task_id not in self.tried
             case _:
-                return False
+                assert_never(item.due.by)
 
     def is_stopped_by(self, item: Item) -> bool:
         """Whether nothing starts or goes on in this call as long as an item is there, whoever is to do it.

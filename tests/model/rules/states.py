@@ -1,15 +1,18 @@
-"""Random states of a small plan: records, feedback and statuses as they may be."""
+"""States of a plan: random ones of a small one, as they may be, and one with all that may be due."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hypothesis import strategies as st
 
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.queue import InterruptedApproval, LiveRun, Seen
+from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.history import History, RecordError, SavedFeedback
-from git_blackbird.model.run.parent_verdict import Feedback
+from git_blackbird.model.run.parent_verdict import Feedback, completion_signature
+from git_blackbird.model.run.parts import CheckOutcome, CheckResult
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     PROGRAM,
@@ -18,8 +21,9 @@ from git_blackbird.model.run.states import (
     ReviewState,
     RunStatus,
     RunType,
+    TerminalReason,
 )
-from tests.model.building import LATER, STAMP, run, tree
+from tests.model.building import LATER, STAMP, histories, run, task, tree
 
 PARENTS = {"a": "p", "b": "p", "c": "p"}
 NAMES = ("a", "b", "c", "d", "p")
@@ -94,10 +98,66 @@ def planned(
 ) -> tuple[Plan, dict[TaskId, History], SavedFeedback]:
     """The plan, histories and feedback files that were drawn."""
     statuses, records, files = drawn
-    histories = {
+    drawn_histories = {
         TaskId(name): history_of(name, drawn, 1 + 3 * place)
         for place, (name, drawn) in enumerate(zip((*NAMES, "gone"), records, strict=True))
         if any(drawn)
     }
     plan = tree(dict(zip(NAMES, statuses, strict=True)), PARENTS)
-    return plan, histories, feedback_files(dict(zip(NAMES, files, strict=True)))
+    return plan, drawn_histories, feedback_files(dict(zip(NAMES, files, strict=True)))
+
+
+def everything() -> tuple[PlanState, Seen]:
+    """A state with an item of each kind."""
+    tasks = [
+        *(task(name) for name in ("request", "check", "review", "land", "decide", "answer")),
+        *(task(name) for name in ("ask", "go-on", "closed", "undone", "approved", "ready")),
+        task("failed", Status.FAILED),
+        task("stuck", Status.QUEUED),
+        task("odd"),
+        task("flagged", Status.DONE),
+        task("waits", deps=("answer",)),
+        task("waits-too", deps=("waits",)),
+        *(task(name, Status.WAITING_USER, children=[f"{name}-1"]) for name in ("bad", "due", "again")),
+        *(task(f"{name}-1", Status.DONE, parent=name) for name in ("bad", "due", "again")),
+    ]
+    plan = Plan({one.id: one for one in tasks})
+
+    def reviewed(number: int, parent: str, **fields: Any) -> Run:
+        signature = completion_signature(plan.tasks[TaskId(parent)], plan.tasks)
+        fields = {**fields, "parent_review_completion_signature": signature}
+        return run(number, task_id=parent, run_type="review", **fields)
+
+    told = reviewed(20, "bad", parent_review_passed=False)
+    mute = reviewed(21, "again", status=RunStatus.FAILED, error="no verdict")
+    asked = [{"id": "q", "prompt": "Which?"}]
+    gone = run(12, RunStatus.RUNNING, "closed")
+    runs = histories(
+        run(1, task_id="request", decision_state=DecisionState.CHANGES_REQUESTED, decision_feedback="more"),
+        run(2, task_id="check", check=CheckResult(outcome=CheckOutcome.DUE)),
+        run(3, task_id="review", review_state=ReviewState.DUE),
+        run(4, task_id="land", landing="due", worktree="/w/land"),
+        run(5, task_id="decide", decision_state=DecisionState.PENDING),
+        run(6, RunStatus.WAITING_USER, "answer", questions=asked),
+        run(7, RunStatus.PAUSED, "ask", terminal_reason=TerminalReason.WALL_LIMIT),
+        run(8, RunStatus.PAUSED, "go-on"),
+        run(9, RunStatus.FAILED, "failed"),
+        run(10, task_id="approved", decision_state=DecisionState.PENDING),
+        run(11, task_id="undone", moving="undo"),
+        gone,
+        told,
+        mute,
+    )
+    runs[TaskId("odd")] = History(faults=(RecordError("runs/odd/x.json", "it is odd"),))
+    said = Feedback(
+        parent_task_id=TaskId("gone"),
+        review_run_id=told.id,
+        feedback="more",
+        created_at=LATER,
+        updated_at=LATER,
+    )
+    state = PlanState(plan, runs, SavedFeedback({TaskId("flagged"): said}), is_gated=True)
+    approval = InterruptedApproval(
+        TaskId("approved"), RunId(f"{10:016x}"), None, False, "git blackbird execute"
+    )
+    return state, Seen(unwatched=(LiveRun(gone, False),), approval=approval)

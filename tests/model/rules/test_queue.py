@@ -1,6 +1,7 @@
 """The queue: every kind of thing to do, in one order, for calls and readers alike."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,26 +10,21 @@ from hypothesis import given, settings
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.stages import Band, Due, Stops
-from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import (
     Flagged,
-    InterruptedApproval,
     Item,
-    LiveRun,
     Questions,
     Seen,
     queue,
 )
 from git_blackbird.model.rules.scope import ASKS, CallScope, next_item
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.history import History, RecordError, SavedFeedback
-from git_blackbird.model.run.parent_verdict import Feedback, completion_signature
-from git_blackbird.model.run.parts import CheckOutcome, CheckResult
+from git_blackbird.model.run.history import RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus, TerminalReason
 from tests.model.building import LATER, histories, plan_of, run, task
-from tests.model.rules.states import DRAWN, planned
+from tests.model.rules.states import DRAWN, everything, planned
 from tests.support import examples
 
 PENDING, REQUESTED = DecisionState.PENDING, DecisionState.CHANGES_REQUESTED
@@ -41,62 +37,6 @@ def pending(number: int, task_id: str, **fields: Any) -> Run:
 
 def kinds(items: Any) -> list[tuple[str, str]]:
     return [(item.due.value, item.task.id) for item in items]
-
-
-def everything() -> tuple[PlanState, Seen]:
-    """A state with an item of each kind."""
-    tasks = [
-        *(task(name) for name in ("request", "check", "review", "land", "decide", "answer")),
-        *(task(name) for name in ("ask", "go-on", "closed", "undone", "approved", "ready")),
-        task("failed", Status.FAILED),
-        task("stuck", Status.QUEUED),
-        task("odd"),
-        task("flagged", Status.DONE),
-        task("waits", deps=("answer",)),
-        task("waits-too", deps=("waits",)),
-        *(task(name, Status.WAITING_USER, children=[f"{name}-1"]) for name in ("bad", "due", "again")),
-        *(task(f"{name}-1", Status.DONE, parent=name) for name in ("bad", "due", "again")),
-    ]
-    plan = Plan({one.id: one for one in tasks})
-
-    def reviewed(number: int, parent: str, **fields: Any) -> Run:
-        signature = completion_signature(plan.tasks[TaskId(parent)], plan.tasks)
-        fields = {**fields, "parent_review_completion_signature": signature}
-        return run(number, task_id=parent, run_type="review", **fields)
-
-    told = reviewed(20, "bad", parent_review_passed=False)
-    mute = reviewed(21, "again", status=RunStatus.FAILED, error="no verdict")
-    asked = [{"id": "q", "prompt": "Which?"}]
-    gone = run(12, RunStatus.RUNNING, "closed")
-    runs = histories(
-        run(1, task_id="request", decision_state=REQUESTED, decision_feedback="more"),
-        run(2, task_id="check", check=CheckResult(outcome=CheckOutcome.DUE)),
-        run(3, task_id="review", review_state=ReviewState.DUE),
-        run(4, task_id="land", landing="due", worktree="/w/land"),
-        pending(5, "decide"),
-        run(6, RunStatus.WAITING_USER, "answer", questions=asked),
-        run(7, RunStatus.PAUSED, "ask", terminal_reason=WALL),
-        run(8, RunStatus.PAUSED, "go-on"),
-        run(9, RunStatus.FAILED, "failed"),
-        pending(10, "approved"),
-        run(11, task_id="undone", moving="undo"),
-        gone,
-        told,
-        mute,
-    )
-    runs[TaskId("odd")] = History(faults=(RecordError("runs/odd/x.json", "it is odd"),))
-    said = Feedback(
-        parent_task_id=TaskId("gone"),
-        review_run_id=told.id,
-        feedback="more",
-        created_at=LATER,
-        updated_at=LATER,
-    )
-    state = PlanState(plan, runs, SavedFeedback({TaskId("flagged"): said}), is_gated=True)
-    approval = InterruptedApproval(
-        TaskId("approved"), RunId(f"{10:016x}"), None, False, "git blackbird execute"
-    )
-    return state, Seen(unwatched=(LiveRun(gone, False),), approval=approval)
 
 
 def test_each_kind_is_in_its_band_and_a_person_first_answers_what_unblocks_most() -> None:
@@ -122,7 +62,8 @@ def test_each_kind_is_in_its_band_and_a_person_first_answers_what_unblocks_most(
         ("unwatched", "closed"),
         ("ready", "ready"),
     ]
-    assert {item.due for item in queue(*everything())} == set(Due)
+    missing = set(Due) - {item.due for item in queue(*everything())}
+    assert not missing, "have an item of it in everything() (tests/model/rules/states.py)"
 
 
 def test_an_item_says_what_there_is_to_know_whatever_its_kind() -> None:
@@ -250,7 +191,17 @@ def test_what_is_not_undone_and_half_done_is_due_once(drawn: Any) -> None:
     items = list(queue(state))
     seen = {(item.due, item.task.id, item.run_id, item.fault): item for item in items}
     assert len(seen) == len(items)
-    of_runs = [item.task.id for item in items if item.due.band in {Band.CHANGE, Band.PERSON, Band.RUN}]
-    readable = [task_id for task_id in of_runs if task_id not in state.unreadable]
-    assert len(readable) == len(set(readable))
+    assert_one_for_each_task(state, items)
     assert not any(item.due is Due.START and item.task.status is Status.DONE for item in items), LATER
+
+
+def test_a_task_has_one_item_whatever_its_kind() -> None:
+    state, seen = everything()
+    assert_one_for_each_task(state, queue(state, seen))
+
+
+def assert_one_for_each_task(state: PlanState, items: Iterable[Item]) -> None:
+    of_runs = [item.task.id for item in items if item.due.band in {Band.CHANGE, Band.PERSON, Band.RUN}]
+    readable = Counter(task_id for task_id in of_runs if task_id not in state.unreadable)
+    twice = [task_id for task_id, count in readable.items() if count > 1]
+    assert not twice, "a task has one item in the bands CHANGE, PERSON and RUN: the kinds exclude one another"
