@@ -20,10 +20,10 @@ from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
+from tests.kept import assert_kept
 from tests.support import hold_none, redact_none
 
 GOLDEN = Path(__file__).with_name("golden")
-UPDATE = bool(os.environ.get("BLACKBIRD_GOLDEN_UPDATE"))
 FIRST_MOMENT = 1_767_323_045_000_000_000  # 2026-01-02T03:04:05Z
 MILLISECOND = 1_000_000
 RUN_ID_BITS = 16
@@ -99,10 +99,7 @@ class Program:
 
     def check(self, name: str) -> None:
         """Compare everything so far with the file of that name."""
-        path = GOLDEN / f"{name}.txt"
-        if UPDATE:
-            path.write_text(self.text())
-        assert self.text() == path.read_text()
+        assert_kept(GOLDEN / f"{name}.txt", self.text())
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from git_blackbird.model.change.stages import TABLE, Band, Due
 from git_blackbird.model.config.config import KEYS
 from git_blackbird.tui.keys import ACTIONS
 from tests import documents
-from tests.cli.golden_harness import UPDATE
 from tests.cli.syntax.names import NAMES, command_named
+from tests.kept import assert_kept
 
 ROOT = Path(__file__).resolve().parents[2]
 MANUAL = ROOT / "man/git-blackbird.1"
@@ -96,10 +96,7 @@ def test_the_manual_has_every_key() -> None:
 def test_the_documents_have_the_keys_as_the_table_has_them() -> None:
     page, manual = (documents.PAGE, documents.page_keys()), (documents.MAN, documents.man_keys())
     for path, (marks, keys) in ((CONFIGURATION, page), (MANUAL, manual)):
-        text = documents.with_keys(path.read_text(), marks, keys)
-        if UPDATE:
-            path.write_text(text)
-        assert path.read_text() == text
+        assert_kept(path, documents.with_keys(path.read_text(), marks, keys))
 
 
 def test_the_manual_has_the_keys_of_the_plan_on_the_screen() -> None:

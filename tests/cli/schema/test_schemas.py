@@ -7,7 +7,8 @@ from typing import get_args
 from git_blackbird.cli.schema import events
 from git_blackbird.cli.schema.base import View, field
 from git_blackbird.model.views.events import Event
-from tests.cli.golden_harness import UPDATE, Program, program
+from tests.cli.golden_harness import Program, program
+from tests.kept import UPDATE, assert_kept, how_to_update
 from tests.schemas import PAGE, SCHEMAS, schemas, shipped, with_tables
 
 __all__ = ["program"]
@@ -15,18 +16,17 @@ __all__ = ["program"]
 
 def test_the_schemas_that_ship_are_those_of_the_models() -> None:
     made = schemas()
-    if UPDATE:
-        for path in shipped():
+    for path in shipped():
+        if path.stem not in made and UPDATE:
             path.unlink()
-        for name, text in made.items():
-            (SCHEMAS / f"{name}.json").write_text(text)
-    assert {path.stem: path.read_text() for path in shipped()} == made
+    for name, text in made.items():
+        assert_kept(SCHEMAS / f"{name}.json", text)
+    gone = {path.stem for path in shipped()} - made.keys()
+    assert not gone, how_to_update()
 
 
 def test_the_page_has_the_tables_of_the_models() -> None:
-    if UPDATE:
-        PAGE.write_text(with_tables(PAGE.read_text()))
-    assert PAGE.read_text() == with_tables(PAGE.read_text())
+    assert_kept(PAGE, with_tables(PAGE.read_text()))
 
 
 def test_a_schema_is_printed(program: Program) -> None:

@@ -1,6 +1,5 @@
 """What follows from each run that can be the newest of its task: status, next action, choices, words."""
 
-import os
 from collections import defaultdict
 from pathlib import Path
 
@@ -9,11 +8,11 @@ from git_blackbird.model.rules.queue import queue
 from git_blackbird.model.rules.scope import CallScope, next_item
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run
+from tests.kept import assert_kept
 from tests.model.building import histories, plan_of, task
 from tests.model.change.stages import writable_runs
 
 GOLDEN = Path(__file__).parent / "golden" / "stages.txt"
-UPDATE = bool(os.environ.get("BLACKBIRD_GOLDEN_UPDATE"))
 
 
 def outcome(run: Run) -> str:
@@ -34,6 +33,4 @@ def test_what_follows_from_every_run_that_can_be_the_newest() -> None:
     for words, run in writable_runs():
         found[outcome(run)].append(words)
     text = "\n".join("\n    ".join((result, *found[result])) for result in sorted(found)) + "\n"
-    if UPDATE:
-        GOLDEN.write_text(text)
-    assert text == GOLDEN.read_text()
+    assert_kept(GOLDEN, text)
