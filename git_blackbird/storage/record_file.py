@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.record import Record
+from git_blackbird.model.base.record import Record, unmasked_names
 from git_blackbird.model.run.contradictions import refuse_contradictions
 from git_blackbird.model.run.history import RecordError
 from git_blackbird.model.run.run import Run
@@ -15,25 +15,6 @@ from git_blackbird.storage.paths import Paths
 if TYPE_CHECKING:
     from git_blackbird.model.base.redaction import Redactor
 
-# What people write, and names: of paths, branches and what else is looked up or compared by them.
-_OURS = frozenset(
-    (
-        *("additions", "answers", "approved_on", "by_hand", "changes", "command", "comments", "context"),
-        *(
-            "decision_feedback",
-            "diffstat",
-            "dismissed",
-            "end_branch",
-            "end_commit",
-            "files",
-            "left",
-            "message",
-        ),
-        *("messages_while_working", "path", "paths", "prepared", "prompt", "provider_session_ref"),
-        *("questions", "repo_root", "rulings", "snippets", "start_branch", "start_commit", "takes_back"),
-        *("taskId", "worktree"),
-    )
-)
 _NOTHING: tuple[object, ...] = ((), [], "", {})
 _ALWAYS = frozenset({"id", "provider", "startedAt", "context", "review_summary"})
 ENDING = ".json"
@@ -93,24 +74,26 @@ def render_record(run: Run, redactor: "Redactor | None" = None) -> bytes:
     """Serialize a record: the Go program's fields in its order, then ours, then unknown ones.
 
     A field of this program is left out if it is empty; an unknown one stays unchanged. All texts are masked
-    but those of people, names, and unknown ones: any other may be of a program that printed a secret.
+    but those of ``Unmasked`` fields, and unknown ones.
     """
     # By json, because pydantic writes names that are not UTF-8 differently than ``dump_json``.
     fields = run.model_dump()
     if run.review_summary is not None:
         fields["review_summary"] = _without_nothing(fields["review_summary"], run.review_summary)
     if redactor is not None:
-        fields = _masked(fields, redactor, _OURS | (run.model_extra or {}).keys() | run.unknown.keys())
+        unknown = (run.model_extra or {}).keys() | run.unknown.keys()
+        fields = _masked(fields, redactor, unmasked_names(Run) | unknown)
     return dump_json(_without_nothing(fields, run))
 
 
-def _masked(value: Any, redactor: "Redactor", ours: frozenset[str]) -> Any:
+def _masked(value: Any, redactor: "Redactor", plain: frozenset[str]) -> Any:
     if isinstance(value, str):
         return redactor.mask_text(value)
     if isinstance(value, dict):
-        return {name: part if name in ours else _masked(part, redactor, ours) for name, part in value.items()}
+        parts = value.items()
+        return {name: part if name in plain else _masked(part, redactor, plain) for name, part in parts}
     if isinstance(value, list | tuple):
-        return [_masked(part, redactor, ours) for part in value]
+        return [_masked(part, redactor, plain) for part in value]
     return value
 
 

@@ -4,8 +4,9 @@ import json
 import os
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +14,10 @@ from hypothesis import strategies as st
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId, build_run_id
+from git_blackbird.model.base.record import _UNMASKED, Record, parts_in, unmasked_names
 from git_blackbird.model.base.redaction import Redactor
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
+from git_blackbird.model.run.findings import MergedReview, ReviewResult
 from git_blackbird.model.run.history import NO_HISTORY, RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PROGRAM, DecisionState, RunStatus, RunType
@@ -23,6 +26,7 @@ from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.record_file import render_record
 from git_blackbird.storage.records import RunStore
 from git_blackbird.storage.store import Store
+from tests.kept import assert_kept
 from tests.planted_secrets import make_secrets
 from tests.records import record_of, run_of
 from tests.storage.building import STAMP, broken, make_layout, read_record
@@ -131,6 +135,38 @@ def test_all_texts_of_a_record_are_masked_but_what_people_wrote_names_and_what_i
     assert secret.encode() not in written(printed)
     assert written(printed).count(b"[redacted:github-token") == 5
     assert written(ours).count(secret.encode()) == 6
+
+
+def texts_of(kind: type[Record], above: str = "") -> Iterator[tuple[str, str, bool]]:
+    """Yield each field with a text, of a record and its parts: its place, its name, whether it is masked."""
+    for field, info in kind.model_fields.items():
+        name, is_masked = info.alias or field, _UNMASKED not in info.metadata
+        if has_text(info.annotation) and not info.exclude:
+            yield f"{above}{name}", name, is_masked
+        for part in parts_in(info.annotation) if is_masked else ():
+            yield from texts_of(part, f"{above}{name}.")
+
+
+MASKED = """\
+The texts of a record. Each is masked when it is saved, unless the type of its field is Unmasked: a path or
+another name, or what people write.
+"""
+
+
+def has_text(annotation: Any) -> bool:
+    return annotation in {str, Any} or any(map(has_text, get_args(annotation)))
+
+
+def test_a_field_says_itself_whether_it_is_masked() -> None:
+    texts = dict.fromkeys(texts_of(Run))
+    said = (f"{place}: {'masked' if is_masked else 'saved as it is'}\n" for place, _, is_masked in texts)
+    assert_kept(Path(__file__).with_name("golden") / "masked.txt", f"{MASKED}\n{''.join(said)}")
+
+
+@pytest.mark.parametrize("kind", [Run, MergedReview, ReviewResult])
+def test_fields_of_one_name_are_masked_alike(kind: type[Record]) -> None:
+    odd = [place for place, name, is_masked in texts_of(kind) if is_masked and name in unmasked_names(Run)]
+    assert not odd, "a field of that name is Unmasked, so these are not masked either: say so, or rename them"
 
 
 @pytest.mark.parametrize("record", [GO_RECORD, GO_REVIEW, GO_MISSING], ids=["run", "review", "missing"])

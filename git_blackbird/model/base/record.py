@@ -1,13 +1,22 @@
 """The base of everything in a file below ``.blackbird/``, and validation errors as a place and a message."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, Self
+from typing import Annotated, Any, Self, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, ValidationError, model_serializer
 from pydantic_core import ErrorDetails, to_json
 
 from git_blackbird.model.base.sanitize import short_json
+
+T = TypeVar("T")
+_UNMASKED = "unmasked"
+Unmasked = Annotated[T, _UNMASKED]
+"""The type of a field of which no text is masked when a record is saved: what people write, and names.
+
+Names are paths, branches and what else is looked up or compared by them. Any other text may be of a program
+that printed a secret.
+"""
 
 
 class Record(BaseModel):
@@ -66,6 +75,29 @@ class Record(BaseModel):
 @cache
 def _required_fields(kind: type[Record]) -> tuple[str, ...]:
     return tuple(name for name, info in kind.model_fields.items() if info.is_required())
+
+
+@cache
+def unmasked_names(kind: type[Record]) -> frozenset[str]:
+    """Return the names in files of the fields of a record, and of its parts, that are not masked.
+
+    A name counts wherever it stands in the file.
+    """
+    own, parts = set[str](), list[type[Record]]()
+    for name, info in kind.model_fields.items():
+        if _UNMASKED in info.metadata:
+            own.add(info.alias or name)
+        else:
+            parts += parts_in(info.annotation)
+    return frozenset(own).union(*map(unmasked_names, parts))
+
+
+def parts_in(annotation: Any) -> Iterator[type[Record]]:
+    """Yield the records that values of a type are, or have."""
+    if get_origin(annotation) is None and isinstance(annotation, type) and issubclass(annotation, Record):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from parts_in(inner)
 
 
 class Part(Record):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, PlainSerializer, WithJsonSchema
 
 from git_blackbird.model.base.ids import ObjectId
-from git_blackbird.model.base.record import Part, Record
+from git_blackbird.model.base.record import Part, Record, Unmasked
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.states import LandingState, Verb
 from git_blackbird.model.run.summary import Trees
@@ -35,8 +35,8 @@ class CheckResult(Record):
     """
 
     outcome: CheckOutcome
-    command: str | None = None
-    prepared: tuple[str, ...] | None = None
+    command: Unmasked[str | None] = None
+    prepared: Unmasked[tuple[str, ...] | None] = None
     tree: ObjectId | None = None
     exit_code: int | None = None
     seconds: float | None = None
@@ -225,7 +225,7 @@ class Merge(Part):
     """
 
     trees: RecordedTrees
-    additions: tuple[str, ...] = ()
+    additions: Unmasked[tuple[str, ...]] = ()
 
 
 class Moving(Part):
@@ -236,7 +236,7 @@ class Moving(Part):
 
     verb: Verb
     trees: RecordedTrees
-    additions: tuple[str, ...] = ()
+    additions: Unmasked[tuple[str, ...]] = ()
 
     def turned(self, verb: Verb) -> "Moving":
         """Return the move back, which that verb is."""
@@ -301,7 +301,7 @@ class Undone(Part):
 
     at: str
     trees: RecordedTrees
-    left: tuple[str, ...] = ()
+    left: Unmasked[tuple[str, ...]] = ()
     commit: ObjectId | None = None
     uncommitted: bool = False
     redone: bool = False

@@ -20,7 +20,7 @@ from git_blackbird.model.base.ids import (
     SessionRef,
     session_fault,
 )
-from git_blackbird.model.base.record import Record
+from git_blackbird.model.base.record import Record, Unmasked
 from git_blackbird.model.base.sanitize import clean_clause
 from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timestamp
 from git_blackbird.model.run.file_form import (
@@ -110,23 +110,23 @@ class Run(Record):
 
     # The Go program's, in its order.
     id: CheckedRunId
-    task_id: CheckedOwner = Field(alias="taskId")
+    task_id: Unmasked[CheckedOwner] = Field(alias="taskId")
     run_type: RunType = RunType.EXECUTE
     provider: str = ""
-    provider_session_ref: SessionRef | None = None
+    provider_session_ref: Unmasked[SessionRef | None] = None
     started_at: str = Field(alias="startedAt")
     completed_at: str | None = Field(default=None, alias="completedAt")
     status: RunStatus
     exit_code: int | None = Field(default=None, alias="exitCode")
     stdout: str | None = None
     stderr: str | None = None
-    context: dict[str, Any] = Field(default_factory=dict)
+    context: Unmasked[dict[str, Any]] = Field(default_factory=dict)
     error: str | None = None
     decision_required: bool | None = None
     decision_state: DecisionState | None = None
     decision_requested_at: str | None = None
     decision_resolved_at: str | None = None
-    decision_feedback: str | None = None
+    decision_feedback: Unmasked[str | None] = None
     review_summary: Summary | None = None
     parent_review_passed: bool | None = None
     parent_review_resume_task_ids: tuple[CheckedTaskId, ...] = ()
@@ -135,7 +135,7 @@ class Run(Record):
     parent_review_completion_signature: str | None = None
 
     # Ours, on top of a file.
-    repo_root: str | None = None
+    repo_root: Unmasked[str | None] = None
     last_completion_status: RunStatus | None = None
 
     # Ours, in ``blackbird`` in a file; the first is what is unknown there.
@@ -152,12 +152,12 @@ class Run(Record):
     no_change: bool = False  # it succeeded, and no run of its task since that was last done changed a file
     notes: tuple[str, ...] = ()  # remarks for people
 
-    prompt: str | None = None  # of a resume
-    message: str | None = None  # a person's text with it
-    messages_while_working: tuple[str, ...] = ()  # a person's, which the next run is sent
-    questions: tuple[Question, ...] = ()
-    answers: tuple[Answer, ...] = ()
-    rulings: tuple[Ruling, ...] = ()  # on questions that the agent was to decide itself
+    prompt: Unmasked[str | None] = None  # of a resume
+    message: Unmasked[str | None] = None  # a person's text with it
+    messages_while_working: Unmasked[tuple[str, ...]] = ()  # a person's, which the next run is sent
+    questions: Unmasked[tuple[Question, ...]] = ()
+    answers: Unmasked[tuple[Answer, ...]] = ()
+    rulings: Unmasked[tuple[Ruling, ...]] = ()  # on questions that the agent was to decide itself
     by_hand: bool = False  # a person spoke with the agent at a terminal, and nothing was sent
 
     agent_version: str | None = None
@@ -171,16 +171,16 @@ class Run(Record):
     printed_bytes: TruncatedBytes | None = None  # all of it, where the record has only the end
     masked_secrets: dict[str, int] | None = None  # how many in the output, by their kinds
 
-    start_branch: str | None = None
-    start_commit: ObjectId | None = None
+    start_branch: Unmasked[str | None] = None
+    start_commit: Unmasked[ObjectId | None] = None
     reflog_size: int | None = None  # of HEAD when the run began, in bytes
-    end_commit: ObjectId | None = None
-    end_branch: str | None = None
+    end_commit: Unmasked[ObjectId | None] = None
+    end_branch: Unmasked[str | None] = None
     base_tree: ObjectId | None = None  # the worktree when the run began, with what others committed meanwhile
     head_tree: ObjectId | None = None  # the worktree when the run ended
     submodule_digests: dict[str, str] | None = None  # of uncommitted changes in them when the run began
     head_taken_late: bool = False  # after a crash, or at the landing
-    worktree: Worktree | None = None
+    worktree: Unmasked[Worktree | None] = None
     commits: tuple[ObjectId, ...] = ()  # made in the run or by its approval, oldest first
     plan_edits: tuple[str, ...] = ()  # while the agent worked, one line each
     config_edits: tuple[str, ...] = ()
@@ -196,9 +196,9 @@ class Run(Record):
     requested_by: Requester | None = None  # who requested changes, if no person did
     shown: RecordedTrees | None = None  # what was decided on
     decided_in_part: bool = False  # on files that were named, none with a conflict
-    approved_on: str | None = None  # the branch that the commit of an approval is to go to, "HEAD" if none
+    approved_on: Unmasked[str | None] = None  # the branch that its approval commits to, "HEAD" if none
     escalated: bool = False  # a decision is due only because of a check, reviews or the landing
-    comments: tuple[ReviewComment, ...] = ()  # on lines of the change
+    comments: Unmasked[tuple[ReviewComment, ...]] = ()  # on lines of the change
     hook_output: str | None = None  # of a hook that refused the commit
 
     landing: Landing | None = None
@@ -208,7 +208,7 @@ class Run(Record):
     landing_slot: str | None = None  # when a landing first sent its task back; others land in this order
     task_since: str | None = None  # when the task had last changed before this resume: again so if in vain
     status_since: str | None = None  # when the status began that its task has by this, if no other time tells
-    dismissed: Dismissal | None = None
+    dismissed: Unmasked[Dismissal | None] = None
 
     @classmethod
     def from_json(cls, data: bytes) -> Self:

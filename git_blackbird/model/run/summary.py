@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 from pydantic import Field
 
 from git_blackbird.model.base.ids import ObjectId
-from git_blackbird.model.base.record import Part, Record
+from git_blackbird.model.base.record import Part, Record, Unmasked
 
 MAX_FILES = 25
 MAX_DIFFSTAT_BYTES = 4000
@@ -66,14 +66,14 @@ class Totals(Record):
 class SkippedPath(Record):
     """A path that is missing in a snapshot, and why."""
 
-    path: str
+    path: Unmasked[str]
     reason: str
 
 
 class InterleavedEdit(Record):
     """A path of the change that another run touched between two runs of this task."""
 
-    path: str
+    path: Unmasked[str]
     task: str
     run: str
 
@@ -89,7 +89,7 @@ class OutsideMove(Record):
     old: ObjectId | None = None
     new: ObjectId
     text: str
-    paths: tuple[str, ...] = ()
+    paths: Unmasked[tuple[str, ...]] = ()
     in_change: bool = False
 
 
@@ -117,10 +117,10 @@ class SubmoduleChange(Record):
     ``files`` are the first paths in it that are not committed, ``more_files`` how many others there are.
     """
 
-    path: str
+    path: Unmasked[str]
     commits: bool = False
     content: bool = False
-    files: tuple[str, ...] = ()
+    files: Unmasked[tuple[str, ...]] = ()
     more_files: int = 0
 
 
@@ -130,10 +130,10 @@ class Summary(Record):
     ``takes_back``: paths at which the change takes back what was in the worktree, and in no commit.
     """
 
-    files: tuple[str, ...] = ()
-    diffstat: str = ""
-    snippets: tuple[Snippet, ...] = ()
-    changes: tuple[FileChange, ...] = ()
+    files: Unmasked[tuple[str, ...]] = ()
+    diffstat: Unmasked[str] = ""
+    snippets: Unmasked[tuple[Snippet, ...]] = ()
+    changes: Unmasked[tuple[FileChange, ...]] = ()
     totals: Totals = Field(default_factory=Totals)
     cut: tuple[str, ...] = ()
     left_out: tuple[SkippedPath, ...] = ()
@@ -141,7 +141,7 @@ class Summary(Record):
     outside: tuple[OutsideMove, ...] = ()
     submodules: tuple[SubmoduleChange, ...] = ()
     switched: SwitchedBranch | None = None
-    takes_back: tuple[str, ...] = ()
+    takes_back: Unmasked[tuple[str, ...]] = ()
     minimal: str | None = None
 
 
@@ -219,7 +219,7 @@ class OutsideCommit(Part):
     """A commit that a run made outside its place, and the worktree in which it made it."""
 
     commit: ObjectId
-    worktree: str
+    worktree: Unmasked[str]
 
 
 class Outside(Part):
@@ -230,7 +230,7 @@ class Outside(Part):
     how much of all that is not listed.
     """
 
-    paths: tuple[str, ...] = ()
+    paths: Unmasked[tuple[str, ...]] = ()
     commits: tuple[OutsideCommit, ...] = ()
     seen: tuple[OutsideChange, ...] = ()
     other: tuple[OutsideChange, ...] = ()
