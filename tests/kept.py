@@ -22,5 +22,5 @@ def assert_kept(path: Path, text: str) -> None:
 
 
 def how_to_update() -> str:
-    test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0].partition("[")[0]
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[0]
     return f"If this is wanted: BLACKBIRD_GOLDEN_UPDATE=1 pytest {test}"
