@@ -18,6 +18,7 @@ from git_blackbird.git.change.merging import (
     OVERLAPS,
     Sides,
     TreeMerge,
+    make_edits,
     merge_sides,
     merge_trees,
     nothing_resolved,
@@ -128,10 +129,18 @@ def _merge(move: Move, now: str, unknown: Mapping[bytes, str]) -> tuple[TreeMerg
         (change,) = move.changes
         merge = TreeMerge(change.head) if now == change.base else _merge_branches(repo, change, now)
         return merge, dict.fromkeys(merge.conflicts, OVERLAPS)
-    resolve = resolve_additions if rules.resolves else nothing_resolved
     if rules.exact:
-        sides = [{path: s for path, s in each.items() if trees.entry(now, path) == s[0]} for each in sides]
-    merged = merge_sides(repo, now, sides, unknown if rules.leaves else {}, written, resolve)
+        # What is as a change begins becomes what it ends with, submodules too: nothing is merged.
+        edits = {
+            path: after
+            for each in sides
+            for path, (before, after) in each.items()
+            if path not in unknown and trees.entry(now, path) == before
+        }
+        merged = make_edits(trees, now, edits)
+    else:
+        resolve = resolve_additions if rules.resolves else nothing_resolved
+        merged = merge_sides(repo, now, sides, unknown if rules.leaves else {}, written, resolve)
     return TreeMerge(merged.tree, tuple(sorted(merged.left))), merged.left
 
 

@@ -106,11 +106,17 @@ def merge_sides(
         made, stays = apply_sides(repo, trees, now, due, resolve)
         edits |= made
         left |= stays
-    kept = {path: entry for path, entry in edits.items() if path not in left}
-    while obstructed := set(_obstructed(trees, tree, kept)):
+    merged = make_edits(trees, tree, {path: entry for path, entry in edits.items() if path not in left})
+    return Merged(merged.tree, {**left, **merged.left})
+
+
+def make_edits(trees: TreeStore, tree: str, edits: Mapping[bytes, TreeEntry | None]) -> Merged:
+    """Set paths of a tree, without those that would displace a file that is not named."""
+    left: dict[bytes, str] = {}
+    while obstructed := set(_obstructed(trees, tree, edits)):
         left |= dict.fromkeys(obstructed, _IN_THE_WAY)
-        kept = {path: entry for path, entry in kept.items() if path not in obstructed}
-    return Merged(trees.edited(tree, kept), left)
+        edits = {path: entry for path, entry in edits.items() if path not in obstructed}
+    return Merged(trees.edited(tree, edits), left)
 
 
 def _obstructed(trees: TreeStore, tree: str, edits: Mapping[bytes, TreeEntry | None]) -> Iterator[bytes]:
