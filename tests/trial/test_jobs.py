@@ -64,6 +64,17 @@ def test_a_decision_from_elsewhere_is_carried_out_while_others_work(trial: Trial
     assert len(trial.records("one")) == 2
 
 
+def test_a_decision_in_the_users_worktree_keeps_other_tasks_from_starting(trial: Trial) -> None:
+    trial.command("echo x >own.$BLACKBIRD_TASK_ID")
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    trial.expect(3, "execute", "one", "--no-input")
+    trial.expect(3, "execute", "--no-input", "--jobs", "2")
+    assert trial.statuses() == {"one": "waiting_user", "two": "todo"}
+    trial.expect(0, "decide", "one", "--approve")
+    trial.expect(3, "execute", "--no-input", "--jobs", "2")
+    assert trial.statuses() == {"one": "done", "two": "waiting_user"}
+
+
 def test_what_was_made_before_a_conflict_lands_as_well(trial: Trial) -> None:
     names = " ".join(f"{trial.repo.parent}/{name}.here" for name in ("one", "two"))
     meet = f"touch {trial.repo.parent}/$BLACKBIRD_TASK_ID.here; for it in {names}; do {{}}; done; "

@@ -204,7 +204,7 @@ def test_one_that_shows_work_lets_the_next_begin(trial: Trial) -> None:
 def test_sessions_of_another_agent_go_on(trial: Trial) -> None:
     plan(trial, "xabcd")
     trial.command("echo x >>$BLACKBIRD_TASK_ID.txt")
-    trial.expect(3, "execute", "x", "--stop-after-each", "--no-input")
+    trial.expect(3, "execute", "x", "--stop-after-each", "--worktrees", "--no-input")
     trial.expect(0, "decide", "x", "--request-changes", "-m", "once more")
     use(trial, {"any": ODD})
     code, said = execute(trial, "--jobs", "2")
