@@ -165,6 +165,22 @@ def test_with_a_schema_the_object_is_the_answer() -> None:
     assert read(INIT, said).final_text == "Here it is."
 
 
+@pytest.mark.parametrize("word", [{}, {"stop_reason": None}, {"stop_reason": "tool_use"}])
+@pytest.mark.parametrize("text", [{}, {"result": ""}, {"result": json.dumps(VERDICT)}])
+def test_an_object_is_an_answer_also_without_a_text_or_a_word_of_its_end(
+    word: dict[str, Any], text: dict[str, Any]
+) -> None:
+    reading = read(INIT, without(SUCCESS, "result", structured_output=VERDICT) | word | text, **REVIEWS)
+    assert (reading.succeeded, reading.is_unknown_end, reading.error) == (True, False, None)
+    assert json.loads(reading.final_text) == VERDICT
+
+
+def test_no_object_makes_good_an_end_that_a_newer_version_says_is_another() -> None:
+    ended = SUCCESS | {"structured_output": VERDICT, "terminal_reason": "hook_stopped"}
+    reading = read(INIT, ended, **REVIEWS)
+    assert (reading.succeeded, reading.error) == (False, "claude ended with hook_stopped")
+
+
 @pytest.mark.parametrize("found", [{}, {"structured_output": None}])
 def test_prose_where_an_object_was_asked_for_is_no_success(found: dict[str, Any]) -> None:
     reading = read(INIT, SUCCESS | {"result": "I like it."} | found, **REVIEWS)

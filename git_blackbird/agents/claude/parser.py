@@ -86,7 +86,8 @@ def end_word(result: Result, text: str) -> str | None:
     if result.subtype != "success":
         return clean_line(result.subtype)
     word = unfinished_word(result, _FINISHED)
-    is_answered = bool(text.strip()) if word == "" else result.structured_output is not None
+    # An object is an answer however its turn ended: with the call of a tool, or without any text or word.
+    is_answered = result.structured_output is not None or (word == "" and bool(text.strip()))
     return None if is_answered and not result.terminal_reason else word
 
 
