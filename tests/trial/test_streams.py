@@ -34,8 +34,9 @@ from tests.trial.program import PATIENCE_SECONDS, Record, Trial
 
 FOLDER = Path(__file__).with_name("streams")
 _HURRIED = """
+from functools import partial
 from git_blackbird.controller.launch import launch
-launch.RESULT_GRACE_SECONDS = 0.0
+launch.Limits = partial(launch.Limits, result_seconds=0.0)
 from git_blackbird.cli.main import run
 run()
 """
