@@ -29,6 +29,8 @@ from git_blackbird.git.core.trees import SUBMODULE, TreeStore
 from git_blackbird.git.worktree.base_commits import base_tree, move_base
 from git_blackbird.git.writing.path_writer import Journal, Signature
 from git_blackbird.git.writing.write_back import (
+    WriteBackError,
+    describe_unwritten,
     find_edited,
     find_obstacles,
     require_written,
@@ -158,8 +160,12 @@ def write(move: Move, prepared: Prepared, begin: Callable[[Prepared], object]) -
     """Write a prepared move, and return the paths that stay as they are, each with the reason.
 
     ``begin`` records what has begun. None where a file was edited since it was prepared, and nothing is
-    recorded or written: it is to be prepared again. Raises WriteBackError.
+    recorded or written: it is to be prepared again. Raises WriteBackError, also where a move that leaves
+    nothing has a path that cannot be written.
     """
+    unwritten = {**prepared.left, **prepared.conflicts}
+    if unwritten and not VERBS[move.verb].leaves:
+        raise WriteBackError(describe_unwritten(unwritten), hint=AGAIN)
     repo, written = move.workspace.repo, prepared.written
     paths = TreeStore(repo).changed_paths(*written)
     if find_edited(repo, {path: prepared.found[path] for path in paths}):
@@ -185,20 +191,21 @@ def record_begun(move: Move, pair: Trees) -> None:
     update_run(move.workspace, move.run, lambda stored: stored.beginning(moving, now))
 
 
-def take_back(workspace: Workspace, run: Run, begun: Trees) -> bool:
-    """Undo the written part of a landing that cannot go on; the user's later edits stay.
+def take_back(workspace: Workspace, run: Run, moving: Moving) -> bool:
+    """Turn round the written part of a move that cannot go on; the user's later edits stay.
 
     Return whether all of it is out: else nothing was done. Raises UnusableError, WriteBackError.
     """
-    trees, back = TreeStore(workspace.repo), Trees(begun.head, begun.base)
-    move = Move(Verb.UNDO, workspace, run, (back,), (sides_of(trees, back),))
+    verb = VERBS[moving.verb].back
+    trees, back = TreeStore(workspace.repo), moving.trees_for(verb)
+    move = Move(verb, workspace, run, (back,), (sides_of(trees, back),))
     prepared = prepare(move)
-    known = Move(Verb.LAND, workspace, run, (begun,)).journal.written()
+    known = replace(move, verb=moving.verb).journal.written()
     # What was not written, and is edited: it stays.
     edited = {
         path
         for path in prepared.found.keys() - known
-        if trees.entry(prepared.now, path) != trees.entry(begun.head, path)
+        if trees.entry(prepared.now, path) != trees.entry(moving.trees.head, path)
     }
     if not edited.issuperset((*prepared.left, *prepared.conflicts)):
         return False

@@ -94,7 +94,8 @@ def require_whole(history: History) -> None:
     for run in history.recent:
         if run.moving is not None:
             words = VERBS[run.moving.verb]
-            ways_out = f"`{EXECUTE}` completes it, and `{task_command(words.back, run.task_id)}` "
+            back = task_command(VERBS[words.back].command, run.task_id)
+            ways_out = f"`{EXECUTE}` completes it, and `{back}` "
             reject = task_command("decide", run.task_id, " --reject --undo")
             is_landing = run.moving.verb is Verb.LAND
             raise HalfWrittenError(

@@ -7,6 +7,7 @@ from git_blackbird.messages.display.format import render_path
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.next_steps import TaskCommand, task_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.run.states import VERBS
 from git_blackbird.model.views.undo import UndoResult
 
 
@@ -16,24 +17,23 @@ def undo_result_lines(result: UndoResult, named: Callable[[TaskCommand], str] = 
     ``named`` says how an interface names a command.
     """
     yield from _what(result)
-    same, other = ("redo", "undo") if result.is_redo else ("undo", "redo")
+    words = VERBS[result.verb]
     if result.commit is not None:
         yield f"committed as {result.commit[:12]}"
     if not result.is_whole:
-        again = named(task_command(same, result.task.id))
+        again = named(task_command(words.command, result.task.id))
         yield f"this is half done; once nothing is in the way, this completes it: {again}"
     if not result.is_dry_run:
-        yield f"to turn that round: {named(task_command(other, result.task.id))}"
+        yield f"to turn that round: {named(task_command(VERBS[words.back].command, result.task.id))}"
 
 
 def _what(result: UndoResult) -> Iterator[str]:
     task_id = result.task.id
     for other in result.dependents:
         yield f"{other} depends on {task_id} and has run since"
-    verb = "brought back" if result.is_redo else "took back"
-    if result.is_dry_run:
-        verb = "would bring back" if result.is_redo else "would take back"
-    yield f"{verb} the change of {task_id}: {counted(result.summary.totals.files, 'file')}"
+    words = VERBS[result.verb]
+    did = f"would {words.does}" if result.is_dry_run else words.did
+    yield f"{did} the change of {task_id}: {counted(result.summary.totals.files, 'file')}"
     yield from strip_controls(result.summary.diffstat).splitlines()
     yield from (
         f"  left as it is: {render_path(kept.path)}: {clean_line(kept.reason)}" for kept in result.kept

@@ -199,7 +199,7 @@ def _sent_back(status: Status, label: str) -> Consequences:
 
 
 TABLE: Mapping[Stage, Consequences] = {
-    Stage.HALF_UNDONE: Consequences(Status.IN_PROGRESS, Due.FINISH, "half taken back"),
+    Stage.HALF_UNDONE: Consequences(Status.IN_PROGRESS, Due.FINISH, f"half {VERBS[Verb.UNDO].done}"),
     Stage.WORKING: Consequences(Status.IN_PROGRESS, None, "at work", "runs"),
     Stage.ASKED: Consequences(Status.WAITING_USER, Due.ANSWER, "waits for answers", "resume"),
     Stage.PAUSED: Consequences(Status.WAITING_USER, Due.CONTINUE, "paused", "resume"),
@@ -211,7 +211,7 @@ TABLE: Mapping[Stage, Consequences] = {
     Stage.NOT_COMMITTED: _deciding(Status.WAITING_USER, "landed, not committed", _ON_REFUSED_COMMIT),
     Stage.DECIDING: _deciding(Status.WAITING_USER, "decision due"),
     Stage.DECIDING_FAILURE: _deciding(Status.FAILED, "failed: decision due", _ON_FAILURE),
-    Stage.UNDONE: Consequences(Status.FAILED, None, "taken back", "retry"),
+    Stage.UNDONE: Consequences(Status.FAILED, None, VERBS[Verb.UNDO].done, "retry"),
     Stage.REJECTED: Consequences(Status.FAILED, None, "rejected", "retry"),
     Stage.LANDING: Consequences(Status.IN_PROGRESS, Due.LAND, "to land"),
     Stage.DONE: Consequences(Status.DONE, None, "done"),
@@ -307,19 +307,18 @@ def label_of(run: Run) -> str:
     left = "" if undone is None else clean_line(", ".join(undone.left))
     label = (_IN_PLACE if run.is_in_place else {}).get(stage, TABLE[stage].label)
     match stage:
-        case Stage.HALF_UNDONE:
-            verb = Verb.UNDO if run.moving is None or run.moving.verb is Verb.LAND else run.moving.verb
-            way = f"half {VERBS[verb].done}"
+        case Stage.HALF_UNDONE if run.moving is not None:
+            way = f"half {VERBS[run.moving.ended_by].done}"
             # A killed one has nothing recorded yet of what it left.
             return f"{way}: {left} left as it is" if left else way
         case Stage.UNDONE:
-            label = "brought back" if undone is not None and undone.redone else label
+            label = VERBS[Verb.REDO].done if undone is not None and undone.redone else label
             not_committed = undone is not None and undone.redone and undone.uncommitted
             return (
                 f"{label}, but for {left}" if left else f"{label}, not committed" if not_committed else label
             )
         case Stage.LANDING if run.moving is not None:
-            return "half landed"
+            return f"half {VERBS[Verb.LAND].done}"
         case Stage.PAUSED if run.terminal_reason is TerminalReason.WORKER_LOST:
             return f"{label}: worker {clean_line(run.worker or '')} was lost"
         case Stage.PAUSED if run.terminal_reason is TerminalReason.BUDGET:

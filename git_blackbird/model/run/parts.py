@@ -9,7 +9,7 @@ from pydantic import Field, PlainSerializer, WithJsonSchema
 from git_blackbird.model.base.ids import ObjectId
 from git_blackbird.model.base.record import Part, Record, Unmasked
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.run.states import LandingState, Verb
+from git_blackbird.model.run.states import VERBS, LandingState, Verb
 from git_blackbird.model.run.summary import Trees
 
 
@@ -238,9 +238,15 @@ class Moving(Part):
     trees: RecordedTrees
     additions: Unmasked[tuple[str, ...]] = ()
 
-    def turned(self, verb: Verb) -> "Moving":
-        """Return the move back, which that verb is."""
-        return Moving(verb=verb, trees=Trees(self.trees.head, self.trees.base))
+    @property
+    def ended_by(self) -> Verb:
+        """The verb that ends it where nothing is to land: half of a landing is turned round."""
+        return VERBS[self.verb].back if self.verb is Verb.LAND else self.verb
+
+    def trees_for(self, verb: Verb) -> Trees:
+        """Return its trees in the direction of a verb that goes on with it, or turns it round."""
+        is_same = VERBS[self.verb].takes_back is VERBS[verb].takes_back
+        return self.trees if is_same else Trees(self.trees.head, self.trees.base)
 
 
 class ConflictMerge(Part):

@@ -111,25 +111,66 @@ class Verb(StrEnum):
 class VerbRules(NamedTuple):
     """What differs by the verb of a move.
 
-    ``noun`` and ``done`` are its words for people, ``back`` is the command that turns it round. ``leaves``: a
-    path that conflicts, or at which something is in the way, stays as it is, and the others are written; else
-    none is. ``exact``: what somebody edited stays too, and what is in the way is an error. ``resolves``: what
-    others added around lines that it removes stays, and is no conflict.
+    ``noun``, ``does``, ``did`` and ``done`` are its words for people, ``command`` does it for them, and
+    ``back`` turns it round. ``takes_back``: it takes the change out of the worktree, and does not bring it
+    there. ``leaves``: a path that conflicts, or at which something is in the way, stays as it is, and the
+    others are written; else none is. ``exact``: what somebody edited stays too, and what is in the way is an
+    error. ``resolves``: what others added around lines that it removes stays, and is no conflict.
     """
 
     noun: str
+    does: str
+    did: str
     done: str
-    back: str = ""
+    command: str
+    back: Verb
+    takes_back: bool = False
     leaves: bool = False
     exact: bool = False
     resolves: bool = False
 
 
 VERBS: Mapping[Verb, VerbRules] = {
-    Verb.LAND: VerbRules("landing", "landed", "undo"),
-    Verb.UNDO: VerbRules("undo", "taken back", "redo", leaves=True, resolves=True),
-    Verb.REDO: VerbRules("redo", "brought back", "undo", leaves=True, resolves=True),
-    Verb.BRING: VerbRules("merge", "brought", leaves=True, exact=True),
+    Verb.LAND: VerbRules(
+        noun="landing",
+        does="land",
+        did="landed",
+        done="landed",
+        command="execute",
+        back=Verb.UNDO,
+    ),
+    Verb.UNDO: VerbRules(
+        noun="undo",
+        does="take back",
+        did="took back",
+        done="taken back",
+        command="undo",
+        back=Verb.REDO,
+        takes_back=True,
+        leaves=True,
+        resolves=True,
+    ),
+    Verb.REDO: VerbRules(
+        noun="redo",
+        does="bring back",
+        did="brought back",
+        done="brought back",
+        command="redo",
+        back=Verb.UNDO,
+        leaves=True,
+        resolves=True,
+    ),
+    # It has no command, and only another one turns it round.
+    Verb.BRING: VerbRules(
+        noun="merge",
+        does="bring",
+        did="brought",
+        done="brought",
+        command="",
+        back=Verb.BRING,
+        leaves=True,
+        exact=True,
+    ),
 }
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import VERBS, Verb
 from git_blackbird.model.run.summary import KeptPath, Summary
 
 
 @dataclass(frozen=True)
 class UndoResult:
-    """What was taken back, or brought back if ``is_redo``.
+    """What was taken back, or as ``verb`` says brought back.
 
     ``summary`` is what that changed in the worktree, ``kept`` the paths that stay as they are. ``dependents``
     are tasks that ran after this one and depend on it. ``completes`` are undos and redos of others that had
@@ -23,7 +24,7 @@ class UndoResult:
 
     task: Task
     run: Run
-    is_redo: bool
+    verb: Verb
     summary: Summary
     kept: tuple[KeptPath, ...] = ()
     dependents: tuple[TaskId, ...] = ()
@@ -33,6 +34,11 @@ class UndoResult:
     behind: str | None = None
     is_dry_run: bool = False
     is_whole: bool = True
+
+    @property
+    def is_redo(self) -> bool:
+        """Whether the change was brought back."""
+        return not VERBS[self.verb].takes_back
 
     @property
     def remarks(self) -> Iterator[str]:

@@ -130,7 +130,7 @@ def _finish(call: Call, item: Item, landing: Prepared, check: CheckResult | None
         hint = f"; get that out of the way and approve again, or approve the rest: `{way_out}`"
         return block_landing(workspace, run, f"{describe_unwritten(landing.left)}{hint}")
     if landing.merge.conflicts:
-        is_back = run.moving is not None and take_back(workspace, run, landing.pair)
+        is_back = run.moving is not None and take_back(workspace, run, run.moving)
         reason = conflict_reason(workspace, landing.merge)
         return None if is_back else send_back(workspace, run, reason, landing.pair)
     if check is not None:

@@ -17,7 +17,7 @@ from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.commits import render_undo_message, undo_mark
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import RunType
+from git_blackbird.model.run.states import VERBS, RunType, Verb
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.storage.locks import approval_lock
 
@@ -50,9 +50,13 @@ class UndoCommitter:
     task: Task
     runs: Sequence[Run]
     marked: Run
-    is_redo: bool
+    verb: Verb
     others: Collection[str]
     goes_on: bool
+
+    @property
+    def is_redo(self) -> bool:
+        return not VERBS[self.verb].takes_back
 
     def commit(
         self, written: Trees, latest: Run, after: Callable[[Run, str], Run], *, is_whole: bool
@@ -65,7 +69,7 @@ class UndoCommitter:
         wanted = self._to_commit(written)
         if wanted.is_empty:
             return NO_COMMIT
-        again = task_command("redo" if self.is_redo else "undo", self.task.id)
+        again = task_command(VERBS[self.verb].command, self.task.id)
         if not is_whole:
             return UndoCommit(
                 why_not=f"some files could not be written; `{again}` tries again", is_refused=True

@@ -8,7 +8,7 @@ from git_blackbird.controller.core.waiting import finish_in_thread
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.next_steps import task_command
 from git_blackbird.model.rules.queue import Item
-from git_blackbird.model.run.states import VERBS, Verb
+from git_blackbird.model.run.states import VERBS
 from git_blackbird.model.views.stop import Stop
 
 
@@ -19,8 +19,7 @@ async def finish_undo(call: Call, item: Item) -> Stop | None:
     """
     workspace, task_id = call.workspace, item.task.id
     result = await finish_in_thread(lambda: complete_undo(workspace, item.of_run), call.force_stop)
-    verb = Verb.REDO if result.is_redo else Verb.UNDO
-    words = VERBS[verb]
+    words = VERBS[result.verb]
     was_interrupted = task_id not in call.taking_back
     if result.is_whole:
         ending = ", which had been interrupted" if was_interrupted else ""
@@ -30,7 +29,7 @@ async def finish_undo(call: Call, item: Item) -> Stop | None:
     if not result.is_whole:
         raise RequestError(
             f"the {words.noun} of {task_id} is half done",
-            hint=f"{task_command(verb, task_id)}    # completes it, once nothing is in the way\n"
-            f"{task_command(words.back, task_id)}    # turns it round",
+            hint=f"{task_command(words.command, task_id)}    # completes it, once nothing is in the way\n"
+            f"{task_command(VERBS[words.back].command, task_id)}    # turns it round",
         )
     return None if was_interrupted or not call.scope.starts_agents else rejected_stop(task_id)

@@ -65,13 +65,15 @@ def complete_undo(workspace: Workspace, run: Run) -> UndoResult:
 
     Needs the controller lock. Raises as ``undo_task`` does.
     """
-    is_redo = run.moving is not None and run.moving.verb is Verb.REDO
-    return _undo_of(workspace, run.task_id, Verb.REDO if is_redo else Verb.UNDO).perform()
+    if run.moving is None:
+        raise RequestError(f"nothing of {run.task_id} is half done")
+    return _undo_of(workspace, run.task_id, run.moving.ended_by).perform()
 
 
 def _undo_or_redo(workspace: Workspace, task_id: str, verb: Verb, *, dry_run: bool) -> UndoResult:
-    workspace.environment.forbid_agents(verb)
-    with hold_controller(workspace, f"{verb} {task_id}"):
+    command = VERBS[verb].command
+    workspace.environment.forbid_agents(command)
+    with hold_controller(workspace, f"{command} {task_id}"):
         undo = _undo_of(workspace, task_id, verb)
         return undo.preview() if dry_run else undo.perform()
 
@@ -80,7 +82,7 @@ def _undo_of(workspace: Workspace, task_id: str, verb: Verb) -> "_Undo":
     state = workspace.plan_state()
     task = find_task(state.plan, task_id)
     require_usable(task.id, state.history(task.id))
-    runs = runs_to_redo(state, task) if verb is Verb.REDO else runs_to_undo(state, task)
+    runs = runs_to_undo(state, task) if VERBS[verb].takes_back else runs_to_redo(state, task)
     return _Undo(workspace, state, task, runs, verb)
 
 
@@ -151,7 +153,7 @@ class _Undo:
 
     @property
     def is_redo(self) -> bool:
-        return self.verb is Verb.REDO
+        return not VERBS[self.verb].takes_back
 
     @property
     def marked(self) -> Run:
@@ -181,10 +183,8 @@ class _Undo:
 
     @property
     def begun(self) -> Trees | None:
-        """The trees of what has begun, turned round unless it was the same; an undo turns a landing round."""
-        if self.half is None:
-            return None
-        return self.half.trees if self.half.verb is self.verb else self.half.turned(self.verb).trees
+        """The trees of what has begun, turned round where it went the other way."""
+        return None if self.half is None else self.half.trees_for(self.verb)
 
     @cached_property
     def move(self) -> Move:
@@ -208,7 +208,7 @@ class _Undo:
         last = self.expectation.moves.last_runs.values()
         others = {run.undo_commit for run in last if run.undo_commit is not None}
         committer = UndoCommitter(
-            self.workspace, self.task, self.runs, self.marked, self.is_redo, others, self.move.goes_on
+            self.workspace, self.task, self.runs, self.marked, self.verb, others, self.move.goes_on
         )
         trees, latest, is_marked = self._undo_trees(pair), self.latest, self.latest.id == self.marked.id
 
@@ -274,7 +274,7 @@ class _Undo:
     def _undo_trees(self, pair: Trees) -> Trees:
         """Return the trees of the undo that the record is to name, which a redo keeps."""
         undone, half = self.marked.undone, self.half
-        if not self.is_redo and (half is None or half.verb is not Verb.REDO):
+        if not self.is_redo and (half is None or VERBS[half.verb].takes_back):
             return pair
         return undone.trees if undone is not None else self._turned(pair)
 
@@ -363,7 +363,7 @@ class _Undo:
         return UndoResult(
             task=self.task,
             run=self.marked,
-            is_redo=self.is_redo,
+            verb=self.verb,
             summary=summarize(self.workspace.repo, written),
             kept=tuple(kept),
             dependents=tuple(later),
