@@ -20,7 +20,6 @@ from tests.kept import assert_kept
 
 ROOT = Path(__file__).resolve().parents[2]
 MANUAL = ROOT / "man/git-blackbird.1"
-MAN = MANUAL.read_text()
 DOCS = ROOT / "docs"
 CONFIGURATION = DOCS / "configuration.md"
 DESIGN = (DOCS / "design.md").read_text()
@@ -30,7 +29,7 @@ COMMON = {"--json", "--no-input", "-h", "--help"}
 
 def section(name: str) -> str:
     """The part of the manual page under one heading, as plain text with its macros."""
-    parts = re.split(r"^\.SH (.+)$", MAN, flags=re.MULTILINE)
+    parts = re.split(r"^\.SH (.+)$", MANUAL.read_text(), flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))[name]
 
 
@@ -107,7 +106,7 @@ def test_the_manual_has_the_keys_of_the_plan_on_the_screen() -> None:
 
 
 def test_the_versions_agree() -> None:
-    assert f'"git-blackbird {__version__}"' in MAN
+    assert f'"git-blackbird {__version__}"' in MANUAL.read_text()
     assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
@@ -135,7 +134,7 @@ def test_the_manual_renders_without_a_warning() -> None:
 
 
 def test_the_manual_has_its_examples_first() -> None:
-    assert MAN.index(".SH EXAMPLES") < MAN.index(".SH COMMANDS")
+    assert MANUAL.read_text().index(".SH EXAMPLES") < MANUAL.read_text().index(".SH COMMANDS")
 
 
 OF_OTHER_PROGRAMS = {

@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.change.decide.record import record_decision
+from git_blackbird.controller.change.move import Move, prepare, write
 from git_blackbird.controller.change.undo.undo import redo_task, undo_task
 from git_blackbird.errors import RequestError
+from git_blackbird.git.writing.write_back import WriteBackError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.stages import is_half_written, label_of
+from git_blackbird.model.run.states import VERBS, Verb
+from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.stop import StopReason
 from tests.cli.ui.test_plain_and_json import run as cli_run
 from tests.controller.killing import kills, run_killed_where
@@ -23,11 +27,16 @@ AFTER = BEFORE.replace("line 2\n", "theirs\n")
 NAMES = ("x.txt", "y.txt", "z.txt")
 
 
-DOES: Mapping[str, Callable[[Path], object]] = {
-    "landing": lambda repo: execute(repo, None, "a"),
-    "undo": lambda repo: undo_task(open_at(repo), "a"),
-    "redo": lambda repo: redo_task(open_at(repo), "a"),
+# What each verb of a command does, in an order in which all can be done.
+DOES: Mapping[Verb, Callable[[Path], object]] = {
+    Verb.LAND: lambda repo: execute(repo, None, "a"),
+    Verb.UNDO: lambda repo: undo_task(open_at(repo), "a"),
+    Verb.REDO: lambda repo: redo_task(open_at(repo), "a"),
 }
+
+
+def test_every_verb_of_a_command_is_cut_off_here() -> None:
+    assert set(DOES) == {verb for verb, words in VERBS.items() if words.command}
 
 
 def nothing(_path: Path) -> None:
@@ -116,6 +125,28 @@ def test_a_landing(approved: Path, edit: Callable[[Path], None]) -> None:
         assert texts(approved)["y.txt"] == texts(approved)["z.txt"] == BEFORE, at
         assert git(approved, "fsck", "--no-dangling") == ""
         assert git(approved, "worktree", "list", "--porcelain").count("worktree ") == 1, at
+
+
+@pytest.mark.parametrize("verb", [verb for verb, rules in VERBS.items() if not rules.leaves])
+@pytest.mark.parametrize("in_the_way", ["edit", "folder"])
+def test_a_verb_that_leaves_nothing_writes_nothing_where_a_path_has_to_stay(
+    approved: Path, verb: Verb, in_the_way: str
+) -> None:
+    run = runs_of(approved, "a")[-1]
+    assert run.base_tree is not None
+    assert run.head_tree is not None
+    if in_the_way == "edit":
+        (approved / "x.txt").write_text(BEFORE.replace("line 2\n", "mine\n"))
+    else:
+        (approved / "x.txt").unlink()
+        (approved / "x.txt").mkdir()
+        (approved / "x.txt/mine").write_text("mine\n")
+    before, begun = git(approved, "status", "--porcelain", "-uall"), list[object]()
+    move = Move(verb, open_at(approved), run, [Trees(run.base_tree, run.head_tree)])
+    with pytest.raises(WriteBackError, match=r"x\.txt"):
+        write(move, prepare(move), begun.append)
+    assert begun == []
+    assert git(approved, "status", "--porcelain", "-uall") == before
 
 
 @pytest.mark.exhaustive
@@ -263,22 +294,22 @@ GIVING_UP = (
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("verb", ["landing", "undo", "redo"])
-def test_what_is_half_written_cannot_be_given_up(approved: Path, verb: str) -> None:
+@pytest.mark.parametrize("verb", DOES)
+def test_what_is_half_written_cannot_be_given_up(approved: Path, verb: Verb) -> None:
     interrupt(approved, verb)
     for command in GIVING_UP:
         refused = cli_run(approved, *command)
-        why = f"the {verb} of a was interrupted, and would stay half done"
+        why = f"the {VERBS[verb].noun} of a was interrupted, and would stay half done"
         assert (refused.returncode, why in refused.stderr) == (1, True), (command, refused)
         assert "`git blackbird execute` completes it" in refused.stderr, command
     execute(approved)
     require_whole(approved)
 
 
-def interrupt(repo: Path, verb: str) -> None:
+def interrupt(repo: Path, verb: Verb) -> None:
     """Kill a landing, an undo or a redo of a task between two of its files."""
-    for before in ("landing", "undo", "redo"):
-        if before == verb:
+    for before in DOES:
+        if before is verb:
             break
         DOES[before](repo)
     assert run_killed_where(lambda: DOES[verb](repo), lambda: len(set(texts(repo).values())) > 1)
@@ -291,9 +322,9 @@ def require_whole(repo: Path) -> None:
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("verb", ["landing", "undo", "redo"])
+@pytest.mark.parametrize("verb", DOES)
 @pytest.mark.parametrize("call", ["execute b", "resume b -m more", "restart b", "restart a", "review run b"])
-def test_nothing_begins_with_half_of_a_change(approved: Path, verb: str, call: str) -> None:
+def test_nothing_begins_with_half_of_a_change(approved: Path, verb: Verb, call: str) -> None:
     plan = open_at(approved).plan_state().plan
     put_plan(approved, plan.tasks[TaskId("a")], leaf("b"))
     configure(approved, command__run="cat *.txt >seen")
@@ -309,7 +340,7 @@ def test_nothing_begins_with_half_of_a_change(approved: Path, verb: str, call: s
 
 @pytest.mark.exhaustive
 def test_half_of_a_change_of_no_task_of_the_plan_is_told_and_nothing_begins(approved: Path) -> None:
-    interrupt(approved, "landing")
+    interrupt(approved, Verb.LAND)
     plan = (approved / "blackbird.plan.json").read_text()
     put_plan(approved, leaf("b"))
     assert "tasks that are not in this plan\n  a  run" in cli_run(approved, "status").stdout
@@ -321,15 +352,15 @@ def test_half_of_a_change_of_no_task_of_the_plan_is_told_and_nothing_begins(appr
     require_whole(approved)
 
 
-@pytest.mark.parametrize("verb", ["undo", "redo"])
-def test_what_an_earlier_run_did_is_moved_as_a_whole_too(approved: Path, verb: str) -> None:
+@pytest.mark.parametrize("verb", [verb for verb in DOES if verb is not Verb.LAND])
+def test_what_an_earlier_run_did_is_moved_as_a_whole_too(approved: Path, verb: Verb) -> None:
     """The run that counts changed nothing: what is moved is the work of one before it."""
     execute(approved)
     configure(approved, command__run="exit 1", execution__stopAfterEachTask="false")
     assert cli_run(approved, "set-status", "a", "todo").returncode == 0
     execute(approved)
     assert [run.counts for run in runs_of(approved, "a")] == [False, True]
-    if verb == "redo":
+    if not VERBS[verb].takes_back:
         undo_task(open_at(approved), "a")
     assert run_killed_where(lambda: DOES[verb](approved), lambda: len(set(texts(approved).values())) > 1)
     # Of a large plan no record before the run that counts is read.

@@ -6,7 +6,7 @@ from typing import Any
 
 from git_blackbird.model.run.parts import CheckOutcome, CheckResult
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState, LandingState, ReviewState, RunStatus
+from git_blackbird.model.run.states import VERBS, DecisionState, LandingState, ReviewState, RunStatus, Verb
 from tests.model.building import STAMP, run
 
 _AT_WORK = frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING_USER})
@@ -24,7 +24,7 @@ _AXES: dict[str, tuple[Any, ...]] = {
     "check": tuple(_CHECKS),
     "reviews": (None, *ReviewState),
     "undone": (None, True),
-    "moving": (None, "land", "undo", "redo"),
+    "moving": (None, *(verb for verb in Verb if VERBS[verb].command)),
     "worktree": (None, True),
 }
 
@@ -49,13 +49,13 @@ def _is_writable(  # noqa: PLR0911  # a list of what excludes what
     landing: LandingState | None = None,
     check: str | None = None,
     reviews: ReviewState | None = None,
-    moving: str | None = None,
+    moving: Verb | None = None,
     *,
     undone: bool = False,
     worktree: bool = False,
 ) -> bool:
     is_due = check == "due" or reviews is ReviewState.DUE
-    begun = moving == "land"
+    begun = moving is Verb.LAND
     is_taken_back = undone or (moving is not None and not begun)
     if status in _AT_WORK:
         return not (decision or landing or check or reviews or is_taken_back or begun)
@@ -96,7 +96,7 @@ def _facts(status: RunStatus, **fields: Any) -> dict[str, Any]:
         "review_state": fields.get("reviews"),
         "undone_at": STAMP if fields.get("undone") else None,
         "moving": fields.get("moving"),
-        "moving_trees": {"base": "1" * 40, "head": "2" * 40} if fields.get("moving") == "land" else None,
+        "moving_trees": {"base": "1" * 40, "head": "2" * 40} if fields.get("moving") is Verb.LAND else None,
         "worktree": "/w" if fields.get("worktree") else None,
     }
 

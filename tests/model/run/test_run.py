@@ -23,12 +23,25 @@ from git_blackbird.model.run.parts import (
     Worktree,
 )
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import PROGRAM, Verb
+from git_blackbird.model.run.states import PROGRAM, VERBS, Verb
 from git_blackbird.model.run.summary import Trees
 from tests.records import run_of
 
 # Commits, which are the user's or held as commits, and what lies in the repositories of submodules.
 STAMP = "2026-01-01T00:00:00Z"
+
+
+def test_every_verb_of_a_move_has_its_row_and_one_that_turns_it_round() -> None:
+    assert set(VERBS) == set(Verb)
+    for verb, rules in VERBS.items():
+        moving, back = Moving(verb=verb, trees=Trees("1" * 40, "2" * 40)), VERBS[rules.back]
+        assert moving.trees_for(verb) == moving.trees, verb
+        if rules.command:
+            assert back.command, verb
+            assert back.takes_back is not rules.takes_back, verb
+            assert moving.trees_for(rules.back) == Trees("2" * 40, "1" * 40), verb
+            # What does not land is completed as what it is.
+            assert moving.ended_by is (Verb.UNDO if verb is Verb.LAND else verb)
 
 
 def test_of_a_run_from_elsewhere_nothing_but_the_go_programs_fields_is_taken_over() -> None:
