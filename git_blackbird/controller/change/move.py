@@ -75,7 +75,8 @@ class Prepared:
 
     ``now`` is the worktree, and ``merge`` what it is to be. ``pair`` is the whole move: the worktree before
     its first file was written and after its last. ``left`` are paths that cannot be written, ``conflicts``
-    those that cannot be merged, each with the reason. ``found`` are the files in ``now``.
+    those that cannot be merged, each with the reason; of a verb that leaves paths ``conflicts`` also has what
+    of ``left`` it is about. ``found`` are the files in ``now``.
     """
 
     now: str

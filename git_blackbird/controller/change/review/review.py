@@ -138,6 +138,8 @@ def _has_judged(review: Run, package: str) -> bool:
     if not isinstance(sent, dict) or review.run_type not in SOURCES:
         return False
     fault = sent.get("fault")
+    # It is rendered again to be compared: a value that only the call which sends it gets would make every
+    # review count as not made.
     prompt = render_reviewer_prompt(SOURCES[review.run_type], package, None if fault is None else str(fault))
     return sent.get("prompt") == prompt
 
