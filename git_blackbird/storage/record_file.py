@@ -28,32 +28,30 @@ KnownRecords = dict[str, tuple[bytes, Run]]
 
 
 def load_record(folder: int, path: str, task_id: TaskId, known: KnownRecords | None = None) -> RecordOrError:
-    """Read a file in an open folder, whose name ends ``path``; it must be a record of this task.
+    """Read a file in an open folder, whose name ends ``path``; it must be a record of this task."""
+    name = path[path.rindex("/") + 1 :]
+    try:
+        return parse_record(name, task_id, load_in(folder, name), known)
+    except (OSError, ValueError) as error:
+        return RecordError(path, reason_of(error))
+
+
+def parse_record(name: str, task_id: TaskId, data: bytes, known: KnownRecords | None = None) -> Run:
+    """Read the content of a file of that name. Raises ValueError where it is no record of this task.
 
     One with the bytes of a ``known`` record is not parsed again; what is parsed is added to those.
     """
-    name = path[path.rindex("/") + 1 :]
-    try:
-        data = load_in(folder, name)
-        before = None if known is None else known.get(name)
-        if before is not None and before[0] == data:
-            return before[1]
-        run = parse_record(name, task_id, data)
-    except (OSError, ValueError) as error:
-        return RecordError(path, reason_of(error))
-    if known is not None:
-        known[name] = data, run
-    return run
-
-
-def parse_record(name: str, task_id: TaskId, data: bytes) -> Run:
-    """Read the content of a file of that name. Raises ValueError where it is no record of this task."""
+    before = None if known is None else known.get(name)
+    if before is not None and before[0] == data:
+        return before[1]
     run = load_part(Run, data)
     refuse_contradictions(run)
     if run.task_id != task_id:
         raise ValueError(f"it is a record of task {run.task_id!r} in the folder of {task_id!r}")
     if name != f"{run.id}{ENDING}":
         raise ValueError(f"it is the record of run {run.id!r} under another name")
+    if known is not None:
+        known[name] = data, run
     return run
 
 

@@ -87,10 +87,8 @@ class RunStore:
     def stored(self, record: Path, task_id: TaskId) -> Run | None:
         """Return a record as its file is now; None where there is none that can be read."""
         try:
-            data = record.read_bytes()
-            known = self._fresh.get(str(record.parent), {}).get(record.name)
-            is_known = known is not None and known[0] == data
-            return known[1] if known and is_known else parse_record(record.name, task_id, data)
+            known = self._fresh.get(str(record.parent))
+            return parse_record(record.name, task_id, record.read_bytes(), known)
         except (OSError, ValueError):
             return None
 
