@@ -293,14 +293,17 @@ class Run(Record):
 
     def changed(self, change: RunChange) -> Self:
         """Return a copy with what the run did to its worktree."""
-        run = self.updated(
-            review_summary=change.summary, end_commit=change.end_commit, end_branch=change.end_branch
+        base, worktree = self.base_tree, self.worktree
+        if worktree is not None and change.worktree_base is not None:
+            worktree = worktree.updated(base=change.worktree_base)
+        return self.updated(
+            review_summary=change.summary,
+            end_commit=change.end_commit,
+            end_branch=change.end_branch,
+            base_tree=base and (change.base or base),
+            head_tree=self.head_tree if base is None else change.head,
+            worktree=worktree,
         )
-        if run.base_tree is not None:
-            run = run.updated(base_tree=change.base or run.base_tree, head_tree=change.head)
-        if run.worktree is None or change.worktree_base is None:
-            return run
-        return run.updated(worktree=run.worktree.updated(base=change.worktree_base))
 
     def awaiting_decision(self, since: str | None) -> Self:
         """Return a copy with a pending decision since that time."""
