@@ -4,7 +4,6 @@
 """
 
 import difflib
-import os
 import re
 import time
 from pathlib import Path
@@ -13,11 +12,11 @@ from xml.etree import ElementTree as ET
 from textual.pilot import Pilot
 
 from git_blackbird.tui.app import BlackbirdApp
+from tests.kept import UPDATE
 
 KEPT = Path(__file__).with_name("snapshots")
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "screens"
 SHOWN_TO_USERS = frozenset({"plan", "live", "checkpoint"})
-UPDATE = bool(os.environ.get("BLACKBIRD_GOLDEN_UPDATE"))
 STEADY_SECONDS = 1.0 if UPDATE else 5.0
 _COLUMN_UNITS = 12.2
 _SVG = "{http://www.w3.org/2000/svg}"
