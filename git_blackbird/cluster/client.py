@@ -150,7 +150,7 @@ class Cluster:
         place: Opened,
         run: Run,
         assignment: Assignment,
-        scratch: Path,  # noqa: ARG002
+        scratch: Path,  # noqa: ARG002  # the worker has one of its own
     ) -> "RemoteRun":
         """Return a run for a worker. Raises AgentUnavailableError if the worker of its session is gone."""
         pinned = None

@@ -1,53 +1,45 @@
 """What home sends for a run, through the remote and Dask, and what it brings home of it."""
 
+import hmac
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from git_blackbird.agents.protocol import Assignment
-from git_blackbird.cluster.orders import RunOrder, RunRefs, write_order
+from git_blackbird.cluster.orders import RunEnd, RunOrder, RunRefs, read_end, signature, write_order
+from git_blackbird.cluster.unsent import END, FILES, SETUP, SIGNATURE, STDERR, STDOUT
 from git_blackbird.cluster.worker import AGENT, make_here, resource_of
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.errors import RequestError
+from git_blackbird.controller.launch.run_files import LOG_BYTES, log_paths
+from git_blackbird.errors import BlackbirdError, RequestError, UnusableError
 from git_blackbird.git.core.process import GitError
-from git_blackbird.git.core.repository import head
-from git_blackbird.git.worktree.base_commits import write_commit
-from git_blackbird.git.worktree.remote_refs import push, without_login
+from git_blackbird.git.core.repository import head, open_libgit2, using_objects
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.git.worktree.base_commits import is_our_commit, write_commit
+from git_blackbird.git.worktree.log import commit_parts
+from git_blackbird.git.worktree.remote_refs import fetch_checked, list_refs, push, without_login
+from git_blackbird.git.worktree.saved_trees import keep_commit
+from git_blackbird.git.writing.write_back import take_signatures, write_all_paths
 from git_blackbird.model.base.timestamps import SECOND
 from git_blackbird.model.config.keys import Value
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.run.run import Run
-from git_blackbird.storage.notes import RunKey, save_key
+from git_blackbird.storage.files import write_private
+from git_blackbird.storage.notes import RunKey, load_key, save_key
 
 if TYPE_CHECKING:
     from distributed import Client, Future
-import hmac
-
-from git_blackbird.cluster.orders import RunEnd, read_end, signature
-from git_blackbird.cluster.unsent import (
-    END,
-    FILES,
-    SETUP,
-    SIGNATURE,
-    STDERR,
-    STDOUT,
-)
-from git_blackbird.controller.launch.run_files import LOG_BYTES, log_paths
-from git_blackbird.errors import BlackbirdError, UnusableError
-from git_blackbird.git.core.repository import open_libgit2, using_objects
-from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.git.worktree.base_commits import is_our_commit
-from git_blackbird.git.worktree.log import commit_parts
-from git_blackbird.git.worktree.remote_refs import fetch_checked, list_refs
-from git_blackbird.git.worktree.saved_trees import keep_commit
-from git_blackbird.git.writing.write_back import take_signatures, write_all_paths
-from git_blackbird.storage.files import write_private
-from git_blackbird.storage.notes import load_key
 
 _KEY_BITS = 256
+# The most that is read of a run's end, and of the output of a set-up.
+_MOST_BYTES = 64 << 20
 
 
 class NotSentError(RequestError):
     """The remote does not take the files of a run."""
+
+
+class UnreadableEndError(UnusableError):
+    """The end of a run on a cluster cannot be read, or was not signed by its worker."""
 
 
 def send_base(workspace: Workspace, run: Run, assignment: Assignment, remote: str) -> RunOrder:
@@ -68,7 +60,7 @@ def send_base(workspace: Workspace, run: Run, assignment: Assignment, remote: st
 
 
 def submit(client: "Client", order: RunOrder, pinned: str | None) -> "Future[Any]":
-    """Let a worker that can start the agent make the run, or the one that it is ``pinned`` to."""
+    """Submit a run to the workers that can start its agent, or to the ``pinned`` one alone."""
     return client.submit(
         make_here,
         write_order(order),
@@ -86,14 +78,6 @@ def _portable_settings(workspace: Workspace) -> Iterator[tuple[str, Value | None
     for name, setting in workspace.settings.applied.items():
         if setting.layer is not Layer.DEFAULT and setting.key.row.own != "machine":
             yield name, setting.value
-
-
-class UnreadableEndError(UnusableError):
-    """The end of a run on a cluster cannot be read, or was not signed by its worker."""
-
-
-# The most that is read of a run's end, and of the output of a set-up.
-_MOST_BYTES = 64 << 20
 
 
 def fetch_end(workspace: Workspace, run: Run, remote: str) -> RunEnd | None:

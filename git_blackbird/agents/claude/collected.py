@@ -11,11 +11,7 @@ from git_blackbird.model.run.parts import Question, Usage
 
 # Nobody but us, or the program itself, began a turn with these.
 _OURS = frozenset({"human", "sdk", "auto-continuation"})
-
-
 _ENDED = frozenset({"completed", "failed", "killed", "paused"})
-
-
 _MAX_TASKS = 100
 
 
@@ -71,11 +67,7 @@ class BackgroundTasks:
 
 
 TOTAL_COST = "total_cost_usd"
-
-
 TOTAL_OUTPUT = "model_output_tokens"
-
-
 _MAX_RECENT = 256
 
 

@@ -92,7 +92,7 @@ def leave(workspace: Workspace, items: Sequence[Adoptable]) -> None:
 
 
 def adopt(workspace: Workspace, items: Sequence[Adoptable]) -> list[Adopted]:
-    """Let these count from now on, exactly as they were shown.
+    """Record these as ours, exactly as they were shown.
 
     Of a run only the fields of the Go program are taken: no path, no tree, no commit.
     Raises RequestError for an agent and where a file has changed since, LockedError, SaveError.
