@@ -18,7 +18,6 @@ from git_blackbird.agents.protocol import (
     is_uuid,
 )
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.messages.outgoing.reviewer_prompts import located
 from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.config.config import PermittedConfig
@@ -174,6 +173,8 @@ class PermittedAgent(ProgramAgent[PermittedConfig]):
         if not assignment.read_only:
             launch = self._start(assignment, folder, scratch)
             return replace(launch, argv=(*launch.argv, *self._settings.args))
+        from git_blackbird.messages.outgoing.reviewer_prompts import located
+
         assignment = replace(assignment, prompt=located(assignment.prompt, folder))
         launch = self._start(assignment, folder, scratch)
         return replace(launch, argv=(*_BESIDE, f"{scratch}/{TMP_FOLDER}", *launch.argv))

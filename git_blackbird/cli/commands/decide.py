@@ -11,7 +11,7 @@ from git_blackbird.cli.commands.adopt import ask_to_adopt
 from git_blackbird.cli.commands.run import MessageOptions, build_ui, run_loop
 from git_blackbird.cli.commands.undo import show_undo
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.stops import show_recorded, show_stop
+from git_blackbird.cli.render.stops import show_stop
 from git_blackbird.cli.ui.base import SilentUI
 from git_blackbird.controller.change.decide.checkpoint import find_pending
 from git_blackbird.controller.change.decide.edited_request import edit_request
@@ -22,6 +22,8 @@ from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
 from git_blackbird.controller.engine.commands import decide_beside, decide_loop, require_messageable
 from git_blackbird.errors import ExitCode, LockedError, UsageError
+from git_blackbird.messages.display.events import render_decided
+from git_blackbird.messages.display.format import moved_lines, undo_lines
 from git_blackbird.messages.forms.review_form import ReviewForm
 from git_blackbird.messages.incoming.questions import parse_texts
 from git_blackbird.messages.patch.comments import request_with
@@ -34,6 +36,7 @@ from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.stop import Stop, StopReason
 
 _COMMAND, _WAIT_SECONDS = "decide", 0.1
+_THEN = {DecisionState.CHANGES_REQUESTED: "; `git blackbird execute` carries them out"}
 _ONE_OF = "one of --approve, --request-changes -m TEXT, --reject"
 _DECISIONS = {
     "approve": DecisionState.APPROVED_CONTINUE,
@@ -159,12 +162,24 @@ def _record(
             results.append(record_decision(workspace, task_id, decision, run_id))
             if chosen.undoes:
                 return _undo(call, results[-1])
-            show_recorded(call, results[-1])
+            _show(call, results[-1])
     finally:
         # Also where a later one is refused.
         stop = _land(call, [one.run.task_id for one in results if due_of(one.run) is Due.LAND])
     _show_data(call, results[-1], stop)
     return ExitCode.OK if stop is None else stop.exit_code
+
+
+def _show(call: CommandContext, recorded: DecisionResult) -> None:
+    """Say what was decided, what moved since, and how a rejected change is taken back."""
+    if recorded.decided is not None:
+        call.print(render_decided(recorded.decided) + _THEN.get(recorded.decided.state, ""))
+    for text in recorded.remarks:
+        call.print(f"  {text}")
+    for text in recorded.warnings:
+        call.warn(text)
+    call.lines(f"  {line}" for line in moved_lines(recorded.moved))
+    call.lines(undo_lines(recorded.undo))
 
 
 def _show_data(call: CommandContext, result: DecisionResult, stop: Stop | None = None) -> None:

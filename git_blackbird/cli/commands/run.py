@@ -13,12 +13,7 @@ from typing import NamedTuple, Protocol, Self
 
 from git_blackbird import trace
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.stops import (
-    show_dry_run,
-    show_status_change,
-    show_stop,
-    show_timings,
-)
+from git_blackbird.cli.render.stops import show_status_change, show_stop, show_timings
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.cli.ui.base import BaseUI
 from git_blackbird.cli.ui.writer import Writer
@@ -38,7 +33,6 @@ from git_blackbird.controller.engine.commands import (
     resume_all_loop,
     resume_loop,
 )
-from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.launch.launch import AtTerminal
 from git_blackbird.errors import ExitCode, UsageError
@@ -157,9 +151,11 @@ def execute(
     if worktrees is False and workspace.is_parallel:
         raise UsageError("several jobs need worktrees of their own", hint="add --jobs 1")
     if dry_run:
-        foreseen = forecast(workspace, task_ids, limit)
-        from git_blackbird.controller.queries.report import build_estimate  # only a dry run estimates
+        from git_blackbird.cli.render.estimate import show_dry_run
+        from git_blackbird.controller.engine.dry_run import forecast
+        from git_blackbird.controller.queries.report import build_estimate
 
+        foreseen = forecast(workspace, task_ids, limit)
         return show_dry_run(call, foreseen, build_estimate(workspace, foreseen.starts))
     return run_loop_command(
         call, workspace, lambda ui: execute_loop(workspace, ui, task_ids, limit, end), **shows

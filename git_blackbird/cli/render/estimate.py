@@ -1,12 +1,35 @@
-"""Show an estimate."""
+"""What an execute would start, and an estimate of what is left."""
 
 from collections.abc import Iterator
 
+from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.render.stops import reason_lines
+from git_blackbird.controller.engine.dry_run import DryRun
+from git_blackbird.errors import ExitCode
+from git_blackbird.messages.display.events import render_next_steps
 from git_blackbird.messages.display.quantities import counted, format_cost, render_duration
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.estimate import Estimate, Spread
 
 _LONGEST_CHAIN = 8
+
+
+def show_dry_run(call: CommandContext, foreseen: DryRun, estimated: Estimate) -> ExitCode:
+    """Say what an execute would start, in order, if every task succeeded and every review passed."""
+    order, stop = foreseen.order, foreseen.stop
+    for number, (what, task) in enumerate(foreseen.steps, start=1):
+        named = " ".join(map(clean_line, filter(None, foreseen.agents.get(task.id, ()))))
+        by = f"  [{named}]" if named else ""
+        call.print(f"{number}. {what}{task.id}  {clean_line(task.title)}{by}")
+    if not (order or foreseen.changes or foreseen.requests):
+        call.print("nothing would be started")
+    if (line := brief_line(estimated)) is not None:
+        call.print(line)
+    if stop is not None:
+        call.lines(reason_lines(stop))
+        call.lines(render_next_steps(stop))
+    call.data("calls:DryRunOutput", foreseen, estimate=estimated)
+    return ExitCode.OK
 
 
 def estimate_lines(found: Estimate) -> Iterator[str]:

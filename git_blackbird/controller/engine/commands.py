@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from git_blackbird.agents.program import ProgramAgent
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.decide.adopt import UnansweredError
-from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
-from git_blackbird.controller.change.decide.record import record_decision, require_requestable
+from git_blackbird.controller.change.decide.checkpoint import require_requestable, why_not_resumable
 from git_blackbird.controller.change.decide.step import decide
 from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.change.work.questions import answers_needed_error
@@ -275,6 +274,8 @@ def _request_changes(workspace: Workspace, task: Task, run: Run, request: Resume
         ):
             probe(workspace, find_agent_for_run(workspace, run))
     decision = Decision(DecisionState.CHANGES_REQUESTED, request.message)
+    from git_blackbird.controller.change.decide.record import record_decision
+
     return record_decision(workspace, task.id, decision, run.id).state
 
 

@@ -7,11 +7,8 @@ from typing import Protocol, assert_never
 
 from git_blackbird import trace
 from git_blackbird.controller.change.call import Call
-from git_blackbird.controller.change.check.step import check_change
 from git_blackbird.controller.change.decide.adopt import settle_adoption
-from git_blackbird.controller.change.decide.step import decide
 from git_blackbird.controller.change.land.slots import next_to_land
-from git_blackbird.controller.change.land.step import land_change
 from git_blackbird.controller.change.limits import (
     agree_to_stand_ins,
     await_limit,
@@ -19,9 +16,7 @@ from git_blackbird.controller.change.limits import (
     name_half_done,
     with_stand_ins,
 )
-from git_blackbird.controller.change.review.step import review_change
 from git_blackbird.controller.change.stops import NotAgreedError, interrupted_stop
-from git_blackbird.controller.change.undo.step import finish_undo
 from git_blackbird.controller.change.work.questions import ask_paused, ask_questions
 from git_blackbird.controller.change.work.starts import Restart, Start
 from git_blackbird.controller.change.work.step import (
@@ -52,7 +47,6 @@ from git_blackbird.controller.launch.launch import Launcher
 from git_blackbird.controller.launch.ledger import BudgetSpentError
 from git_blackbird.controller.launch.run_files import sweep_scratch_dirs
 from git_blackbird.controller.place.listing import remove_landed
-from git_blackbird.controller.reviews.parent import review_parent
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.writing.path_writer import Journal
 from git_blackbird.messages.display.format import adopted_text
@@ -344,7 +338,7 @@ class Loop:
 
 
 async def perform(call: Call, item: Item) -> Stop | None:  # noqa: PLR0911  # a table
-    """Do what is due."""
+    """Do what is due; a step is loaded when it is."""
     task_id = item.task.id
     trace.event("next action", item.due.name.lower(), task_id)
     match item.due:
@@ -352,16 +346,26 @@ async def perform(call: Call, item: Item) -> Stop | None:  # noqa: PLR0911  # a 
             return await apply_change_request(call, item)
         case Due.CHECK:
             with trace.measured(Phase.CHECK, task_id):
+                from git_blackbird.controller.change.check.step import check_change
+
                 return await check_change(call, item)
         case Due.FINISH if stage_of(item.of_run) is not Stage.LANDING:
+            from git_blackbird.controller.change.undo.step import finish_undo
+
             return await finish_undo(call, item)
         case Due.LAND | Due.FINISH:
             with trace.measured(Phase.LANDING, task_id):
+                from git_blackbird.controller.change.land.step import land_change
+
                 return await land_change(call, item)
         case Due.REVIEW:
             with trace.measured(Phase.REVIEWS, task_id):
+                from git_blackbird.controller.change.review.step import review_change
+
                 return await review_change(call, item)
         case Due.DECIDE:
+            from git_blackbird.controller.change.decide.step import decide
+
             return await decide(call, item)
         case Due.ANSWER:
             return await ask_questions(call, item)
@@ -369,6 +373,8 @@ async def perform(call: Call, item: Item) -> Stop | None:  # noqa: PLR0911  # a 
             return await send_feedback(call, item)
         case Due.REVIEW_PARENT | Due.REVIEW_AGAIN:
             with trace.measured(Phase.REVIEWS, task_id):
+                from git_blackbird.controller.reviews.parent import review_parent
+
                 return await review_parent(call, item)
         case Due.CONTINUE:
             return await continue_run(call, item)

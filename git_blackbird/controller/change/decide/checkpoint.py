@@ -20,7 +20,7 @@ from git_blackbird.messages.outgoing.rulings import render_overruled
 from git_blackbird.messages.patch.comments import is_taken_up, moved_along
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.next_steps import restart_command
+from git_blackbird.model.base.next_steps import MESSAGE, restart_command, task_command
 from git_blackbird.model.change.change import (
     Change,
     RequestedChange,
@@ -321,3 +321,13 @@ def why_not_resumable(workspace: Workspace, history: History, run: Run) -> str |
     if not agent.accepts_session(run.provider_session_ref):
         return f"{run.provider_session_ref!a} of run {run.id} is not a session of {provider}"
     return None
+
+
+def require_requestable(workspace: Workspace, history: History, run: Run) -> None:
+    """Refuse a change request that no session could receive. Raises RequestError."""
+    obstacle = why_not_resumable(workspace, history, run)
+    if obstacle is not None:
+        raise RequestError(
+            f"changes cannot be requested: {obstacle}",
+            hint=task_command("restart", run.task_id, blank=MESSAGE, remark="a new session, with TEXT"),
+        )

@@ -22,6 +22,7 @@ from git_blackbird.controller.change.decide.checkpoint import (
     find_approvable,
     find_pending,
     find_undoable,
+    require_requestable,
     why_not_resumable,
 )
 from git_blackbird.controller.change.decide.overrule import require_words
@@ -45,7 +46,7 @@ from git_blackbird.messages.display.checkpoint import GOES_BACK
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand, task_command
+from git_blackbird.model.base.next_steps import TaskCommand, task_command
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.decision import Decision
@@ -309,16 +310,6 @@ def _keep_hook_output(
             "decide", run.task_id, " --request-changes", remark="sends what the hook printed"
         )
         refusal.hint = f"{refusal.hint}\nor have the agent fix it: {command}"
-
-
-def require_requestable(workspace: Workspace, history: History, run: Run) -> None:
-    """Refuse a change request that no session could receive. Raises RequestError."""
-    obstacle = why_not_resumable(workspace, history, run)
-    if obstacle is not None:
-        raise RequestError(
-            f"changes cannot be requested: {obstacle}",
-            hint=task_command("restart", run.task_id, blank=MESSAGE, remark="a new session, with TEXT"),
-        )
 
 
 class _Saved(NamedTuple):

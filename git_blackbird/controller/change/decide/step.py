@@ -6,12 +6,9 @@ from git_blackbird import trace
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.commit.refusal import ApprovalRefusedError
 from git_blackbird.controller.change.decide.checkpoint import build_checkpoint, why_not_resumable
-from git_blackbird.controller.change.decide.record import UnresolvedError, record_decision
-from git_blackbird.controller.change.review.review import reopen_reviews
 from git_blackbird.controller.change.status_changes import reset_task
 from git_blackbird.controller.change.stops import open_items_stop, rejected_stop
 from git_blackbird.controller.change.trees import outside_of_runs
-from git_blackbird.controller.change.undo.undo import begin_undo
 from git_blackbird.controller.change.work.starts import Restart
 from git_blackbird.controller.change.work.step import restart_task
 from git_blackbird.controller.core.guards import HalfWrittenError
@@ -76,6 +73,8 @@ async def _do_again(call: Call, state: PlanState, task: Task, reply: Retry | Rer
         reset_task(call.workspace, task.id)
         inform(call.ui, f"{task.id} is todo again", task.id, EXECUTE)
         return None
+    from git_blackbird.controller.change.review.review import reopen_reviews
+
     reopen_reviews(call.workspace, task)
     if call.scope.starts_agents:
         # Asked for by hand, it is done whatever the configuration says.
@@ -101,6 +100,8 @@ def _changed_elsewhere(state: PlanState, run: Run) -> Event | None:
 
 async def _record(call: Call, state: PlanState, run: Run, decision: Decision) -> Stop | None:
     """Record a decision; one that is refused is shown as refused, and asked for again."""
+    from git_blackbird.controller.change.decide.record import UnresolvedError, record_decision
+
     workspace = call.workspace
     try:
         # In a thread: the commit of an approval takes as long as the user's hooks do.
@@ -126,6 +127,8 @@ async def _record(call: Call, state: PlanState, run: Run, decision: Decision) ->
     for text in undo_lines(result.undo):
         inform(call.ui, text, run.task_id)
     if decision.undoes:
+        from git_blackbird.controller.change.undo.undo import begin_undo
+
         # The next turn takes it back, which then nobody else is writing into the worktree.
         await finish_in_thread(lambda: begin_undo(workspace, run.task_id), call.force_stop)
         call.taking_back.add(run.task_id)

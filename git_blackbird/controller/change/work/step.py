@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from git_blackbird.controller.change.call import Call
-from git_blackbird.controller.change.review.review import replace_request_by_decision
 from git_blackbird.controller.change.status_changes import reset_task
 from git_blackbird.controller.change.stops import interrupted_stop, lost_session_stop
 from git_blackbird.controller.change.trees import change_of
@@ -109,6 +108,8 @@ async def apply_change_request(call: Call, item: Item) -> Stop | None:
         return await go_on(call, item, changing(workspace, run, task, pending, None, summary))
     if run.requested_by is None:
         return stop
+    from git_blackbird.controller.change.review.review import replace_request_by_decision
+
     replace_request_by_decision(workspace, run)
     return None
 
