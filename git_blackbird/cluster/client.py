@@ -23,7 +23,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.worktrees import Opened
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.git.worktree.remote_refs import remote_url
-from git_blackbird.model.base.next_steps import EXECUTE, restart_command, task_command
+from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand, restart_command
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.config.config import with_value
 from git_blackbird.model.config.layers import Layer
@@ -174,7 +174,7 @@ class Cluster:
         options = self._workspace.call_options
         is_lost = resumed.terminal_reason is TerminalReason.WORKER_LOST
         where = f"worker {resumed.worker}, which {'was lost' if is_lost else 'is not connected'}"
-        back = task_command("resume", task_id, remark=f"once worker {resumed.worker} is back")
+        back = TaskCommand("resume", task_id, remark=f"once worker {resumed.worker} is back")
         steps = (back, restart_command(task_id).with_remark("a new session, on another worker"))
         ways = tuple(step.with_options(options).fixed() for step in steps)
         return AgentUnavailableError(f"the session of {task_id} is on {where}", hint=ways)

@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from git_blackbird.errors import RequestError
-from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand, task_command
+from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 
 NO_KEY = "no key does that here; ? lists them"
@@ -71,7 +71,7 @@ class KeyAction(NamedTuple):
         """Return the example with a task in the place of TASK."""
         verb, takes_task, rest = self.example.partition(" TASK")
         if takes_task:
-            return task_command(verb, task_id or "TASK", rest)
+            return TaskCommand(verb, task_id or "TASK", rest)
         return self.example and f"git blackbird {self.example}"
 
 

@@ -15,7 +15,7 @@ from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.gate import StartedProcess, Watcher, at_gate, finish, starting
 from git_blackbird.agents.protocol import TMP_FOLDER, Assignment, ExitCodeReader, Launch
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.run.agent_io import AgentFailure, agent_in_text
 from git_blackbird.model.run.ended import Ended
 
@@ -92,7 +92,7 @@ class ByHandReader(ExitCodeReader):
         if exit_code == 0:
             return replace(end, succeeded=True, worked=True)
         why = f"signal: {-code}" if code < 0 else f"exit status {code}"
-        way = task_command("resume", TaskId(told.task_id), " --interactive")
+        way = TaskCommand("resume", TaskId(told.task_id), " --interactive")
         return replace(end, error=f"its program ended with {why}", refusal=AgentFailure.REFUSED, way_out=way)
 
 

@@ -28,7 +28,7 @@ from git_blackbird.messages.forms.review_form import ReviewForm
 from git_blackbird.messages.incoming.questions import parse_texts
 from git_blackbird.messages.patch.comments import request_with
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.next_steps import EXECUTE, task_command
+from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import TABLE, Due, Stage, due_of, label_of, stage_of
 from git_blackbird.model.run.parts import ReviewComment
@@ -238,7 +238,7 @@ def _left_unlanded(workspace: Workspace, task_ids: Sequence[TaskId]) -> Stop | N
         return None
     text = "; ".join(f"{run.task_id} has not landed: {label_of(run)}" for run in left)
     steps = (
-        EXECUTE if due_of(run) is Due.LAND else task_command(TABLE[stage_of(run)].verb, run.task_id)
+        EXECUTE if due_of(run) is Due.LAND else TaskCommand(TABLE[stage_of(run)].verb, run.task_id)
         for run in left
     )
     return Stop(StopReason.FAILED, text, tuple(dict.fromkeys(steps)), left[0].task_id)

@@ -26,7 +26,7 @@ from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.checkpoint import TITLE, render_checkpoint
 from git_blackbird.messages.display.events import render_verdicts
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import EXECUTE, task_command
+from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.decision import STATE_OF, Decision
 from git_blackbird.model.plan.plan import Task
@@ -78,7 +78,7 @@ def _rehearse(call: CommandContext, workspace: Workspace) -> ExitCode:
 
 def _perform(call: CommandContext, workspace: Workspace, resumed: TaskId | None) -> Stop:
     """Resume a task, or execute, with answers from the script."""
-    call.print(f"$ {EXECUTE if resumed is None else task_command('resume', resumed)}")
+    call.print(f"$ {EXECUTE if resumed is None else TaskCommand('resume', resumed)}")
     as_json = call.as_json
     with closing(Writer()) as writer:
         shown: UserInterface = PlainUI(workspace, writer, asks=False, wants_output=False)
@@ -108,7 +108,7 @@ def _print_hints(call: CommandContext, path: str, workspace: Workspace) -> None:
         call.print(f"  git blackbird runs {first.task_id} {first.id}")
         call.print(f"  git diff refs/blackbird/runs/{first.id}:base refs/blackbird/runs/{first.id}:head")
     for task_id in (task_id for task_id in sorted(histories) if histories[task_id].reviews):
-        call.print(f"  {task_command('review show', task_id)}")
+        call.print(f"  {TaskCommand('review show', task_id)}")
     if any(task.status is not Status.DONE for task in workspace.store.plan().leaves()):
         call.print("  git blackbird execute    # goes on with whatever is due")
 

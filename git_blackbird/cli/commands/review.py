@@ -22,7 +22,7 @@ from git_blackbird.messages.display.reviews import (
     parent_sections,
     parent_steps,
 )
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import ChangeReviewView, ReviewView
@@ -73,7 +73,7 @@ def _show_change(call: CommandContext, workspace: Workspace, task: Task, *, want
 
         if view.merged is None:
             raise RequestError(
-                f"no change of {task.id} was reviewed", hint=task_command("review run", task.id)
+                f"no change of {task.id} was reviewed", hint=TaskCommand("review run", task.id)
             )
         call.print(render_merged_xml(view.merged).rstrip("\n"))
         return

@@ -38,7 +38,7 @@ from git_blackbird.controller.launch.launch import AtTerminal
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.events import render_told
 from git_blackbird.messages.incoming.questions import parse_texts
-from git_blackbird.model.base.next_steps import MESSAGE, task_command
+from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.config.layers import Layer, RawSetting
@@ -235,7 +235,7 @@ def _require_terminal(call: CommandContext, task_id: str, *, is_more: bool) -> N
 
     Raises UsageError.
     """
-    way = task_command("resume", task_id, blank=MESSAGE, remark="sends TEXT instead")
+    way = TaskCommand("resume", task_id, blank=MESSAGE, remark="sends TEXT instead")
     if is_more or call.as_json:
         text = "--interactive goes with one TASK alone: you speak with its agent yourself"
         raise UsageError(text, hint=way)

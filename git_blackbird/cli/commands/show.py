@@ -30,7 +30,7 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.messages.display.quantities import counted, format_moment
 from git_blackbird.messages.display.reviews import overall_word
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import Due
@@ -127,7 +127,7 @@ def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
         yield "agent", named
     undone = None if view.history.newest is None else view.history.newest.undone
     if undone is not None:
-        back = task_command("redo", task.id)
+        back = TaskCommand("redo", task.id)
         what = f"and brought back in part; {back}" if undone.redone else back
         yield "taken back", f"{format_moment(undone.at)} ({what})"
     run = view.history.latest
@@ -150,7 +150,7 @@ def _row(view: TaskView, task: Task, reason: str | None = None) -> tuple[Cell | 
 
 def _readiness(view: TaskView) -> Iterator[str]:
     if view.readiness.is_ready:
-        yield task_command("execute", view.task.id)
+        yield TaskCommand("execute", view.task.id)
     yield from view.readiness.reasons
     yield from (f"    {hint}" for hint in view.readiness.hints)
 
@@ -167,7 +167,7 @@ def _due(view: TaskView, columns: int | None) -> Iterator[str]:
         yield item.words
         if item.due in REVIEWS_OF_PARENTS:
             yield from (f"    {line}" for line in item_lines(item, columns))
-            yield f"    {task_command('review show', view.task.id)}"
+            yield f"    {TaskCommand('review show', view.task.id)}"
             continue
         yield from (f"{clean_line(one.id)}: {clean_line(one.prompt)}" for one in item.questions)
         yield from filter(None, [item.why])
@@ -178,7 +178,7 @@ def _runs(view: TaskView, call: CommandContext) -> Iterator[str]:
     runs = view.history.runs[::-1]
     yield from runs_table(runs[:_MAX_RUNS], call.environment.timestamp(), call.columns_less(2))
     if len(runs) > _MAX_RUNS:
-        yield f"and {len(runs) - _MAX_RUNS} more: {task_command('runs', view.task.id)}"
+        yield f"and {len(runs) - _MAX_RUNS} more: {TaskCommand('runs', view.task.id)}"
 
 
 def _check(view: TaskView) -> Iterator[str]:
@@ -190,11 +190,11 @@ def _check(view: TaskView) -> Iterator[str]:
     if run.landing_check is not None:
         first, *rest = check_lines(run.landing_check)
         yield from (f"of the merged files: {first}", *rest)
-    yield f"    {task_command('runs', view.task.id, f' {run.id}')}"
+    yield f"    {TaskCommand('runs', view.task.id, f' {run.id}')}"
 
 
 def _reviews(view: TaskView) -> Iterator[str]:
     run = view.history.latest
     if run is not None and run.merged_review is not None:
         word = overall_word(merged_or_none(run))
-        yield f"{word}, round {run.review_round or 1}: {task_command('review show', view.task.id)}"
+        yield f"{word}, round {run.review_round or 1}: {TaskCommand('review show', view.task.id)}"

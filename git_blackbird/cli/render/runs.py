@@ -15,7 +15,7 @@ from git_blackbird.messages.display.format import (
     run_seconds,
 )
 from git_blackbird.messages.display.quantities import format_cost, format_moment, format_seconds
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.commits import CommitProvenance, CommitSource, Evidence, RunCommit
 from git_blackbird.model.run.run import Run
@@ -97,7 +97,7 @@ def origin_lines(origin: CommitProvenance) -> Iterator[str]:
 
 
 def _run_command(run: Run) -> str:
-    return f"    {task_command('runs', run.task_id, f' {run.id}')}"
+    return f"    {TaskCommand('runs', run.task_id, f' {run.id}')}"
 
 
 def _maker_row(maker: CommitSource) -> tuple[Cell | str, ...]:
@@ -115,4 +115,4 @@ def by_hand_lines(run: Run, opens: str | None) -> Iterator[str]:
     if opens is not None:
         yield opens
         if not run.is_pending:
-            yield task_command("resume", run.task_id, " --interactive", remark="with a record and a decision")
+            yield TaskCommand("resume", run.task_id, " --interactive", remark="with a record and a decision")

@@ -20,7 +20,7 @@ from git_blackbird.messages.display.format import (
 from git_blackbird.messages.display.quantities import format_moment, format_seconds
 from git_blackbird.messages.display.queue import item_words, reviews_text
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import DECIDE_EACH, EXECUTE, task_command
+from git_blackbird.model.base.next_steps import DECIDE_EACH, EXECUTE, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.stages import Due, is_half_written
 from git_blackbird.model.plan.status import Status
@@ -215,7 +215,7 @@ def item_lines(item: Item, columns: int | None) -> Iterator[str]:
         case _:
             pass
     if verdict := reviews_text(item):
-        yield f"{verdict} ({task_command('review show', item.task.id)})"
+        yield f"{verdict} ({TaskCommand('review show', item.task.id)})"
     if item.why:
         yield item.why if item.due in PENDING else truncate(clean_line(item.why), columns)
     yield item.command
@@ -264,13 +264,13 @@ def _orphaned(overview: StatusReport) -> Iterator[str]:
             "is half written: the plan that has it completes it" if is_half_written(run) else "waits for you"
         )
         yield f"{clean_line(run.task_id)}  run {run.id} of {format_moment(run.started_at)} {what}"
-        yield f"    {task_command('runs', run.task_id)} {run.id}"
+        yield f"    {TaskCommand('runs', run.task_id)} {run.id}"
 
 
 def _execute(overview: StatusReport) -> str:
     """Return the command that starts what is ready; a plain execute may stop before that."""
     if overview.stops_at is not None:
         remark = f"by name; without one, execute stops at {overview.stops_at}"
-        return task_command("execute", overview.ready[0].task.id, remark=remark)
+        return TaskCommand("execute", overview.ready[0].task.id, remark=remark)
     first = ", ".join(overview.unfinished[:MAX_LISTED])
     return EXECUTE.with_remark(f"continues {first} first") if first else EXECUTE

@@ -47,7 +47,7 @@ from git_blackbird.messages.display.format import review_word
 from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply
 from git_blackbird.messages.display.styled import StyledLine
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import signals_to_program
 from git_blackbird.model.change.decision import Reply
@@ -276,7 +276,7 @@ class TerminalUI(AskingUI):
     def _print_kept(self, checkpoint: Checkpoint, draft: Draft) -> None:
         """Say where a request is that was begun and is not sent."""
         if draft.text.strip() and draft.fault is None:
-            command = task_command("resume", checkpoint.run.task_id, " -e")
+            command = TaskCommand("resume", checkpoint.run.task_id, " -e")
             self._print(f"Your text was not sent; it is kept, and `{command}` continues it.")
 
     def _rows_below(self, checkpoint: Checkpoint) -> int:

@@ -24,7 +24,7 @@ from git_blackbird.git.worktree.saved_trees import find_kept_worktrees, load_pai
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.pull_request import request_body, request_title
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import quoted, shell_word
 from git_blackbird.model.change.work import Work
 from git_blackbird.model.rules.reviews import merged_or_none
@@ -105,7 +105,7 @@ def create_task_branch(
         )
     if merged.tree == before:
         began = runs[0].start_commit
-        other = "" if began is None else task_command("branch", task.id, f" --onto {began[:12]}")
+        other = "" if began is None else TaskCommand("branch", task.id, f" --onto {began[:12]}")
         own = [oid for run in runs for oid in run.commits if find_commit(repo, oid) is not None]
         named = f", in commit {', '.join(oid[:12] for oid in own[-_MAX_NAMED:])}" if own else ""
         raise RequestError(f"{place} has the change of {task.id} already{named}", hint=other or None)
@@ -120,7 +120,7 @@ def _parent(repo: Repository, commit: str) -> str | None:
 
 
 def _taken_error(task_id: TaskId, name: str) -> RequestError:
-    other = task_command("branch", task_id, " NAME")
+    other = TaskCommand("branch", task_id, " NAME")
     return RequestError(
         f"the branch {name} is there already, with something else",
         hint=f"name another: {other}, or git branch -D {shell_word(name)}",

@@ -7,7 +7,7 @@ from git_blackbird.controller.core.guards import require_not_busy, require_reada
 from git_blackbird.controller.core.status_sync import save_plan, save_statuses, supersede_runs
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
-from git_blackbird.model.base.next_steps import dismiss_command, task_command
+from git_blackbird.model.base.next_steps import TaskCommand, dismiss_command
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.plan.graph import ancestors, started_dependents
 from git_blackbird.model.plan.plan import Plan, Task
@@ -32,7 +32,7 @@ def reset_task(workspace: Workspace, task_id: str, by: str = SUPERSEDED_BY_RETRY
         if task.status not in RETRIABLE and task.id not in state.feedback:
             raise RequestError(
                 f"task {task.id} is not failed, waiting or blocked: it is {task.status}",
-                hint=f"`{task_command('set-status', task.id, ' todo')}` does it anyway",
+                hint=f"`{TaskCommand('set-status', task.id, ' todo')}` does it anyway",
             )
         return replace(_set(workspace, transaction, task, Status.TODO, by), commits=commits)
 
@@ -58,7 +58,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
         if owed is not None and status is task.status is Status.DONE:
             raise RequestError(
                 f"{task.id} is done but has open feedback from the review of {owed.parent_task_id}",
-                hint=f"{task_command('resume', task.id)}\n" + dismiss_command(owed.parent_task_id),
+                hint=f"{TaskCommand('resume', task.id)}\n" + dismiss_command(owed.parent_task_id),
             )
         if status is Status.DONE and state.is_gated:
             _require_no_open_children(state.plan, task)
@@ -76,7 +76,7 @@ def _require_no_open_children(plan: Plan, parent: Task) -> None:
         raise RequestError(
             f"{parent.id} is done when its children are and its review passed; open: {', '.join(open_ones)}",
             hint="skip a child that is not wanted any more: "
-            + task_command("set-status", open_ones[0], " skipped"),
+            + TaskCommand("set-status", open_ones[0], " skipped"),
         )
 
 
@@ -84,7 +84,7 @@ def _derived_status_error(task: Task, status: Status) -> RequestError:
     if status is Status.DONE:
         return RequestError(
             f"{task.id} is done once its review passes: none of its children is open",
-            hint=f"{task_command('review run', task.id)}\n" + dismiss_command(task.id),
+            hint=f"{TaskCommand('review run', task.id)}\n" + dismiss_command(task.id),
         )
     return RequestError(
         f"{task.id} follows its children, and none of them is open",

@@ -15,7 +15,6 @@ from git_blackbird.model.base.next_steps import (
     FixedCommand,
     TaskCommand,
     restart_command,
-    task_command,
 )
 from git_blackbird.model.base.sanitize import clean_clause, shell_word
 from git_blackbird.model.change.stages import Due
@@ -55,7 +54,7 @@ def _retry_command(workspace: Workspace, run: Run) -> str:
     if run.run_type is not RunType.EXECUTE or before is None:
         return EXECUTE
     goes_on = before.status is RunStatus.PAUSED or before.decision_state in OPEN_DECISIONS
-    return EXECUTE if goes_on else task_command("resume", run.task_id)
+    return EXECUTE if goes_on else TaskCommand("resume", run.task_id)
 
 
 def interrupted_stop(when: str = "", *next_steps: str, task_id: TaskId | None = None) -> Stop:
@@ -70,7 +69,7 @@ def open_items_stop(stops: Sequence[Stop]) -> Stop:
     first, decisions = first_of(stops), [one for one in stops if one.reason is StopReason.DECISION_REQUIRED]
     others = "or --request-changes -m TEXT, or --reject"
     steps = tuple(
-        task_command("decide", stop.task_id or "", " --approve", remark=others)
+        TaskCommand("decide", stop.task_id or "", " --approve", remark=others)
         if stop in decisions
         else next(iter(stop.next_steps), "")
         for stop in stops
@@ -90,8 +89,8 @@ def _open_texts(stops: Sequence[Stop], due: Sequence[Stop]) -> Iterator[str]:
 def rejected_stop(task_id: TaskId) -> Stop:
     """Return the stop at a task that was rejected in this call."""
     steps = (
-        task_command("retry", task_id, remark="sets it back to todo; starts nothing"),
-        task_command("restart", task_id, blank=MESSAGE, remark="starts it again, with TEXT"),
+        TaskCommand("retry", task_id, remark="sets it back to todo; starts nothing"),
+        TaskCommand("restart", task_id, blank=MESSAGE, remark="starts it again, with TEXT"),
     )
     return Stop(StopReason.FAILED, f"{task_id} was rejected", steps, task_id, is_choice=True)
 
@@ -121,7 +120,7 @@ def go_on_command(run: Run) -> str:
     """Return the command that goes on with a paused run, in its session if it has one, or with a review."""
     if run.is_review:
         return EXECUTE
-    return task_command("resume" if run.provider_session_ref else "restart", run.task_id)
+    return TaskCommand("resume" if run.provider_session_ref else "restart", run.task_id)
 
 
 def refused_session_text(run: Run) -> str:

@@ -17,7 +17,6 @@ from git_blackbird.model.base.next_steps import (
     ShellLine,
     TaskCommand,
     restart_command,
-    task_command,
 )
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import Due
@@ -250,7 +249,7 @@ def continue_with_other_agent(workspace: Workspace, run: Run) -> str:
     if run.run_type in SOURCES:
         return review_with_other_agent(SOURCES[run.run_type])
     if run.run_type is RunType.REVIEW:
-        return task_command("review run", run.task_id).with_agent()
+        return TaskCommand("review run", run.task_id).with_agent()
     is_begun = run.status is RunStatus.PAUSED or run.resumes is not None
     way = restart_command(run.task_id) if is_begun else EXECUTE
     task = workspace.store.plan().tasks.get(run.task_id)

@@ -10,7 +10,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, LockedError, RequestError, UnusableError
 from git_blackbird.git.core.repository import other_worktrees
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
-from git_blackbird.model.base.next_steps import EXECUTE, task_command
+from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.change.stages import Due
 from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.plan.plan import Plan, Task
@@ -94,9 +94,9 @@ def require_whole(history: History) -> None:
     for run in history.recent:
         if run.moving is not None:
             words = VERBS[run.moving.verb]
-            back = task_command(VERBS[words.back].command, run.task_id)
+            back = TaskCommand(VERBS[words.back].command, run.task_id)
             ways_out = f"`{EXECUTE}` completes it, and `{back}` "
-            reject = task_command("decide", run.task_id, " --reject --undo")
+            reject = TaskCommand("decide", run.task_id, " --reject --undo")
             is_landing = run.moving.verb is Verb.LAND
             raise HalfWrittenError(
                 f"the {words.noun} of {run.task_id} was interrupted, and would stay half done",
@@ -148,7 +148,7 @@ def require_not_busy_task(workspace: Workspace, plan: Plan, parent_id: TaskId | 
     if parent.status in IN_HAND and history.work_runs:
         raise RequestError(
             f"{parent.id} cannot become a parent while it is {parent.status}",
-            hint=f"finish it first, or abandon it: {task_command('retry', parent.id)}",
+            hint=f"finish it first, or abandon it: {TaskCommand('retry', parent.id)}",
         )
 
 

@@ -30,7 +30,7 @@ from git_blackbird.git.worktree.surroundings import misleading_settings
 from git_blackbird.messages.display.format import adoptable_counts
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import PLANNING, TaskId
-from git_blackbird.model.base.next_steps import ADOPT, SETTING_BACK, ShellLine, task_command
+from git_blackbird.model.base.next_steps import ADOPT, SETTING_BACK, ShellLine, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.change.stages import Band, Due
 from git_blackbird.model.plan.status import IN_HAND
@@ -220,7 +220,7 @@ def _check_objects(workspace: Workspace) -> Iterator[Finding]:
         who = f"run {run.id} of {run.task_id}" + (f" and {counted(len(others), 'other')}" if others else "")
         what = f"{who}: {counted(1 + len(more), 'git object')} gone or damaged, {first}"
         look = ShellLine("git fsck --full", "says what else is; a backup may have it")
-        give_up = task_command("retry", run.task_id, remark="gives its change up")
+        give_up = TaskCommand("retry", run.task_id, remark="gives its change up")
         yield Finding(
             what, str(record_path(workspace.paths, run)), ways_out=(look, give_up) if is_open else (look,)
         )
@@ -243,7 +243,7 @@ def _check_runs(workspace: Workspace) -> Iterator[Finding]:
             yield finding_of(error, record_path(workspace.paths, history.recent[-1]))
     note = load_pending_approval(paths)
     if note is not None and approval_in_progress(paths) is None:
-        what, way = f"the approval of {note.task_id} was interrupted", task_command("decide", note.task_id)
+        what, way = f"the approval of {note.task_id} was interrupted", TaskCommand("decide", note.task_id)
         yield Finding(what, str(paths.pending_approval), Mend.RECOVERY, (way,))
 
 
@@ -266,7 +266,7 @@ def _check_worktrees(workspace: Workspace) -> Iterator[Finding]:
             yield Finding(what, str(place.path), Mend.WORKTREES, (prune,))
         for run in missing_places(workspace):
             what = f"the worktree of {run.task_id} is gone, and its change has yet to land"
-            give_up = task_command("retry", run.task_id, remark="gives its change up")
+            give_up = TaskCommand("retry", run.task_id, remark="gives its change up")
             yield Finding(what, str(run.worktree_path), Mend.WORKTREES, (give_up,))
 
 

@@ -34,7 +34,7 @@ from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.git.change.merging import require_merge_tree
 from git_blackbird.messages.incoming.questions import match_answers, parse_answer, questions_of
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import MESSAGE, restart_command, task_command
+from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand, restart_command
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import Due
@@ -137,7 +137,7 @@ def resume_all_loop(workspace: Workspace, ui: UserInterface, parent_id: str) -> 
             raise UnansweredError(items)
         raise RequestError(
             f"no review feedback is pending below {parent.id}",
-            hint=task_command("review show", parent.id) if parent.children else None,
+            hint=TaskCommand("review show", parent.id) if parent.children else None,
         )
     for leaf in leaves:
         run = state.latest(leaf.id)
@@ -167,7 +167,7 @@ def restart_loop(workspace: Workspace, ui: UserInterface, task_id: str, message:
         require_readable(state, task)
         if not task.is_leaf or waits_for(state, task):
             reasons = full_readiness(state, task).reasons
-            hint = "\n".join(full_readiness(state, task).hints) or task_command("show", task.id)
+            hint = "\n".join(full_readiness(state, task).hints) or TaskCommand("show", task.id)
             raise RequestError(f"{task.id} cannot be started: {'; '.join(reasons)}", hint=hint)
         return Restart(task, message)
 
@@ -191,7 +191,7 @@ def _resume(
         return going_on_by_hand(workspace, run, task, request.launcher)
     if request.answers and run.status is not RunStatus.WAITING_USER:
         raise RequestError(
-            f"{task.id} has no open questions", hint=task_command("resume", task.id, blank=MESSAGE)
+            f"{task.id} has no open questions", hint=TaskCommand("resume", task.id, blank=MESSAGE)
         )
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         _, summary = change_of(workspace, state, task.id)
@@ -206,7 +206,7 @@ def _resume(
 
 def _require_attachable(workspace: Workspace, task: Task, run: Run) -> None:
     """Refuse a session that no program opens by hand on this machine. Raises RequestError."""
-    way = task_command("resume", task.id, blank=MESSAGE)
+    way = TaskCommand("resume", task.id, blank=MESSAGE)
     if run.is_remote:
         raise RequestError(f"the session of {task.id} is on worker {run.worker}, not here", hint=way)
     agent = find_agent_for_run(workspace, run, task)
@@ -249,15 +249,15 @@ def _nothing_to_resume(state: PlanState, task: Task) -> RequestError:
     if not task.is_leaf:
         return RequestError(
             f"{task.id} has children; only leaves are resumed",
-            hint=task_command("resume --all", task.id, remark="sends the review feedback pending below it"),
+            hint=TaskCommand("resume --all", task.id, remark="sends the review feedback pending below it"),
         )
     unready = full_readiness(state, task)
     if task.is_over:
-        way: str = task_command("set-status", task.id, " todo")
+        way: str = TaskCommand("set-status", task.id, " todo")
     elif waits_for(state, task):
-        way = "\n".join(unready.hints) or task_command("show", task.id, remark="says what it waits for")
+        way = "\n".join(unready.hints) or TaskCommand("show", task.id, remark="says what it waits for")
     else:
-        way = task_command("execute", task.id) if unready.is_ready else restart_command(task.id)
+        way = TaskCommand("execute", task.id) if unready.is_ready else restart_command(task.id)
     if not state.history(task.id).work_runs:
         return RequestError(f"no runs found for {task.id}", hint=way)
     what = f"nothing to resume: {task.id} has no current run; its status was set to {task.status}"

@@ -7,7 +7,7 @@ from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.engine.stops import parent_review_stop, unreadable_stop
 from git_blackbird.messages.display.quantities import counted, format_moment
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import EXECUTE, task_command
+from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.change.stages import BY_ITSELF, Due
 from git_blackbird.model.plan.status import Status
@@ -60,7 +60,7 @@ def _steps_after_failures(state: PlanState, failed: Iterable[TaskId]) -> Iterabl
         run = state.latest(task_id)
         if run is not None and run.way_out is not None:
             yield run.way_out
-        yield task_command("runs", task_id)
+        yield TaskCommand("runs", task_id)
 
 
 def _time_text(call: Call) -> str:

@@ -39,7 +39,7 @@ from git_blackbird.controller.launch.run_files import (
 from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import PLANNING, TaskId
-from git_blackbird.model.base.next_steps import EXECUTE, task_command
+from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.change.work import decide_run_command
@@ -96,7 +96,7 @@ def scan(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState
     for task_id, (was, became) in sorted(settled.moved.items()):
         trace.event("derive", task_id, was, "to", became)
         text = f"{task_id}: the plan said {was}; its runs say {became}"
-        inform(ui, text, task_id, f"`{task_command('set-status', task_id, ' STATUS')}` sets one by hand")
+        inform(ui, text, task_id, f"`{TaskCommand('set-status', task_id, ' STATUS')}` sets one by hand")
     return settled.state
 
 
@@ -164,7 +164,7 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
         stop_tracking(place)
     is_continued = scope.covers(run.task_id) and scope.review is None and (session or scope.is_resume)
     counts = not run.is_superseded and not is_continued
-    hint = task_command("resume" if session else "retry", run.task_id) if counts else None
+    hint = TaskCommand("resume" if session else "retry", run.task_id) if counts else None
     became = f"is now {status}" if not run.is_superseded else "no longer counts"
     warn(ui, f"{run.task_id}: run {run.id} was interrupted; it {became}", run.task_id, hint)
 

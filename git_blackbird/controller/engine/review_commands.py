@@ -19,7 +19,7 @@ from git_blackbird.controller.reviews.parent import require_children_done
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.config import git_identity
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import resume_command
@@ -52,7 +52,7 @@ def review_loop(workspace: Workspace, ui: UserInterface, asked: str) -> Loop:
         if task.is_leaf:
             return reopen_reviews(workspace, task)
         reviewer = require_reviewer(workspace)
-        with adding_way_out(workspace, task_command("review run", task.id).with_agent()):
+        with adding_way_out(workspace, TaskCommand("review run", task.id).with_agent()):
             probe(workspace, reviewer)
         return state
 

@@ -14,7 +14,6 @@ from git_blackbird.model.base.next_steps import (
     TaskCommand,
     dismiss_command,
     restart_command,
-    task_command,
     with_options,
 )
 from git_blackbird.model.base.sanitize import clean_clause
@@ -136,13 +135,13 @@ def parent_review_stop(state: PlanState, items: Sequence[Item]) -> Stop:
         for one in above
         if one in state.plan.tasks and len(feedback_below(state, state.plan.tasks[one])) > 1
     )
-    steps: list[str] = [task_command("resume --all", one, remark="each of these") for one in several]
+    steps: list[str] = [TaskCommand("resume --all", one, remark="each of these") for one in several]
     places = {leaf.id: place for place, leaf in enumerate(state.plan.leaves())}
     steps += [resume(leaf) for leaf in sorted(leaves, key=lambda leaf: places[leaf.id])]
     for parent in parents:
         if parent.due is not Due.REVIEW_FAILED:
             below = feedback_below(state, parent.task)
-            again = task_command("review run", parent.task.id) if below else EXECUTE
+            again = TaskCommand("review run", parent.task.id) if below else EXECUTE
             steps += [*(resume(leaf) for leaf in below), again, dismiss_command(parent.task.id)]
     return Stop(
         StopReason.PARENT_REVIEW_REQUIRED,

@@ -13,7 +13,7 @@ from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.base_commits import base_commit_of, begins_at, commit_diff
 from git_blackbird.git.worktree.linked import open_linked
 from git_blackbird.git.worktree.surroundings import take_surroundings
-from git_blackbird.model.base.next_steps import ShellLine, task_command
+from git_blackbird.model.base.next_steps import ShellLine, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.commits import TASK_TRAILER
@@ -88,7 +88,7 @@ def _take(place: Workspace, task: Task, run: Run, work: _Work) -> ShellLine:
             "git blackbird hooks install",
             f"git merge --squash {work.revision}",
             # Not before git has the work: where that overlaps with edits, the decision stays due.
-            task_command("retry", task.id).command,
+            TaskCommand("retry", task.id).command,
             f"git commit -m {shell_word(task.title)} -m {trailer}",
         ]
     else:

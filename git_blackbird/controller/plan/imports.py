@@ -15,7 +15,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.imports.common import Source
 from git_blackbird.messages.forms.page import PageError, PageTask, given_fields, parse_page, render_page
 from git_blackbird.model.base.ids import IdIndex, TaskId
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.storage.notes import load_imports, save_import
 
@@ -199,7 +199,7 @@ class _Merge:
         yield from (f"{one} was deleted here (--prefer source brings it back)" for one in self._deleted)
         for task_id in self._before:
             if task_id in self._now and task_id not in self._source:
-                yield f"{task_id} is no longer in the source: {task_command('delete', task_id)}"
+                yield f"{task_id} is no longer in the source: {TaskCommand('delete', task_id)}"
         for task_id, task in self._source.items():
             status = task.fields.get("status")
             if (
@@ -208,7 +208,7 @@ class _Merge:
                 and self._plan.tasks[task_id].is_leaf
                 and not self._plan.tasks[task_id].is_over
             ):
-                command = task_command("set-status", task_id, f" {status}")
+                command = TaskCommand("set-status", task_id, f" {status}")
                 yield f"{task_id} is {status} in the source: {command}"
 
 

@@ -7,7 +7,7 @@ from git_blackbird.controller.plan.edit import EditResult, MoveResult
 from git_blackbird.controller.plan.page import PageResult
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.task_fields import FIELD_NAMES
@@ -77,7 +77,7 @@ def deletion_lines(result: DeleteResult) -> Iterator[str]:
         yield f"  the decision due on run {run_id} {'would be' if would else 'is'} dropped"
     for task_id, runs in result.runs.items():
         what = f"{counted(len(runs), 'run')} of {task_id}"
-        yield f"  kept: {what} ({task_command('runs', task_id)})"
+        yield f"  kept: {what} ({TaskCommand('runs', task_id)})"
     yield from _changed_status_lines(result.followed)
     if would and result.options:
         yield f"it needs {' and '.join(result.options)}"

@@ -41,7 +41,7 @@ from git_blackbird.messages.outgoing.planning import (
     render_planning_prompt,
 )
 from git_blackbird.model.base.ids import PLANNING
-from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, ShellLine, TaskCommand, task_command
+from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, ShellLine, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.plan import Plan, new_task
 from git_blackbird.model.rules.scope import CallScope
@@ -189,7 +189,7 @@ class PlanSession:
         if run.terminal_reason is TerminalReason.BUDGET:
             return budget_stop(self._workspace, self._call.ledger.spent_lines(PLANNING), self._again())
         if run.terminal_reason is not None or run.final_text is None:
-            shows = task_command("runs", PLANNING, f" {run.id}")
+            shows = TaskCommand("runs", PLANNING, f" {run.id}")
             why = clean_line(run.error or "its agent failed", 500)
             return Stop(StopReason.FAILED, f"no plan was made: {why}", (shows, again))
         return end

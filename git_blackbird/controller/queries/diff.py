@@ -13,7 +13,7 @@ from git_blackbird.git.core.repository import list_all_tracked, list_paths
 from git_blackbird.git.worktree.comparing import generated_paths
 from git_blackbird.git.worktree.linked import task_worktrees
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.change.change import Change, contributions, contributions_since
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.summary import Trees
@@ -69,7 +69,7 @@ def change_pair(
             require_usable(TaskId(task_id), history)
             raise RequestError(
                 f"no change request was carried out on {task_id} since it was last done",
-                hint=task_command("runs", task_id, " --diff", remark="shows its whole change"),
+                hint=TaskCommand("runs", task_id, " --diff", remark="shows its whole change"),
             )
         found = contributions_since(requested.runs)
     if not found:

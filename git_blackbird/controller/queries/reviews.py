@@ -2,7 +2,7 @@
 
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.queue import is_resumable, resume_command
 from git_blackbird.model.rules.reviews import (
@@ -74,6 +74,6 @@ def find_parent(state: PlanState, parent_id: str) -> Task:
     if not parent.children:
         raise RequestError(
             f"{parent.id} has no children; only parents are reviewed",
-            hint=task_command("runs", parent.id, remark="what its agent did"),
+            hint=TaskCommand("runs", parent.id, remark="what its agent did"),
         )
     return parent

@@ -9,7 +9,7 @@ from git_blackbird.controller.core.guards import UnreadableRecordError, is_alive
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import PLANNING, TaskId, owner_fault
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.rules.reviews import reviews_about
 from git_blackbird.model.run.history import NO_HISTORY, History, RecordError
 from git_blackbird.model.run.run import Run
@@ -78,7 +78,7 @@ def find_run(workspace: Workspace, history: History, task_id: str, run_id: str |
     if run_id is None:
         if not history.runs:
             require_usable(TaskId(task_id), history)
-            raise RequestError(f"no runs found for {task_id}", hint=task_command("show", task_id))
+            raise RequestError(f"no runs found for {task_id}", hint=TaskCommand("show", task_id))
         return history.newest or history.runs[-1]
     reviews = workspace.store.records.reviews(TaskId(task_id)).runs
     found = [run for run in (*history.runs, *reviews) if run.id.startswith(run_id)]
@@ -88,7 +88,7 @@ def find_run(workspace: Workspace, history: History, task_id: str, run_id: str |
             raise UnreadableRecordError(TaskId(task_id), faults)
         what = f"{len(found)} runs begin with" if found else "there is no run"
         raise RequestError(
-            f"{task_id}: {what} {run_id}", hint=task_command("runs", task_id, remark="lists them")
+            f"{task_id}: {what} {run_id}", hint=TaskCommand("runs", task_id, remark="lists them")
         )
     return found[0]
 

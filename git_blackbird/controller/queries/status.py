@@ -12,7 +12,7 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand, task_command
+from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import BY_ITSELF, Due, is_half_written, label_of
 from git_blackbird.model.change.work import undo_commands
@@ -66,7 +66,7 @@ def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | Non
     if oid is None and not is_pending:
         return None
     is_repeated = is_pending and workspace.commits_approvals
-    command = task_command("decide", note.task_id, " --approve") if is_repeated else EXECUTE
+    command = TaskCommand("decide", note.task_id, " --approve") if is_repeated else EXECUTE
     return InterruptedApproval(note.task_id, note.run_id, oid, is_recorded=not is_pending, command=command)
 
 

@@ -31,7 +31,7 @@ from git_blackbird.messages.display.quantities import (
 )
 from git_blackbird.messages.display.reviews import REQUESTERS, overall_word
 from git_blackbird.messages.display.styled import Height, Section, Style, StyledLine, fit, lines_of
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.change import Asked
 from git_blackbird.model.change.stages import Stage, stage_of
@@ -151,7 +151,7 @@ def _rulings(checkpoint: Checkpoint) -> Iterator[Section]:
     heading = StyledLine(f"{counted(len(checkpoint.rulings), 'ruling')} by the agent:", Style.WARNING)
     lines = (StyledLine(f"  {line}") for ruling in checkpoint.rulings for line in ruling_lines(ruling))
     blanks = " --overrule ID=TEXT"
-    command = task_command("decide", checkpoint.task.id, blanks).command
+    command = TaskCommand("decide", checkpoint.task.id, blanks).command
     overrule = StyledLine(f"  {command} asks for another", Style.FAINT)
     yield Section((heading, *lines, overrule), Rank.REQUEST, _run_command(checkpoint.run), least=2)
 
@@ -160,7 +160,7 @@ def _task(task: Task) -> Iterator[Section]:
     """Say what was to be done."""
     yield one_line(f"Task: {task.id} - {clean_line(task.title)}", Style.HEADING)
     if task.acceptance_criteria:
-        command = task_command("show", task.id).command
+        command = TaskCommand("show", task.id).command
         texts = (f"- {clean_line(text, _LONGEST_CRITERION)}" for text in task.acceptance_criteria)
         lines = _first(texts, _MAX_CRITERIA, f"more: {command}")
         heading = StyledLine("Acceptance criteria:", Style.HEADING)
@@ -201,7 +201,7 @@ def _outcome(checkpoint: Checkpoint) -> Iterator[Section]:
 
 
 def _run_command(run: Run) -> str:
-    return task_command("runs", run.task_id, f" {run.id}").command
+    return TaskCommand("runs", run.task_id, f" {run.id}").command
 
 
 def _findings(checkpoint: Checkpoint) -> Iterator[Section]:
@@ -214,7 +214,7 @@ def _findings(checkpoint: Checkpoint) -> Iterator[Section]:
             StyledLine(f"Reviews: {overall_word(merged)}", tone),
             *_review_lines(merged, checkpoint.task),
         )
-        yield Section(lines, Rank.REVIEWS, task_command("review show", checkpoint.task.id).command)
+        yield Section(lines, Rank.REVIEWS, TaskCommand("review show", checkpoint.task.id).command)
     yield from _reasons(checkpoint)
 
 
@@ -223,7 +223,7 @@ def _review_lines(merged: MergedReview, task: Task) -> Iterator[StyledLine]:
     for line in lines[:_MAX_REVIEW_LINES]:
         yield StyledLine(line, Style.PLAIN if line.startswith(" ") else Style.HEADING)
     if len(lines) > _MAX_REVIEW_LINES:
-        rest, left_out = task_command("review show", task.id), len(lines) - _MAX_REVIEW_LINES
+        rest, left_out = TaskCommand("review show", task.id), len(lines) - _MAX_REVIEW_LINES
         yield StyledLine(f"({left_out} more lines: {rest})", Style.FAINT, left_out)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from git_blackbird.messages.display.format import format_decision, verdict_word
 from git_blackbird.messages.display.quantities import format_moment, render_cost, render_duration
-from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, dismiss_command, task_command
+from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, TaskCommand, dismiss_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.plan.plan import Task
@@ -123,7 +123,7 @@ def parent_facts(view: ReviewView) -> Iterator[tuple[str, str]]:
         yield "run", _run_of(view.said)
         yield "about", f"the children as they {'are now' if view.is_present else 'were before'}"
     if len(view.reviews) > 1:
-        yield "rounds", f"{len(view.reviews)} ({task_command('runs', view.parent.id)})"
+        yield "rounds", f"{len(view.reviews)} ({TaskCommand('runs', view.parent.id)})"
 
 
 def _run_of(run: Run) -> str:
@@ -196,10 +196,10 @@ def parent_steps(view: ReviewView) -> tuple[str, ...]:
     parent = view.parent
     steps = [feedback.command for feedback in view.outstanding]
     if len(view.outstanding) > 1:
-        steps.append(task_command("resume --all", parent.id, remark="all of them"))
+        steps.append(TaskCommand("resume --all", parent.id, remark="all of them"))
     is_due = view.gate is GateState.REVIEW_DUE and parent.status is not Status.DONE
     if is_due and not view.outstanding:
-        steps.append(task_command("review run", parent.id, remark="or `git blackbird execute`"))
+        steps.append(TaskCommand("review run", parent.id, remark="or `git blackbird execute`"))
     is_held = is_due or view.gate is GateState.FAILING or bool(view.outstanding)
     # A child that is not done any more is what holds it then.
     if is_held and all(feedback.task.is_over for feedback in view.outstanding):
@@ -272,10 +272,10 @@ def change_steps(view: ChangeReviewView) -> tuple[str, ...]:
         return ()
     if run.status is not RunStatus.SUCCESS or run.run_type is not RunType.EXECUTE:
         return ()
-    again = task_command("review run", view.task.id)
+    again = TaskCommand("review run", view.task.id)
     if run.is_pending:
         return (decide_run_command(run), again)
     if run.awaits_verdict or run.decision_state is DecisionState.CHANGES_REQUESTED:
         return (EXECUTE,)
-    fix = task_command("resume", view.task.id, blank=MESSAGE)
+    fix = TaskCommand("resume", view.task.id, blank=MESSAGE)
     return (again, fix) if view.merged is not None and view.merged.findings else (again,)

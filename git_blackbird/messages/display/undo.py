@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.model.base.next_steps import TaskCommand, task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.states import VERBS
 from git_blackbird.model.views.undo import UndoResult
@@ -21,10 +21,10 @@ def undo_result_lines(result: UndoResult, named: Callable[[TaskCommand], str] = 
     if result.commit is not None:
         yield f"committed as {result.commit[:12]}"
     if not result.is_whole:
-        again = named(task_command(words.command, result.task.id))
+        again = named(TaskCommand(words.command, result.task.id))
         yield f"this is half done; once nothing is in the way, this completes it: {again}"
     if not result.is_dry_run:
-        yield f"to turn that round: {named(task_command(VERBS[words.back].command, result.task.id))}"
+        yield f"to turn that round: {named(TaskCommand(VERBS[words.back].command, result.task.id))}"
 
 
 def _what(result: UndoResult) -> Iterator[str]:

@@ -187,13 +187,6 @@ DECIDE_EACH = TaskCommand("decide", remark="asks for each")
 ADOPT = TaskCommand("adopt", remark="shows what is there, and asks")
 
 
-def task_command(
-    verb: str, task_id: str, rest: str = "", *, remark: str = "", blank: Blank | None = None
-) -> TaskCommand:
-    """Format the command ``verb`` for a task, with ``rest`` after the id, a blank and a shell remark."""
-    return TaskCommand(verb, task_id, rest, remark, blank=blank)
-
-
 def with_options(step: str, options: CallOptions) -> str:
     """Add the options of the present command to a next step that takes them."""
     return step.with_options(options) if isinstance(step, TaskCommand) else step
@@ -218,14 +211,14 @@ SETTING_BACK = {
 
 def restart_command(task_id: str) -> TaskCommand:
     """Format the command that starts a task in a new session if the old one is lost."""
-    return task_command("restart", task_id, remark="a new session, with everything pending")
+    return TaskCommand("restart", task_id, remark="a new session, with everything pending")
 
 
 def dismiss_command(task_id: str) -> TaskCommand:
     """Format the command that accepts a parent without a passing verdict."""
-    return task_command("review dismiss", task_id, blank=REASON)
+    return TaskCommand("review dismiss", task_id, blank=REASON)
 
 
 def approve_without_commit(task_id: str) -> TaskCommand:
     """Format the command that approves a task's run and leaves the commit to the user."""
-    return task_command("decide", task_id, " --approve --no-commit")
+    return TaskCommand("decide", task_id, " --approve --no-commit")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from git_blackbird.model.base.next_steps import MESSAGE, Blank, TaskCommand, task_command
+from git_blackbird.model.base.next_steps import MESSAGE, Blank, TaskCommand
 from git_blackbird.model.change.stages import TABLE, Stage, stage_of
 from git_blackbird.model.run.parts import ReviewComment
 from git_blackbird.model.run.run import Run
@@ -26,7 +26,7 @@ class ChoiceSpec:
 
     def command_for(self, task_id: str) -> TaskCommand:
         """Return the command line for one task, safe to paste."""
-        return task_command(self.verb, task_id, self.options, remark=self.description, blank=self.blank)
+        return TaskCommand(self.verb, task_id, self.options, remark=self.description, blank=self.blank)
 
     def is_named(self, text: str) -> bool:
         """Whether a text is its digit, or its label in any letter case."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from git_blackbird.model.base.next_steps import MESSAGE, Blank, TaskCommand, task_command
+from git_blackbird.model.base.next_steps import MESSAGE, Blank, TaskCommand
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import Stage, is_closed, stage_of
@@ -49,15 +49,15 @@ class Work:
 def undo_commands(run: Run) -> tuple[TaskCommand, ...]:
     """Return the command that takes the change of a rejected run back; none if it was, or is empty."""
     is_rejected = run.decision_state is DecisionState.REJECTED and run.undone is None
-    return (task_command("undo", run.task_id),) if is_rejected and run.has_changed_worktree else ()
+    return (TaskCommand("undo", run.task_id),) if is_rejected and run.has_changed_worktree else ()
 
 
 def next_step(task: Task, run: Run | None) -> TaskCommand:
     """Return the command that goes on with a task that failed or has no run; this is its newest."""
     if run is None and task.status is Status.QUEUED:
-        return task_command("set-status", task.id, " todo")
+        return TaskCommand("set-status", task.id, " todo")
     undone = None if run is None else run.undone
-    return task_command("redo" if undone is not None and undone.redone else "retry", task.id)
+    return TaskCommand("redo" if undone is not None and undone.redone else "retry", task.id)
 
 
 def next_steps(run: Run) -> tuple[TaskCommand, ...]:
@@ -65,9 +65,9 @@ def next_steps(run: Run) -> tuple[TaskCommand, ...]:
     stage, task_id = stage_of(run), run.task_id
     if stage not in {Stage.REJECTED, Stage.UNDONE}:
         return ()
-    redo = (task_command("redo", task_id),) if stage is Stage.UNDONE else ()
-    tell = (task_command("resume", task_id, blank=MESSAGE),) if run.provider_session_ref else ()
-    again = task_command("retry", task_id), task_command("restart", task_id)
+    redo = (TaskCommand("redo", task_id),) if stage is Stage.UNDONE else ()
+    tell = (TaskCommand("resume", task_id, blank=MESSAGE),) if run.provider_session_ref else ()
+    again = TaskCommand("retry", task_id), TaskCommand("restart", task_id)
     return (*redo, *undo_commands(run), *tell, *again)
 
 
@@ -93,19 +93,19 @@ def decide_run_command(run: Run) -> TaskCommand:
     A run by hand has no agent to request changes from.
     """
     if run.run_type is RunType.MANUAL:
-        return task_command("decide", run.task_id, " --approve", remark="or --reject")
+        return TaskCommand("decide", run.task_id, " --approve", remark="or --reject")
     if run.is_change_gone:
-        return task_command(
+        return TaskCommand(
             "restart", run.task_id, remark="or decide --request-changes -m TEXT, or decide --reject"
         )
     # One that was accepted before, and could not land, is not retried.
     if run.status is RunStatus.FAILED and isinstance(run.landing, LandingDue | None):
         others = "accept it as it is with decide --approve, or --request-changes -m TEXT, or --reject"
-        return task_command("restart", run.task_id, remark=f"or {others}")
+        return TaskCommand("restart", run.task_id, remark=f"or {others}")
     others = "or --request-changes -m TEXT, or --reject"
     if isinstance(run.landing, Landed):
         others = "or --approve --no-commit, or --reject --undo"  # its commit was refused
-    return task_command("decide", run.task_id, " --approve", remark=others)
+    return TaskCommand("decide", run.task_id, " --approve", remark=others)
 
 
 def is_in_use(history: History) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 
@@ -54,13 +54,13 @@ def _skipped_hints(plan: Plan, dep: Task, task: Task) -> Iterator[str]:
             continue
         if parent is dep:
             without = f"done without {', '.join(parent.children)}"
-            yield task_command("set-status", parent.id, " done", remark=without)
+            yield TaskCommand("set-status", parent.id, " done", remark=without)
         else:
-            yield task_command("set-status", parent.id, " skipped", remark="all of its children are")
-        yield task_command("set-status", parent.children[0], " todo", remark="it still has to be done")
+            yield TaskCommand("set-status", parent.id, " skipped", remark="all of its children are")
+        yield TaskCommand("set-status", parent.children[0], " todo", remark="it still has to be done")
     if dep.status == Status.SKIPPED:
-        yield task_command("set-status", dep.id, " done", remark=f"it is done, or {task.id} does not need it")
-        yield task_command("set-status", dep.id, " todo", remark="it still has to be done")
+        yield TaskCommand("set-status", dep.id, " done", remark=f"it is done, or {task.id} does not need it")
+        yield TaskCommand("set-status", dep.id, " todo", remark="it still has to be done")
 
 
 def ancestors(plan: Plan, task: Task) -> Iterator[Task]:

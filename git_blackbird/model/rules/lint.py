@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.plan.named_paths import named_paths, overlaps
 from git_blackbird.model.plan.plan import Plan, Task
@@ -163,7 +163,7 @@ def _unordered(
 
 
 def _deps_command(action: str, task_id: TaskId, dep: TaskId) -> str:
-    return str(task_command(f"deps {action}", task_id, f" {shell_word(dep)}"))
+    return str(TaskCommand(f"deps {action}", task_id, f" {shell_word(dep)}"))
 
 
 def _listed(names: Sequence[str]) -> str:

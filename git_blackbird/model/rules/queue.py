@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import (
     EXECUTE,
+    TaskCommand,
     dismiss_command,
     restart_command,
-    task_command,
 )
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import (
@@ -239,7 +239,7 @@ class Item:
             case Due.FAILED | Due.STUCK, run:
                 return next_step(self.task, run)
             case Due.START, _:
-                return task_command("execute", self.task.id)
+                return TaskCommand("execute", self.task.id)
             case _:
                 return EXECUTE if self.flagged is None else self.flagged.commands[0]
 
@@ -271,8 +271,8 @@ class Item:
         blank = answers_blank(self.questions)
         back = ""
         if run.terminal_reason is TerminalReason.WORKER_LOST:
-            back = f"once that worker is back; {task_command('restart', task_id)} starts it elsewhere"
-        return task_command(verb, task_id, remark=back, blank=blank)
+            back = f"once that worker is back; {TaskCommand('restart', task_id)} starts it elsewhere"
+        return TaskCommand(verb, task_id, remark=back, blank=blank)
 
     @property
     def _is_alive(self) -> bool:
@@ -378,7 +378,7 @@ def last_try(state: PlanState, parent: Task) -> Run | None:
 def _flagged(item: Item) -> Flagged:
     state, parent, run = item.state, item.task, item.run
     leaves = feedback_below(state, parent)
-    first = task_command("resume --all", parent.id) if item.due is Due.REVIEW_FAILED or leaves else EXECUTE
+    first = TaskCommand("resume --all", parent.id) if item.due is Due.REVIEW_FAILED or leaves else EXECUTE
     if leaves and not any(is_resumable(state, leaf) for leaf in leaves):
         first = restart_command(leaves[0].id)
     dismiss = () if item.due is Due.REVIEW_PARENT else (dismiss_command(parent.id),)
@@ -419,7 +419,7 @@ def pending_decisions(state: PlanState) -> Sequence[Item]:
 
 def resume_command(state: PlanState, task: Task) -> str:
     """Format the command that sends feedback of a review to a leaf."""
-    return task_command("resume", task.id) if is_resumable(state, task) else restart_command(task.id)
+    return TaskCommand("resume", task.id) if is_resumable(state, task) else restart_command(task.id)
 
 
 def is_resumable(state: PlanState, task: Task) -> bool:

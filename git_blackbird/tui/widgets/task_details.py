@@ -16,7 +16,7 @@ from git_blackbird.messages.display.queue import item_words, why_text
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import Due
@@ -98,7 +98,7 @@ def _steps(shown: TaskAndKeys, *steps: str) -> Iterator[StyledLine]:
 def _readiness(shown: TaskAndKeys) -> Iterator[StyledLine]:
     view = shown.view
     if view.readiness.is_ready:
-        yield from _steps(shown, task_command("execute", view.task.id))
+        yield from _steps(shown, TaskCommand("execute", view.task.id))
     yield from bulleted(view.readiness.reasons)
     yield from _steps(shown, *view.readiness.hints)
 
@@ -123,7 +123,7 @@ def _runs(shown: TaskAndKeys, now: str) -> Iterator[StyledLine]:
     yield from bulleted(run_line(run, now) for run in newest_first[:_MAX_RUNS])
     if len(newest_first) > _MAX_RUNS:
         yield from bulleted([f"and {len(newest_first) - _MAX_RUNS} more"], Style.FAINT)
-        yield from _steps(shown, task_command("runs", view.task.id))
+        yield from _steps(shown, TaskCommand("runs", view.task.id))
 
 
 def _reviews(shown: TaskAndKeys) -> Iterator[StyledLine]:
@@ -131,7 +131,7 @@ def _reviews(shown: TaskAndKeys) -> Iterator[StyledLine]:
     run = view.history.latest
     if run is not None and run.merged_review is not None:
         yield from bulleted([f"{overall_word(merged_or_none(run))}, round {run.review_round or 1}"])
-        yield from _steps(shown, task_command("review show", view.task.id))
+        yield from _steps(shown, TaskCommand("review show", view.task.id))
 
 
 def run_line(run: Run, now: str) -> str:

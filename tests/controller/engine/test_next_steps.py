@@ -14,8 +14,8 @@ from git_blackbird.model.base.next_steps import (
     EXECUTE,
     MESSAGE,
     CallOptions,
+    TaskCommand,
     dismiss_command,
-    task_command,
 )
 from tests import preloaded
 from tests.cli.terminal import PROGRAM, program_environ
@@ -96,12 +96,12 @@ def test_a_program_can_run_each_command_as_it_stands(planned: Path) -> None:
 
 def test_options_go_before_blanks_and_before_an_id_that_looks_like_one() -> None:
     options = CallOptions(agent="demo", stop_after_each=True, no_input=True)
-    restart = task_command("restart", "-a", blank=MESSAGE, remark="starts it again").with_options(options)
+    restart = TaskCommand("restart", "-a", blank=MESSAGE, remark="starts it again").with_options(options)
     assert restart == (
         "git blackbird restart --stop-after-each --agent demo --no-input -m TEXT -- -a    # starts it again"
     )
     assert restart.runnable == ("git blackbird restart --stop-after-each --agent demo --no-input -F - -- -a")
-    assert task_command("decide", "a", " --approve").with_options(options).command == (
+    assert TaskCommand("decide", "a", " --approve").with_options(options).command == (
         "git blackbird decide a --approve"
     )
     assert EXECUTE.with_options(CallOptions(stop_after_each=False)) == "git blackbird execute --no-stop"

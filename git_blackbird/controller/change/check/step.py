@@ -21,7 +21,7 @@ from git_blackbird.git.submodules.checkout import check_out_whole
 from git_blackbird.git.worktree.saved_trees import CheckoutError
 from git_blackbird.messages.display.format import check_word
 from git_blackbird.messages.outgoing.prompts import bound_output, render_check_request
-from git_blackbird.model.base.next_steps import EXECUTE, task_command
+from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import CheckFollowUp, Due, after_check, due_of
@@ -59,7 +59,7 @@ async def check_change(call: Call, item: Item) -> Stop | None:
     call.ui.notify(ended)
     if workspace.commits_checked and due_of(ended.run) in _UNASKED and not has_passed(ended.run):
         text = f"the change of {task.id} is not committed: its check {check_word(result)}"
-        warn(call.ui, text, task.id, task_command("decide", task.id, " --approve", remark="commits it"))
+        warn(call.ui, text, task.id, TaskCommand("decide", task.id, " --approve", remark="commits it"))
     return None
 
 

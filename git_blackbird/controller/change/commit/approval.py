@@ -53,7 +53,7 @@ from git_blackbird.git.commit.plan import CommitPlan, plan_commit
 from git_blackbird.git.core.user_programs import ALONG
 from git_blackbird.git.worktree.index_lock import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run, tree_of
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.commits import render_commit_message
@@ -202,7 +202,7 @@ def _commit(
     except CommitRefusedError as error:
         drop_pending_approval(workspace.paths)
         if isinstance(error, CommitInterruptedError):
-            hint = task_command("decide", task.id, " --approve")
+            hint = TaskCommand("decide", task.id, " --approve")
             message = f"{task.id} is not approved: its commit was interrupted"
             raise InterruptedByUserError(message, hint=hint) from error
         why = f"git did not commit its change\n{error.message}"
@@ -219,7 +219,7 @@ def _refused_by_hook(
     workspace: Workspace, task: Task, why: str, error: HookRefusedError, edits: HookEdits
 ) -> ApprovalRefusedError:
     look = f"look at what the hook made of {named_edits(edits)}, which is part of the change now"
-    diff = task_command("runs", task.id, " --diff")
+    diff = TaskCommand("runs", task.id, " --diff")
     refusal = ApprovalRefusedError(task, why, f"{look} (`{diff}`)," if edits else "resolve that")
     # Masked before its end is cut out, so that no part of a secret is taken for ordinary text.
     redactor = workspace.store.redactor()

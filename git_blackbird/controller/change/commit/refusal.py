@@ -30,7 +30,7 @@ from git_blackbird.git.core.trees import TreeEntry, TreeStore
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import bulleted_lines
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import approve_without_commit, task_command
+from git_blackbird.model.base.next_steps import TaskCommand, approve_without_commit
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.change.change import contributions
 from git_blackbird.model.plan.plan import Task
@@ -274,7 +274,7 @@ def _blocked_by_tasks(
     }
     obstacles = tuple(why + remarks.get(why, "") for why in plan.obstacles)
     others = sorted(set(waiting.values()))
-    commands = [f"`{task_command('decide', other, ' --approve')}`" for other in others]
+    commands = [f"`{TaskCommand('decide', other, ' --approve')}`" for other in others]
     first = f"{verb} {', '.join(others)} first ({', '.join(commands)})"
     return replace(plan, obstacles=obstacles, hint=_hint_with_first(plan, waiting, first))
 
@@ -312,5 +312,5 @@ def _aside_commands(workspace: Workspace, task: Task, edits: Sequence[LaterEdit]
         back.append(f"  mv -- {aside} {name}" if edit.in_worktree else f"  rm -- {name}")
     if len(edits) > _MAX_SET_ASIDE:
         yield f"  # and likewise for {len(edits) - _MAX_SET_ASIDE} more"
-    yield f"  {task_command('decide', task.id, ' --approve')}"
+    yield f"  {TaskCommand('decide', task.id, ' --approve')}"
     yield from back

@@ -46,7 +46,7 @@ from git_blackbird.messages.display.checkpoint import GOES_BACK
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.base.next_steps import TaskCommand, task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.decision import Decision
@@ -260,7 +260,7 @@ def _require_resolved(workspace: Workspace, run: Run, pair: Trees, only: tuple[s
         left = prepare_landing(workspace, run).merge.conflicts
     text = unresolved_text(left)
     if text is not None:
-        folder = task_command("worktrees open", run.task_id)
+        folder = TaskCommand("worktrees open", run.task_id)
         raise UnresolvedError(
             f"{run.task_id} is not approved: {text}",
             hint=f"resolve it in its worktree (`{folder}` says where), `git add` what is right as it is, and "
@@ -306,7 +306,7 @@ def _keep_hook_output(
 
     update_run(workspace, run, refused)
     if run.is_pending and why_not_resumable(workspace, history, run) is None:
-        command = task_command(
+        command = TaskCommand(
             "decide", run.task_id, " --request-changes", remark="sends what the hook printed"
         )
         refusal.hint = f"{refusal.hint}\nor have the agent fix it: {command}"

@@ -27,7 +27,7 @@ from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import altered_worktrees, other_owner
 from git_blackbird.git.writing.write_back import describe_unwritten, find_edited
 from git_blackbird.messages.outgoing.prompts import bound_output
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
@@ -158,7 +158,7 @@ def commit_in_place(workspace: Workspace, state: PlanState, task: Task, run: Run
     whole = change_of(workspace, state, task.id).trees
     known = whole or run.tree_pair
     if known is None:
-        raise UnusableError(_NO_CHANGE, hint=task_command("retry", task.id))
+        raise UnusableError(_NO_CHANGE, hint=TaskCommand("retry", task.id))
     runs, merge = workspace.runs_to_decide(state.history(task.id)), Merge(trees=known)
     strayed = place_of(workspace, run).other_branch()
     approval = ApprovalRequest(state, task, run, whole, partial(_landed, merge=merge), runs, strayed)
@@ -201,7 +201,7 @@ def block_on_other_branch(workspace: Workspace, run: Run) -> LandingEnded | None
     if branch is None:
         return None
     switch = "" if branch.worked_on == DETACHED else f"`git switch {shell_word(branch.worked_on)}` and "
-    way_out = task_command("decide", run.task_id, " --approve --any-branch")
+    way_out = TaskCommand("decide", run.task_id, " --approve --any-branch")
     return block_landing(
         workspace, run, f"{wrong_branch(branch)}; {switch}approve again, or commit here: `{way_out}`"
     )
@@ -264,7 +264,7 @@ def _landed(stored: Run, at: str, merge: Merge, uncommitted: str | None = None) 
 def _uncommitted_text(run: Run, refusal: ApprovalRefusedError) -> str:
     message = refusal.message.removeprefix(f"{run.task_id} is not approved: ")
     why = message.replace("\n", ": ", 1).replace("\n", "; ")
-    return f"it is not committed: {why}; `{task_command('decide', run.task_id, ' --approve')}` tries again"
+    return f"it is not committed: {why}; `{TaskCommand('decide', run.task_id, ' --approve')}` tries again"
 
 
 def remove_place(workspace: Workspace, run: Run) -> list[str]:

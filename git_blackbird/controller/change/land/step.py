@@ -35,7 +35,7 @@ from git_blackbird.git.change.merging import MergeRefusedError
 from git_blackbird.git.worktree.linked import worktree_name
 from git_blackbird.git.worktree.saved_trees import save_pair
 from git_blackbird.git.writing.write_back import describe_unwritten
-from git_blackbird.model.base.next_steps import EXECUTE, task_command
+from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.change.stages import (
     CheckFollowUp,
     accepted_outcomes,
@@ -126,7 +126,7 @@ async def _check(call: Call, run: Run, landing: Prepared) -> CheckResult | None:
 def _finish(call: Call, item: Item, landing: Prepared, check: CheckResult | None) -> LandingEnded | None:
     workspace, run = call.workspace, item.of_run
     if landing.left:
-        way_out = task_command("decide", run.task_id, " --approve --files PATH")
+        way_out = TaskCommand("decide", run.task_id, " --approve --files PATH")
         hint = f"; get that out of the way and approve again, or approve the rest: `{way_out}`"
         return block_landing(workspace, run, f"{describe_unwritten(landing.left)}{hint}")
     if landing.merge.conflicts:

@@ -39,7 +39,7 @@ from git_blackbird.messages.outgoing.reviewer_prompts import (
     render_package,
     render_reviewer_prompt,
 )
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import CheckFollowUp, after_check
 from git_blackbird.model.plan.plan import Plan, Task
@@ -311,12 +311,12 @@ def require_change(history: History, task: Task) -> Run:
     run = history.latest
     if run is None or run.status is not RunStatus.SUCCESS or run.run_type is not RunType.EXECUTE:
         raise RequestError(
-            f"{task.id} has no change by an agent to review", hint=task_command("runs", task.id)
+            f"{task.id} has no change by an agent to review", hint=TaskCommand("runs", task.id)
         )
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         raise RequestError(
             f"changes to {task.id} are requested: they must be made first",
-            hint=task_command("resume", task.id),
+            hint=TaskCommand("resume", task.id),
         )
     return run
 

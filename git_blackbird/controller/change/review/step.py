@@ -18,7 +18,7 @@ from git_blackbird.controller.change.work.outside import warn_outside
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.place.worktrees import open_place
-from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, task_command
+from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, TaskCommand
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.reviews import ReviewFollowUp, next_after, result_of
@@ -51,7 +51,7 @@ async def review_change(call: Call, item: Item) -> Stop | None:
         sides = await call.interruptible(work)
     if sides is None:
         is_by_hand = task.id == call.scope.review
-        again = task_command("review run", task.id) if is_by_hand else EXECUTE
+        again = TaskCommand("review run", task.id) if is_by_hand else EXECUTE
         return interrupted_stop("", again, task_id=task.id)
     for source, side in sides.items():
         if source not in request.finished:
@@ -95,5 +95,5 @@ def _save(call: Call, item: Item, request: ChangeReviewRequest | None, merged: M
 def _by_hand_stop(task: Task, merged: MergedReview) -> Stop:
     if next_after(merged, round_number=1, max_rounds=1) is ReviewFollowUp.PROCEED:
         return Stop(StopReason.COMPLETED, f"the reviews of {task.id} approved it", task_id=task.id)
-    steps = (task_command("review show", task.id), task_command("resume", task.id, blank=MESSAGE))
+    steps = (TaskCommand("review show", task.id), TaskCommand("resume", task.id, blank=MESSAGE))
     return Stop(StopReason.FAILED, f"the reviews of {task.id} did not approve it", steps, task.id)

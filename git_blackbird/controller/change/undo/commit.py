@@ -13,7 +13,7 @@ from git_blackbird.git.change.changes import Carrier, changed_paths
 from git_blackbird.git.commit.create import CommitRefusedError, IndexUpdateError, commit_in_subprocess
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.worktree.log import commit_of_run, commit_parts, commits_in_head, find_commit, tree_of
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.commits import render_undo_message, undo_mark
 from git_blackbird.model.run.run import Run
@@ -69,7 +69,7 @@ class UndoCommitter:
         wanted = self._to_commit(written)
         if wanted.is_empty:
             return NO_COMMIT
-        again = task_command(VERBS[self.verb].command, self.task.id)
+        again = TaskCommand(VERBS[self.verb].command, self.task.id)
         if not is_whole:
             return UndoCommit(
                 why_not=f"some files could not be written; `{again}` tries again", is_refused=True

@@ -6,7 +6,7 @@ from git_blackbird.controller.change.undo.undo import complete_undo
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread
 from git_blackbird.errors import RequestError
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.run.states import VERBS
 from git_blackbird.model.views.stop import Stop
@@ -29,7 +29,7 @@ async def finish_undo(call: Call, item: Item) -> Stop | None:
     if not result.is_whole:
         raise RequestError(
             f"the {words.noun} of {task_id} is half done",
-            hint=f"{task_command(words.command, task_id)}    # completes it, once nothing is in the way\n"
-            f"{task_command(VERBS[words.back].command, task_id)}    # turns it round",
+            hint=f"{TaskCommand(words.command, task_id)}    # completes it, once nothing is in the way\n"
+            f"{TaskCommand(VERBS[words.back].command, task_id)}    # turns it round",
         )
     return None if was_interrupted or not call.scope.starts_agents else rejected_stop(task_id)

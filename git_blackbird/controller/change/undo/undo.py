@@ -18,7 +18,7 @@ from git_blackbird.git.change.merging import OVERLAPS, with_earlier_attempt
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import bulleted_lines
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.change.moves import moves_since
 from git_blackbird.model.change.work import Work
 from git_blackbird.model.plan.graph import dependents
@@ -90,11 +90,11 @@ def runs_to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     """Return the runs to take back, the last one first. Raises RequestError."""
     history = state.history(task.id)
     if history.latest is not None and history.latest.is_pending:
-        hint = task_command("decide", task.id, " --reject --undo", remark="rejects it and takes it back")
+        hint = TaskCommand("decide", task.id, " --reject --undo", remark="rejects it and takes it back")
         raise RequestError(f"a decision on {task.id} is pending", hint=hint)
     is_half_done = history.moving is not None
     if task.status in IN_HAND and not is_half_done:
-        hint = task_command("retry", task.id, remark="gives up what it was doing; then undo it")
+        hint = TaskCommand("retry", task.id, remark="gives up what it was doing; then undo it")
         raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
     work = Work.of(history)
     undone = work.undone
@@ -106,7 +106,7 @@ def runs_to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     if not runs:
         next_step = "`git blackbird runs` shows what tasks changed"
         if undone:
-            next_step = task_command("redo", task.id, remark="brings back what was taken back")
+            next_step = TaskCommand("redo", task.id, remark="brings back what was taken back")
         raise RequestError(f"{task.id} has changed nothing that could be taken back", hint=next_step)
     return runs[::-1]
 
@@ -127,10 +127,10 @@ def runs_to_redo(state: PlanState, task: Task) -> Sequence[Run]:
         undone, later = later, ()
     runs = [run for run in undone if run.has_changed_worktree]
     if not runs:
-        hint = task_command("undo", task.id, remark="takes its change back, or completes that")
+        hint = TaskCommand("undo", task.id, remark="takes its change back, or completes that")
         raise RequestError(f"nothing of {task.id} was taken back", hint=hint)
     if any(run.tree_pair is None or run.has_changed_worktree for run in later):
-        hint = task_command("undo", task.id, remark="takes back what it did since")
+        hint = TaskCommand("undo", task.id, remark="takes back what it did since")
         raise RequestError(f"{task.id} has run again since it was taken back", hint=hint)
     return runs
 

@@ -26,7 +26,7 @@ from git_blackbird.git.worktree.log import read_commits
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import some_paths
 from git_blackbird.model.base.ids import TaskId, task_id_fault
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.change.moves import recorded_by_others
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.plan.plan import Task
@@ -115,7 +115,7 @@ def _dropped_task_texts(
             continue
         text = f"run {run.id} of {name} was commit {replaced[:_SHORT]}, which does not name {name} any more"
         option = ("decide", " --reject") if run.is_pending else ("set-status", " todo")
-        yield f"{text}; to take it back: {task_command(option[0], task.id, option[1])}"
+        yield f"{text}; to take it back: {TaskCommand(option[0], task.id, option[1])}"
 
 
 def _record(
@@ -202,7 +202,7 @@ def _recorded_line(recorded: RecordedCommit, work: ManualCommit) -> str:
     text += _part_text(recorded.part)
     if not run.is_pending:
         return f"{text}; the task is done"
-    command = task_command("decide", run.task_id, " --approve", remark="or --reject")
+    command = TaskCommand("decide", run.task_id, " --approve", remark="or --reject")
     return f"{text}; to decide: {command}"
 
 

@@ -15,7 +15,7 @@ from git_blackbird.git.worktree.base_commits import begins_at
 from git_blackbird.git.worktree.linked import owner_of
 from git_blackbird.git.worktree.log import commits_between
 from git_blackbird.messages.display.outside import own_lines, seen_text, way_back
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunType
 from git_blackbird.model.run.summary import Outside, OutsideChange, OutsideCommit, Subject
@@ -112,4 +112,4 @@ def warn_outside(ui: UserInterface, run: Run, known: Outside | None = None) -> N
         warn(ui, f"seen while agents worked: {seen_text(change)}", run.task_id, way_back(change))
     if more := len(own[_MOST_NAMED:]) + len(new.seen[_MOST_NAMED:]):
         text = f"{more} more things happened outside the place of run {run.id}"
-        warn(ui, text, run.task_id, task_command("runs", run.task_id, f" {run.id}"))
+        warn(ui, text, run.task_id, TaskCommand("runs", run.task_id, f" {run.id}"))

@@ -12,7 +12,7 @@ from git_blackbird.controller.core.ui import Unanswered, warn
 from git_blackbird.controller.core.waiting import race_external_change
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.incoming.questions import match_answers, questions_of, take_answer
-from git_blackbird.model.base.next_steps import task_command
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_clause
 from git_blackbird.model.change.work import answer_options, answers_blank
 from git_blackbird.model.plan.plan import Task
@@ -54,7 +54,7 @@ def _without_answers(
     The message that was to go with the answers is saved as the task's draft.
     """
     task, questions = item.task, questions_of(item.of_run)
-    command = task_command("resume", task.id, blank=answers_blank(questions))
+    command = TaskCommand("resume", task.id, blank=answers_blank(questions))
     if message is not None:
         draft = Drafts(call.workspace).message(task.id)
         if message not in draft.text:
@@ -62,12 +62,12 @@ def _without_answers(
         draft.save()
         if draft.fault is not None:
             raise draft.fault
-        command = task_command(
+        command = TaskCommand(
             "resume", task.id, f"{answer_options(questions)} -e", remark="-e continues the text of -m"
         )
         if isinstance(reply, Run):
             text = f"{task.id} was answered elsewhere meanwhile; the text of -m is kept"
-            warn(call.ui, text, task.id, task_command("resume", task.id, " -e"))
+            warn(call.ui, text, task.id, TaskCommand("resume", task.id, " -e"))
     if isinstance(reply, Run):
         return None
     if reply is None and message is not None:
@@ -112,9 +112,9 @@ def paused_stop(state: PlanState, run: Run) -> Stop:
     """Return the stop at a paused run if nobody chose how to go on."""
     is_lost = is_session_lost(state.history(run.task_id), run)
     steps = (
-        *(() if is_lost else (task_command("resume", run.task_id, remark="continue in its session"),)),
-        task_command("restart", run.task_id, remark="start again in a new session"),
-        task_command("retry", run.task_id, remark="todo again"),
+        *(() if is_lost else (TaskCommand("resume", run.task_id, remark="continue in its session"),)),
+        TaskCommand("restart", run.task_id, remark="start again in a new session"),
+        TaskCommand("retry", run.task_id, remark="todo again"),
     )
     text = f"{run.task_id} is paused: run {run.id} {_why_paused(run)}"
     return Stop(StopReason.WAITING_USER, text, steps, run.task_id)

@@ -48,7 +48,7 @@ from git_blackbird.errors import AgentUnavailableError, RequestError, UnusableEr
 from git_blackbird.git.core.repository import head, other_worktrees
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import EXECUTE, restart_command, task_command
+from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand, restart_command
 from git_blackbird.model.change.stages import Due, due_of
 from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.config.layers import AGENT_NAMES
@@ -221,7 +221,7 @@ async def run_task(call: Call, start: Start, place: Opened, version: str) -> Run
     if start.resumes is None and newest is not None and newest.provider not in {"", name}:
         # The rights and the knowledge of its agent differ.
         text = f"{task_id} was started with {agent_in_text(newest.provider)}; {agent_in_text(name)}"
-        other = task_command("restart", task_id).with_agent(newest.provider, "with that agent")
+        other = TaskCommand("restart", task_id).with_agent(newest.provider, "with that agent")
         hint = other if newest.provider in AGENT_NAMES else None
         inform(call.ui, f"{text} starts a new session", task_id, hint)
     # Before the snapshot: what is committed from here on, and not by the agent, is no part of its change.
@@ -334,7 +334,7 @@ def _record(call: Call, workspace: Workspace, start: Start, run: Run) -> None:
         stored = None if resumed is None else state.history(task.id).find(resumed.id)
         known = None if resumed is None else resumed.messages_while_working
         if stored is not None and stored.messages_while_working != known:
-            way = task_command("resume", task.id)
+            way = TaskCommand("resume", task.id)
             raise StaleTaskError(f"{task.id} was told more before it went on", hint=way)
         if is_new:
             if reasons := readiness(plan, task).reasons:
@@ -401,8 +401,8 @@ def require_ready(state: PlanState, task: Task) -> Task:
     if run is not None and run.is_pending:
         hints.append(decide_run_command(run))
     elif task.status in _COMMANDS:
-        hints.append(task_command(_COMMANDS[task.status], task.id))
+        hints.append(TaskCommand(_COMMANDS[task.status], task.id))
     raise RequestError(
         f"{task.id} is not ready: {'; '.join(readiness.reasons)}",
-        hint="\n".join(hints) or task_command("show", task.id),
+        hint="\n".join(hints) or TaskCommand("show", task.id),
     )

@@ -5,7 +5,7 @@ from git_blackbird.controller.core.drafts import drop_recorded_drafts
 from git_blackbird.controller.core.guards import is_alive, require_readable
 from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
 from git_blackbird.errors import RequestError
-from git_blackbird.model.base.next_steps import MESSAGE, task_command
+from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand
 from git_blackbird.model.change.stages import Stage, label_of, stage_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import agent_in_text
@@ -29,7 +29,7 @@ def tell(workspace: Workspace, task_id: str, text: str) -> Run:
     workspace.environment.forbid_agents("tell another what to do")
     workspace.require_settings()
     if not text.strip():
-        way = task_command("tell", task_id, blank=MESSAGE)
+        way = TaskCommand("tell", task_id, blank=MESSAGE)
         raise RequestError(f"nothing was told to {task_id}: the message is empty", hint=way)
     with workspace.transaction() as transaction:
         run = require_tellable(workspace, task_id).told(text)
@@ -46,7 +46,7 @@ def require_tellable(workspace: Workspace, task_id: str) -> Run:
     run = state.latest(task.id)
     if run is None or not _is_at_work(workspace, run):
         raise _not_at_work(task, run)
-    restart = task_command("restart", task.id, blank=MESSAGE, remark="once it has ended, in a new session")
+    restart = TaskCommand("restart", task.id, blank=MESSAGE, remark="once it has ended, in a new session")
     if run.by_hand:
         raise RequestError(f"a person speaks with the agent of {task.id} at a terminal", hint=restart)
     agent = find_agent_for_run(workspace, run, task)
@@ -67,14 +67,14 @@ def _is_at_work(workspace: Workspace, run: Run) -> bool:
 
 def _not_at_work(task: Task, run: Run | None) -> RequestError:
     if not task.is_leaf:
-        way = task_command("show", task.id)
+        way = TaskCommand("show", task.id)
         return RequestError(f"{task.id} has children; only the agent of a leaf can be told", hint=way)
     if run is None:
-        way = task_command("edit", task.id, remark="says what it is to do")
+        way = TaskCommand("edit", task.id, remark="says what it is to do")
         return RequestError(f"no agent is at work on {task.id}", hint=way)
     stage = stage_of(run)
     label = "its run was interrupted" if stage is Stage.WORKING else label_of(run)
-    ways = [task_command("resume", task.id, blank=MESSAGE, remark=_REMARKS.get(stage, ""))]
+    ways = [TaskCommand("resume", task.id, blank=MESSAGE, remark=_REMARKS.get(stage, ""))]
     if stage is Stage.DONE:
-        ways.append(task_command("undo", task.id, remark="takes its change out of your files"))
+        ways.append(TaskCommand("undo", task.id, remark="takes its change out of your files"))
     return RequestError(f"no agent is at work on {task.id}: {label}", hint=tuple(ways))
