@@ -37,6 +37,7 @@ from git_blackbird.model.change.stages import Due
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.queue import REVIEWS_OF_PARENTS
 from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.model.run.states import VERBS, Verb
 
 
 def show(call: CommandContext, *, task_id: str | None, wants_prompt: bool, name: str | None) -> ExitCode:
@@ -127,9 +128,11 @@ def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
         yield "agent", named
     undone = None if view.history.newest is None else view.history.newest.undone
     if undone is not None:
-        back = TaskCommand("redo", task.id)
-        what = f"and brought back in part; {back}" if undone.redone else back
-        yield "taken back", f"{format_moment(undone.at)} ({what})"
+        undo = VERBS[Verb.UNDO]
+        redo = VERBS[undo.back]
+        back = TaskCommand(redo.command, task.id)
+        what = f"and {redo.done} in part; {back}" if undone.redone else back
+        yield undo.done, f"{format_moment(undone.at)} ({what})"
     run = view.history.latest
     place = None if run is None or run.has_landed else workspace.worktree_of(run)
     if place is not None:

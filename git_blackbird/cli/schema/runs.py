@@ -30,7 +30,7 @@ from git_blackbird.model.run.commits import Evidence
 from git_blackbird.model.run.findings import MergedReview
 from git_blackbird.model.run.parts import Answer
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus
+from git_blackbird.model.run.states import VERBS, DecisionState, ReviewState, RunStatus, Verb
 from git_blackbird.model.run.summary import KeptPath, Summary
 
 _NEXT_STEPS = "Commands that get on with it."
@@ -99,12 +99,16 @@ class ShowOutput(DataOutput, schema_name="show"):
     other_worktrees: tuple[RunInWorktree, ...] = field("Its runs in other worktrees.")
 
 
+def _brings_back(verb: Verb) -> bool:
+    return not VERBS[verb].takes_back
+
+
 class UndoOutput(DataOutput, schema_name="undo"):
     """What `undo` took out of the worktree, or `redo` brought back."""
 
     task: TaskId = field("The task.", "task.id")
     run: RunId = field("The last run whose change it was.", "run.id")
-    is_redo: bool = field("Whether it was brought back.")
+    is_redo: bool = field("Whether it was brought back.", "verb", using=_brings_back)
     is_dry_run: bool = field("Whether nothing was changed, only shown.")
     summary: Summary = field("What that changed in the worktree.")
     kept: tuple[KeptPath, ...] = field("Paths that stay as they are, and why.")

@@ -32,7 +32,7 @@ def _what(result: UndoResult) -> Iterator[str]:
     for other in result.dependents:
         yield f"{other} depends on {task_id} and has run since"
     words = VERBS[result.verb]
-    did = f"would {words.does}" if result.is_dry_run else words.did
+    did = f"would {words.base}" if result.is_dry_run else words.past
     yield f"{did} the change of {task_id}: {counted(result.summary.totals.files, 'file')}"
     yield from strip_controls(result.summary.diffstat).splitlines()
     yield from (
@@ -43,8 +43,6 @@ def _what(result: UndoResult) -> Iterator[str]:
 
 def confirm_undo(preview: UndoResult) -> Confirm:
     """Ask whether to do what a dry run has found."""
-    task_id = clean_line(preview.task.id)
-    question, yes = f"Take the change of {task_id} out of your files?", "Take it back"
-    if preview.is_redo:
-        question, yes = f"Bring back the change of {task_id}?", "Bring it back"
-    return Confirm(tuple(_what(preview)), question, yes, "Leave it")
+    words = VERBS[preview.verb]
+    question = words.question.format(task=clean_line(preview.task.id))
+    return Confirm(tuple(_what(preview)), question, words.yes, "Leave it")

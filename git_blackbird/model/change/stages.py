@@ -27,7 +27,7 @@ from git_blackbird.model.run.states import (
 class Stage(StrEnum):
     """Where a change is."""
 
-    HALF_UNDONE = "half_undone"
+    HALF_MOVED = "half_undone"  # or half brought back, or half of a landing that was given up
     WORKING = "working"
     ASKED = "asked"
     PAUSED = "paused"
@@ -199,7 +199,7 @@ def _sent_back(status: Status, label: str) -> Consequences:
 
 
 TABLE: Mapping[Stage, Consequences] = {
-    Stage.HALF_UNDONE: Consequences(Status.IN_PROGRESS, Due.FINISH, f"half {VERBS[Verb.UNDO].done}"),
+    Stage.HALF_MOVED: Consequences(Status.IN_PROGRESS, Due.FINISH, f"half {VERBS[Verb.UNDO].done}"),
     Stage.WORKING: Consequences(Status.IN_PROGRESS, None, "at work", "runs"),
     Stage.ASKED: Consequences(Status.WAITING_USER, Due.ANSWER, "waits for answers", "resume"),
     Stage.PAUSED: Consequences(Status.WAITING_USER, Due.CONTINUE, "paused", "resume"),
@@ -225,7 +225,7 @@ def stage_of(run: Run) -> Stage:
         may_land = run.awaits_landing or run.decision_state is DecisionState.PENDING
         # Half of a landing that a person gave up is taken out.
         if run.moving.verb is not Verb.LAND or not may_land:
-            return Stage.HALF_UNDONE
+            return Stage.HALF_MOVED
     stage = stage_before_undo(run)
     return Stage.UNDONE if run.undone is not None and stage in _UNDOABLE else stage
 
@@ -307,16 +307,15 @@ def label_of(run: Run) -> str:
     left = "" if undone is None else clean_line(", ".join(undone.left))
     label = (_IN_PLACE if run.is_in_place else {}).get(stage, TABLE[stage].label)
     match stage:
-        case Stage.HALF_UNDONE if run.moving is not None:
+        case Stage.HALF_MOVED if run.moving is not None:
             way = f"half {VERBS[run.moving.ended_by].done}"
             # A killed one has nothing recorded yet of what it left.
             return f"{way}: {left} left as it is" if left else way
-        case Stage.UNDONE:
-            label = VERBS[Verb.REDO].done if undone is not None and undone.redone else label
-            not_committed = undone is not None and undone.redone and undone.uncommitted
-            return (
-                f"{label}, but for {left}" if left else f"{label}, not committed" if not_committed else label
-            )
+        case Stage.UNDONE if undone is not None:
+            label = VERBS[undone.verb].done
+            if undone.redone and undone.uncommitted and not left:
+                return f"{label}, not committed"
+            return f"{label}, but for {left}" if left else label
         case Stage.LANDING if run.moving is not None:
             return f"half {VERBS[Verb.LAND].done}"
         case Stage.PAUSED if run.terminal_reason is TerminalReason.WORKER_LOST:

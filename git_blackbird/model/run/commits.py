@@ -11,6 +11,7 @@ from git_blackbird.model.base.sanitize import strip_controls
 if TYPE_CHECKING:
     from git_blackbird.model.plan.plan import Task
     from git_blackbird.model.run.run import Run
+    from git_blackbird.model.run.states import Verb
 
 TASK_TRAILER = "Blackbird-Task"
 RUN_TRAILER = "Blackbird-Run"
@@ -72,20 +73,22 @@ def render_commit_message(task: "Task", run_id: RunId) -> str:
     return f"{title}\n\n{TASK_TRAILER}: {task.id}\n{RUN_TRAILER}: {run_id}\n"
 
 
-def render_undo_message(task: "Task", run_id: RunId, *, is_redo: bool) -> str:
+def render_undo_message(verb: "Verb", task: "Task", run_id: RunId) -> str:
     """Return the message of a commit that takes the change of a task back, or brings it back."""
+    from git_blackbird.model.run.states import VERBS
+
     title = " ".join(strip_controls(task.title).split()) or task.id
-    verb, what = ("Redo", "brings back") if is_redo else ("Undo", "takes back")
-    trailers = f"{TASK_TRAILER}: {task.id}\n{RUN_TRAILER}: {undo_mark(run_id, is_redo=is_redo)}\n"
-    return f'{verb} "{title}"\n\nThis {what} the change of run {run_id}.\n\n{trailers}'
+    trailers = f"{TASK_TRAILER}: {task.id}\n{RUN_TRAILER}: {undo_mark(verb, run_id)}\n"
+    what = f"This {VERBS[verb].present} the change of run {run_id}."
+    return f'{VERBS[verb].noun.capitalize()} "{title}"\n\n{what}\n\n{trailers}'
 
 
-def undo_mark(run_id: RunId, *, is_redo: bool) -> str:
+def undo_mark(verb: "Verb", run_id: RunId) -> str:
     """Return what stands for a run in the trailer of a commit that takes its change back, or brings it back.
 
     It is not that run's commit, and nobody's work on its task.
     """
-    return f"{'redo' if is_redo else 'undo'}-{run_id}"
+    return f"{verb.value}-{run_id}"
 
 
 def run_of_mark(name: str) -> str:

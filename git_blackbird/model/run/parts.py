@@ -312,6 +312,11 @@ class Undone(Part):
     uncommitted: bool = False
     redone: bool = False
 
+    @property
+    def verb(self) -> Verb:
+        """What was done with the change last."""
+        return Verb.REDO if self.redone else Verb.UNDO
+
     def has(self, path: bytes) -> bool:
         """Whether the change is in the worktree at a path of its own."""
         return self.redone is not (path.decode(errors="replace") in self.left)

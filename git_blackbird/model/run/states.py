@@ -111,19 +111,23 @@ class Verb(StrEnum):
 class VerbRules(NamedTuple):
     """What differs by the verb of a move.
 
-    ``noun``, ``does``, ``did`` and ``done`` are its words for people, ``command`` does it for them, and
-    ``back`` turns it round. ``takes_back``: it takes the change out of the worktree, and does not bring it
-    there. ``leaves``: a path that conflicts, or at which something is in the way, stays as it is, and the
-    others are written; else none is. ``exact``: what somebody edited stays too, and what is in the way is an
-    error. ``resolves``: what others added around lines that it removes stays, and is no conflict.
+    ``noun``, ``base``, ``present``, ``past`` and ``done`` are its words for people, ``question`` asks whether
+    to do it to the change of a task, and ``yes`` answers that. ``command`` does it for them, and ``back``
+    turns it round. ``takes_back``: it takes the change out of the worktree, and does not bring it there.
+    ``leaves``: a path that conflicts, or at which something is in the way, stays as it is, and the others are
+    written; else none is. ``exact``: what somebody edited stays too, and what is in the way is an error.
+    ``resolves``: what others added around lines that it removes stays, and is no conflict.
     """
 
     noun: str
-    does: str
-    did: str
+    base: str
+    present: str
+    past: str
     done: str
     command: str
     back: Verb
+    question: str = ""
+    yes: str = ""
     takes_back: bool = False
     leaves: bool = False
     exact: bool = False
@@ -133,38 +137,46 @@ class VerbRules(NamedTuple):
 VERBS: Mapping[Verb, VerbRules] = {
     Verb.LAND: VerbRules(
         noun="landing",
-        does="land",
-        did="landed",
+        base="land",
+        present="lands",
+        past="landed",
         done="landed",
         command="execute",
         back=Verb.UNDO,
     ),
     Verb.UNDO: VerbRules(
         noun="undo",
-        does="take back",
-        did="took back",
+        base="take back",
+        present="takes back",
+        past="took back",
         done="taken back",
         command="undo",
         back=Verb.REDO,
+        question="Take the change of {task} out of your files?",
+        yes="Take it back",
         takes_back=True,
         leaves=True,
         resolves=True,
     ),
     Verb.REDO: VerbRules(
         noun="redo",
-        does="bring back",
-        did="brought back",
+        base="bring back",
+        present="brings back",
+        past="brought back",
         done="brought back",
         command="redo",
         back=Verb.UNDO,
+        question="Bring back the change of {task}?",
+        yes="Bring it back",
         leaves=True,
         resolves=True,
     ),
     # It has no command, and only another one turns it round.
     Verb.BRING: VerbRules(
         noun="merge",
-        does="bring",
-        did="brought",
+        base="bring",
+        present="brings",
+        past="brought",
         done="brought",
         command="",
         back=Verb.BRING,

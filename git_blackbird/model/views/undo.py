@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import VERBS, Verb
+from git_blackbird.model.run.states import Verb
 from git_blackbird.model.run.summary import KeptPath, Summary
 
 
@@ -34,11 +34,6 @@ class UndoResult:
     behind: str | None = None
     is_dry_run: bool = False
     is_whole: bool = True
-
-    @property
-    def is_redo(self) -> bool:
-        """Whether the change was brought back."""
-        return not VERBS[self.verb].takes_back
 
     @property
     def remarks(self) -> Iterator[str]:

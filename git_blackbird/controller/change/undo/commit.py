@@ -54,10 +54,6 @@ class UndoCommitter:
     others: Collection[str]
     goes_on: bool
 
-    @property
-    def is_redo(self) -> bool:
-        return not VERBS[self.verb].takes_back
-
     def commit(
         self, written: Trees, latest: Run, after: Callable[[Run, str], Run], *, is_whole: bool
     ) -> UndoCommit:
@@ -75,14 +71,14 @@ class UndoCommitter:
                 why_not=f"some files could not be written; `{again}` tries again", is_refused=True
             )
         plan = plan_commit(workspace.repo, wanted, written.head)
-        mark = undo_mark(run_id, is_redo=self.is_redo)
+        mark = undo_mark(self.verb, run_id)
         if not plan.edits and not plan.obstacles and self.goes_on:
             made = commit_of_run(workspace.repo, mark, self.marked.start_commit)
             return NO_COMMIT if made is None else _update_index(workspace, made)
         if plan.obstacles or not plan.edits:
             return UndoCommit(why_not="; ".join(plan.obstacles) or None)
         plan = with_status(workspace, plan, latest, after)
-        message = render_undo_message(self.task, run_id, is_redo=self.is_redo)
+        message = render_undo_message(self.verb, self.task, run_id)
         try:
             moved = moved_branch(plan.head)
             with approval_lock(workspace.paths, run_id) as right, own_writes(workspace, *moved):
@@ -96,11 +92,11 @@ class UndoCommitter:
     def _to_commit(self, written: Trees) -> Trees:
         """Return the part to commit: not what a person did; a redo commits only what a commit took back."""
         nothing, carrier = Trees(written.head, written.head), Carrier(self.workspace.repo)
-        if not self.is_redo:
+        if VERBS[self.verb].takes_back:
             return carrier.without(written, self._paths_of_persons()) if self._is_in_head() else nothing
         made = self.marked.undo_commit
         if made is None and self.goes_on:
-            mark = undo_mark(self.marked.id, is_redo=False)
+            mark = undo_mark(Verb.UNDO, self.marked.id)
             made = commit_of_run(self.workspace.repo, mark, self.marked.start_commit)
         if made is None or find_commit(self.workspace.repo, made) is None:
             return nothing

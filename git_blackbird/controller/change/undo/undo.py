@@ -121,8 +121,8 @@ def runs_to_redo(state: PlanState, task: Task) -> Sequence[Run]:
     history = state.history(task.id)
     work, half = Work.of(history), history.moving
     undone, later = work.undone, work.runs
-    is_half_undone = half is not None and half.verb is not Verb.LAND
-    if is_half_undone and any(run.has_changed_worktree for run in later):
+    is_half_moved = half is not None and half.verb is not Verb.LAND
+    if is_half_moved and any(run.has_changed_worktree for run in later):
         # It is half taken back, or brought back as its record says.
         undone, later = later, ()
     runs = [run for run in undone if run.has_changed_worktree]
@@ -357,8 +357,9 @@ class _Undo:
             if self.state.history(other.id).since(self.marked)
         )
         completes = (
-            f"{'redo' if run.undone and run.undone.redone else 'undo'} {run.task_id}"
+            f"{VERBS[run.undone.verb].command} {run.task_id}"
             for run, _ in self._settled_elsewhere(left)
+            if run.undone is not None
         )
         return UndoResult(
             task=self.task,

@@ -13,7 +13,7 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus, TerminalReason
 
 _REMARKS = {
-    **dict.fromkeys((Stage.CHECKING, Stage.REVIEWING, Stage.LANDING, Stage.HALF_UNDONE), "once that is over"),
+    **dict.fromkeys((Stage.CHECKING, Stage.REVIEWING, Stage.LANDING, Stage.HALF_MOVED), "once that is over"),
     **dict.fromkeys(
         (Stage.DONE, Stage.FAILED, Stage.REJECTED, Stage.UNDONE), "opens it again, in its session"
     ),
