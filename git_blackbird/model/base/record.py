@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Self, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, ValidationError, model_serializer
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, to_json
 
 from git_blackbird.model.base.sanitize import short_json
@@ -59,16 +59,15 @@ class Record(BaseModel):
         """Return a copy with the fields that are set in another."""
         return self.model_copy(update={name: getattr(other, name) for name in other.model_fields_set})
 
-    @model_serializer(mode="wrap", return_type=Any)
-    def _leave_out_none(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        unknown = self.model_extra or {}
-        fields = dump(self).items()
-        return {
-            name: value for name, value in fields if name in unknown or not self._is_left_out(name, value)
-        }
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_settings: Any) -> None:
+        """Have no field written that has no value."""
+        for info in cls.model_fields.values():
+            info.exclude_if = info.exclude_if or cls.is_left_out
 
-    def _is_left_out(self, _name: str, value: object, /) -> bool:
-        """Whether a known field is not written with that value."""
+    @staticmethod
+    def is_left_out(value: object) -> bool:
+        """Whether a field with that value is not written."""
         return value is None
 
 
@@ -103,7 +102,8 @@ def parts_in(annotation: Any) -> Iterator[type[Record]]:
 class Part(Record):
     """A part of our own: nothing is written of what is empty."""
 
-    def _is_left_out(self, _name: str, value: object, /) -> bool:
+    @staticmethod
+    def is_left_out(value: object) -> bool:
         return is_empty(value)
 
 

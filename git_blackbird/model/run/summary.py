@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from operator import not_
 from typing import NamedTuple, TypeVar
 
 from pydantic import Field
@@ -234,7 +235,7 @@ class Outside(Part):
     commits: tuple[OutsideCommit, ...] = ()
     seen: tuple[OutsideChange, ...] = ()
     other: tuple[OutsideChange, ...] = ()
-    more: int = 0
+    more: int = Field(default=0, exclude_if=not_)
 
     @property
     def is_own(self) -> bool:
@@ -261,9 +262,6 @@ class Outside(Part):
             commits=tuple(commit for commit in self.commits if commit not in known.commits),
             seen=tuple(change for change in self.seen if change not in known.seen),
         )
-
-    def _is_left_out(self, _name: str, value: object, /) -> bool:
-        return not value
 
 
 def _union(values: tuple[T, ...], more: tuple[T, ...]) -> tuple[T, ...]:
