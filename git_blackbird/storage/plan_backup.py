@@ -2,6 +2,8 @@
 
 import os
 import stat
+from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from git_blackbird.model.base.system import is_exhausted
@@ -38,12 +40,21 @@ class PlanBackup:
     """The backup of the plan in the git directory, where an agent at work does not change it by mistake.
 
     Beside it is where the plan file was then, if it was a link, and how far git's log of HEAD went when the
-    first of the agents at work began.
+    first of the agents at work began. Changing it requires the store lock.
     """
 
-    def __init__(self, paths: Paths, in_git: PlanInGit | None) -> None:
-        self._paths, self._in_git = paths, in_git
+    def __init__(self, paths: Paths, find_in_git: Callable[[], PlanInGit | None]) -> None:
+        self._paths, self._find_in_git = paths, find_in_git
         self._counting: _Counting | None = None
+
+    @cached_property
+    def _in_git(self) -> PlanInGit | None:
+        # Only what is compared with the backup loads it.
+        return self._find_in_git()
+
+    @property
+    def exists(self) -> bool:
+        return os.path.lexists(self._paths.known_plan)
 
     def load(self) -> bytes | None:
         """Return the backup; None if no agent works."""
@@ -63,8 +74,9 @@ class PlanBackup:
         return self._in_git is not None and self._in_git.stashed(data) is not None
 
     def follow(self, data: bytes) -> None:
-        """Replace the backup by what a command of ours makes of it."""
-        self._save(data, self._began()[1])
+        """Replace the backup, if there is one, by what a command of ours makes of it."""
+        if self.exists:
+            self._save(data, self._began()[1])
 
     def _save(self, data: bytes, position: str) -> None:
         write_private(self._paths.known_plan, data)
@@ -72,7 +84,6 @@ class PlanBackup:
         write_private(self._paths.known_place, os.fsencode(f"{where}\0{position}"))
 
     def drop(self) -> None:
-        """Remove the backup."""
         self._paths.known_plan.unlink(missing_ok=True)
         self._paths.known_place.unlink(missing_ok=True)
 
@@ -107,7 +118,10 @@ class PlanBackup:
         return where, position
 
     def counting(self, data: bytes, plan: Plan) -> Plan:
-        """Return what counts of the plan file, whose content ``data`` is ``plan``."""
+        """Return what counts of the plan file, whose content ``data`` is ``plan``.
+
+        While agents work only what commands of ours wrote there does, and git. Raises UnusableError.
+        """
         known = self.load()
         if known is None or known == data:
             return plan

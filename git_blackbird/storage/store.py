@@ -4,7 +4,6 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,13 +28,13 @@ from git_blackbird.storage.files import (
 )
 from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, store_lock
 from git_blackbird.storage.paths import Paths
+from git_blackbird.storage.plan_backup import PlanBackup, PlanInGit
 from git_blackbird.storage.plan_file import PlanRenderer, parse_plan, require_unique_keys
 from git_blackbird.storage.record_file import record_path, render_record
 from git_blackbird.storage.records import RunStore, noop
 
 if TYPE_CHECKING:
     from git_blackbird.model.base.redaction import Redactor
-    from git_blackbird.storage.plan_backup import PlanBackup, PlanInGit
 
 BROKEN_BY_AGENT = (
     "this happened while an agent was working: the plan is restored at the end of its run, "
@@ -59,16 +58,16 @@ class Store:
         paths: Paths,
         hold: KeepTrees,
         redactor: "Callable[[], Redactor | None]",
-        in_git: "Callable[[], PlanInGit | None]" = noop,
+        find_in_git: Callable[[], PlanInGit | None] = noop,
     ) -> None:
         self.paths = paths
-        self._in_git = in_git
         self.hold = hold
         # Makes what masks the secrets in one record.
         self.redactor = redactor
         self.copies = Copies(paths)
         self.records = RunStore(paths)
         self.feedback = FeedbackStore(paths)
+        self.backup = PlanBackup(paths, find_in_git)
         # The runs that this process has at work.
         self.at_work: set[RunId] = set()
         self.renderer = PlanRenderer()
@@ -97,29 +96,16 @@ class Store:
         except OSError as error:
             raise UnusableError(f"cannot read {self.paths.plan}: {error.strerror}") from error
 
-    @cached_property
-    def backup(self) -> "PlanBackup":
-        from git_blackbird.storage.plan_backup import PlanBackup  # without an agent at work there is none
-
-        return PlanBackup(self.paths, self._in_git())
-
     def plan(self) -> Plan:
         """Return the plan: what counts of its file. Raises UnusableError, InvalidPlanError."""
-        return self.counting(*self._load_plan())
-
-    def counting(self, data: bytes, plan: Plan) -> Plan:
-        """Return what counts of the plan file, whose content ``data`` is ``plan``.
-
-        While agents work only what commands of ours wrote there does, and git. Raises UnusableError.
-        """
-        return self.backup.counting(data, plan) if os.path.lexists(self.paths.known_plan) else plan
+        return self.backup.counting(*self._load_plan())
 
     def uncounted_edits(self) -> tuple[str, ...]:
         """Return what the plan file has and does not count, a line for each task. Raises as ``plan`` does."""
-        if not os.path.lexists(self.paths.known_plan):
+        if not self.backup.exists:
             return ()
         data, file = self._load_plan()
-        return describe_changes(self.counting(data, file), file)
+        return describe_changes(self.backup.counting(data, file), file)
 
     def editable_plan(self, read: bytes | None = None) -> Plan:
         """Return the plan file if no key is duplicated in an object: a save would lose one.
@@ -146,7 +132,7 @@ class Store:
             if parsed is None or parsed[0] != data:
                 parsed = self._parsed = (data, parse_plan(data, path))
         except UnusableError as error:
-            if self.paths.known_plan.exists():
+            if self.backup.exists:
                 error.hint = BROKEN_BY_AGENT
             raise
         return parsed
@@ -219,7 +205,7 @@ class Transaction:
         if self._plan is None:
             data = self.plan_bytes()
             file = self._store.editable_plan(data)
-            self._plan = self._store.counting(data or b"", file)
+            self._plan = self._store.backup.counting(data or b"", file)
             self._edited = None if file is self._plan else file
         return self._plan
 
@@ -266,8 +252,7 @@ class Transaction:
             self._forget_plan()
             write_atomic(self._paths, self._paths.plan, written)
             self._store.remember_parsed(written, file)
-            if self.has_plan_backup:
-                self._store.backup.follow(data)
+            self._store.backup.follow(data)
 
     def save_run(self, run: Run, since: str | None = None) -> None:
         """Save a run's record without secrets, readable by its owner only, then its copy.
@@ -322,19 +307,12 @@ class Transaction:
         if data is not None:
             self._store.backup.begin(data)
 
-    @property
-    def has_plan_backup(self) -> bool:
-        return os.path.lexists(self._paths.known_plan)
-
-    def plan_backup(self) -> bytes | None:
-        return self._store.backup.load() if self.has_plan_backup else None
-
     def renew_plan_backup(self) -> None:
         """Leave in the plan file what counts, and back it up for other agents at work.
 
         Without any, remove the backup. Raises SaveError.
         """
-        if self.has_plan_backup and self.edited_plan is not None:
+        if self._store.backup.exists and self.edited_plan is not None:
             self.restore_plan(self._store.renderer.render(self.plan()))
         if not self._store.at_work:
             self.drop_plan_backup()
@@ -351,10 +329,6 @@ class Transaction:
         self._store.backup.drop()
         self._forget_plan()
 
-    def plan_replacement(self) -> str | None:
-        """Describe what has replaced the plan file, or the link in its place; None if nothing has."""
-        return self._store.backup.replacement()
-
     def restore_plan(self, data: bytes) -> None:
         """Replace the plan file. Raises SaveError."""
         self._forget_plan()
@@ -368,7 +342,7 @@ class Transaction:
 
         Whatever replaced the file is moved as it is, without following an agent's link. Raises SaveError.
         """
-        if self.plan_replacement() is None:
+        if self._store.backup.replacement() is None:
             aside = self.set_plan_aside(run_id, self.plan_bytes() or b"")
         else:
             aside = self._aside(run_id)

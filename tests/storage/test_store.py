@@ -119,7 +119,7 @@ def test_there_is_no_plan(store: Store) -> None:
     with store.transaction() as transaction:
         assert store.plan_bytes() is None
         transaction.backup_plan()
-        assert transaction.plan_backup() is None
+        assert store.backup.load() is None
 
 
 def test_an_invalid_plan_names_its_file_and_is_left_alone(store: Store) -> None:
@@ -151,19 +151,19 @@ def test_a_plan_that_is_no_file_is_reported_at_once(store: Store, kind: str) -> 
 def test_the_known_plan_follows_our_own_writes_while_an_agent_works(store: Store) -> None:
     put(store, "a")
     with store.transaction() as transaction:
-        assert transaction.plan_backup() is None
+        assert store.backup.load() is None
         transaction.backup_plan()
-        first = transaction.plan_backup()
+        first = store.backup.load()
         transaction.save_plan(transaction.plan().replaced(task("b")))
-        assert (first, transaction.plan_backup()) == (
+        assert (first, store.backup.load()) == (
             render_plan(Plan({TaskId("a"): task("a")})),
             store.plan_bytes(),
         )
         transaction.drop_plan_backup()
         transaction.drop_plan_backup()
-        assert transaction.plan_backup() is None
+        assert store.backup.load() is None
         transaction.save_plan(transaction.plan().replaced(task("c")))
-        assert transaction.plan_backup() is None
+        assert store.backup.load() is None
 
 
 def test_an_invalid_plan_is_set_aside_and_replaced(store: Store) -> None:

@@ -105,7 +105,7 @@ def _discard_leftovers(workspace: Workspace) -> None:
     stop_tracking(workspace)
     remove_observed(workspace)
     publish_leftover_logs(workspace)
-    if workspace.paths.known_plan.exists():
+    if workspace.store.backup.exists:
         drop_stale_plan_backup(workspace)
 
 

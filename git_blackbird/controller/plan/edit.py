@@ -58,7 +58,7 @@ def init_plan(workspace: Workspace) -> bool:
     with workspace.transaction() as transaction:
         if workspace.store.plan_bytes() is not None:
             return False
-        if transaction.plan_backup() is not None:
+        if workspace.store.backup.exists:
             raise RequestError(f"the plan file is gone: {workspace.paths.plan}", hint=BROKEN_BY_AGENT)
         transaction.save_plan(Plan())
         return True

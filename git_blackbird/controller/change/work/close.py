@@ -258,10 +258,10 @@ def _check_plan(
 
     Edits wait for the decision on the run. Where there is none on such a run, they are set aside.
     """
-    known = transaction.plan_backup()
+    known = workspace.store.backup.load()
     if known is None:
         return (), None
-    replacement = transaction.plan_replacement()
+    replacement = workspace.store.backup.replacement()
     changes: tuple[str, ...] = ()
     fault: str | None = None
     if replacement is not None:
@@ -343,10 +343,10 @@ def drop_stale_plan_backup(workspace: Workspace) -> None:
     file the edits that wait with that run.
     """
     with workspace.transaction() as transaction:
-        known = transaction.plan_backup()
+        known = workspace.store.backup.load()
         if known is None:
             return
-        if transaction.plan_replacement() is None and transaction.plan_bytes() is None:
+        if workspace.store.backup.replacement() is None and transaction.plan_bytes() is None:
             transaction.restore_plan(known)
         held = undecided_edits(workspace.store)
         if held is None:

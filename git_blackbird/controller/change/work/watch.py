@@ -238,7 +238,7 @@ def load_observed(workspace: Workspace) -> Observed | None:
 def watch_agent(workspace: Workspace, transaction: Transaction, run: Run) -> None:
     """Back the plan up, to compare it after this run's agent, unless another one is at work."""
     workspace.store.at_work.add(run.id)
-    if not transaction.has_plan_backup:
+    if not workspace.store.backup.exists:
         transaction.backup_plan()
 
 
