@@ -14,7 +14,7 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PROGRAM, RunStatus
 from git_blackbird.storage.plan_file import render_plan
-from git_blackbird.storage.record_file import render_record
+from git_blackbird.storage.records import render_record
 
 PLAN = "blackbird.plan.json"
 _BEGAN = 1_767_323_045 * 10**9

@@ -25,10 +25,9 @@ from git_blackbird.model.run.history import Adoptable, AdoptableKind, History
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DECIDED, RunStatus, RunType
 from git_blackbird.storage.feedback import MAX_FEEDBACK_BYTES, parse_feedback
-from git_blackbird.storage.files import changed_at, load_in, opened_below, remove_copy, write_copy
+from git_blackbird.storage.files import changed_at, load_in, opened_folder, remove_copy, write_copy
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.record_file import ENDING, parse_record
-from git_blackbird.storage.records import is_misnamed
+from git_blackbird.storage.records import ENDING, is_misnamed, parse_record
 
 MAX_FILES_READ = 100
 MAX_BYTES_READ = 16 << 20
@@ -148,7 +147,7 @@ class Copies:
         if file.size > MAX_FEEDBACK_BYTES or os.path.lexists(record):
             return
         try:
-            with opened_below(self._paths.state_root, self._paths.copy_of(record.parent)) as folder:
+            with opened_folder(self._paths.copy_of(record.parent), self._paths.state_root) as folder:
                 feedback = parse_feedback(load_in(folder, record.name))
         except (OSError, ValueError):
             return
@@ -168,7 +167,7 @@ class Copies:
         if file.size > MAX_BYTES_READ:
             return None
         try:
-            with opened_below(self._paths.state_root, copy.parent) as folder:
+            with opened_folder(copy.parent, self._paths.state_root) as folder:
                 return parse_record(copy.name, task_id, load_in(folder, copy.name))
         except (OSError, ValueError):
             return None
@@ -176,7 +175,7 @@ class Copies:
     def _names(self, records: Path) -> set[str]:
         """Return the names in the copy of a folder."""
         try:
-            with opened_below(self._paths.state_root, self._paths.copy_of(records)) as folder:
+            with opened_folder(self._paths.copy_of(records), self._paths.state_root) as folder:
                 return set(os.listdir(folder))
         except OSError:
             return set()
@@ -184,7 +183,7 @@ class Copies:
     def _files(self, records: Path, known: Container[str] = ()) -> dict[str, _File]:
         """Return the files in the copy of a folder, less those of ``known`` names."""
         try:
-            with opened_below(self._paths.state_root, self._paths.copy_of(records)) as folder:
+            with opened_folder(self._paths.copy_of(records), self._paths.state_root) as folder:
                 return _files_in(folder, known)
         except OSError:
             return {}
@@ -226,7 +225,7 @@ def move_log(paths: Paths, stream: Path, log: Path) -> None:
         return
     with contextlib.suppress(OSError, UnusableError):
         paths.make_folder(log.parent)
-        with opened_below(paths.state_root, log.parent) as folder:
+        with opened_folder(log.parent, paths.state_root) as folder:
             try:
                 os.rename(stream, log.name, dst_dir_fd=folder)
             except OSError as error:

@@ -31,33 +31,22 @@ def load_bytes(path: Path) -> bytes:
 
     A pipe or a device in its place would block the reader or never end. Raises OSError.
     """
-    return _load(os.open(path, _READ), path, b"")
+    return _load(os.open(path, _READ), path)
 
 
-def changed_at(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0
+def load_in(folder: int, name: str) -> bytes:
+    """Return the content of a regular file in an open folder; a link is not followed. Raises OSError."""
+    return _load(os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder), name)
 
 
-def load_inside(top: Path, path: Path, known: bytes = b"") -> bytes:
+def load_inside(top: Path, path: Path, *, known: bytes = b"", limit: int | None = None) -> bytes:
     """Return the content of a regular file of the worktree at ``top``; links within it are followed.
 
     If the content equals ``known``, return that object, so that a large unchanged file is not stored twice.
-    Raises OSError, and OutsideError for a path that leads out of the worktree.
+    With a ``limit`` at most so many bytes are read. Raises OSError, and OutsideError for a path that leads
+    out of the worktree.
     """
-    return _load(_open_inside(top, path, _READ), path, known)
-
-
-def load_beginning(top: Path, path: Path, limit: int) -> bytes:
-    """Return at most so many bytes of a file of the worktree. Raises as ``load_inside`` does."""
-    descriptor = _open_inside(top, path, _READ)
-    try:
-        _require_file(descriptor, path)
-        return os.read(descriptor, limit)
-    finally:
-        os.close(descriptor)
+    return _load(_open_inside(top, path), path, known, limit)
 
 
 def load_named(path: str | None, within: Path | None = None) -> bytes:
@@ -71,7 +60,7 @@ def load_named(path: str | None, within: Path | None = None) -> bytes:
     elif within is None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
     else:
-        descriptor = _open_inside(within.absolute(), Path(path).absolute(), _READ)
+        descriptor = _open_inside(within.absolute(), Path(path).absolute())
     with open(descriptor, "rb") as file:  # noqa: PTH123  # an open descriptor
         if within is not None:
             _require_file(descriptor, str(path))
@@ -81,72 +70,54 @@ def load_named(path: str | None, within: Path | None = None) -> bytes:
     return data
 
 
-def load_in(folder: int, name: str) -> bytes:
-    """Return the content of a regular file in an open folder; a link is not followed. Raises OSError."""
-    return _load(os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder), name, b"")
-
-
 @contextlib.contextmanager
-def opened_folder(path: str, above: int | None = None) -> Iterator[int]:
-    """Open a folder, possibly below an open one; a link is not followed. Raises OSError."""
-    descriptor = os.open(path, _FOLDER | os.O_NOFOLLOW, dir_fd=above)
+def opened_folder(folder: Path | str, top: Path | None = None) -> Iterator[int]:
+    """Open a folder that is no link; with ``top`` through no link below that either. Raises OSError."""
+    if top is None:
+        descriptor = os.open(folder, _FOLDER | os.O_NOFOLLOW)
+    else:
+        descriptor = _open_stepwise(top, _steps(top, folder), _FOLDER)
     try:
         yield descriptor
     finally:
         os.close(descriptor)
 
 
-@contextlib.contextmanager
-def opened_below(top: Path, folder: Path) -> Iterator[int]:
-    """Open a folder below ``top``, and through no link below that. Raises OSError."""
-    descriptor = _open_stepwise(top, folder.relative_to(top).parts, _FOLDER)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def require_inside(top: Path, path: Path | str) -> str:
-    """Return the real path of a path of the worktree at ``top``, which may not exist.
-
-    The git directory is not part of the worktree, because it may hold secrets. Raises OutsideError.
-    """
-    _, where, _ = _find_inside(top, path)
-    return where
-
-
-def _find_inside(top: Path, path: Path | str) -> tuple[str, str, list[str]]:
-    """Return the real top and path, and the steps between them. Raises as ``require_inside`` does."""
-    inside, where = os.path.realpath(top), os.path.realpath(path)
-    steps = _steps(inside, where)
-    if steps is None or ".git" in map(str.lower, steps):
-        raise OutsideError(path, where)
-    return inside, where, steps
-
-
-def _steps(top: Path | str, path: Path | str) -> list[str] | None:
-    """Split the way from a folder to a normal path below it; None if the path is not there.
-
-    In place of pathlib, which takes longer than opening the file.
-    """
-    folder, place = f"{top}/".replace("//", "/"), f"{path}/".replace("//", "/")
-    return place[len(folder) : -1].split("/") if place.startswith(folder) else None
-
-
-def _open_inside(top: Path, path: Path | str, flags: int) -> int:
-    """Open a path without following links, or its real path if that is inside."""
+def _open_inside(top: Path, path: Path) -> int:
+    """Open a file without following links, or its real path if that is inside."""
     steps = _steps(top, path)
-    if steps is None:
-        raise OutsideError(path, str(path))
     try:
-        return _open_stepwise(top, steps, flags)
+        return _open_stepwise(top, steps, _READ)
     except OSError as error:
         if error.errno not in {errno.ELOOP, errno.ENOTDIR}:
             raise
     inside, where, steps = _find_inside(top, path)
     if Path(where).is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-    return _open_stepwise(inside, steps, flags)
+    return _open_stepwise(inside, steps, _READ)
+
+
+def _find_inside(top: Path, path: Path) -> tuple[str, str, list[str]]:
+    """Return the real top and path, which may not exist, of a worktree, and the steps between them.
+
+    The git directory is not part of the worktree, because it may hold secrets. Raises OutsideError.
+    """
+    inside, where = os.path.realpath(top), os.path.realpath(path)
+    steps = _steps(inside, where, path)
+    if ".git" in map(str.lower, steps):
+        raise OutsideError(path, where)
+    return inside, where, steps
+
+
+def _steps(top: Path | str, path: Path | str, link: Path | None = None) -> list[str]:
+    """Split the way from a folder to a normal path below it, to which ``link`` leads. Raises OutsideError.
+
+    In place of pathlib, which takes longer than opening the file.
+    """
+    folder, place = f"{top}/".replace("//", "/"), f"{path}/".replace("//", "/")
+    if not place.startswith(folder):
+        raise OutsideError(link or path, str(path))
+    return place[len(folder) : -1].split("/")
 
 
 def _open_stepwise(top: Path | str, steps: Sequence[str], flags: int) -> int:
@@ -163,9 +134,12 @@ def _open_stepwise(top: Path | str, steps: Sequence[str], flags: int) -> int:
         os.close(here)
 
 
-def _load(descriptor: int, path: Path | str, known: bytes) -> bytes:
+def _load(descriptor: int, path: Path | str, known: bytes = b"", limit: int | None = None) -> bytes:
+    """Read an open file, and close it."""
     try:
         status = _require_file(descriptor, path)
+        if limit is not None:
+            return os.read(descriptor, limit)
         if known and status.st_size == len(known):
             place = 0
             while (piece := os.read(descriptor, _PIECE_BYTES)) and piece == known[place : place + len(piece)]:
@@ -183,6 +157,14 @@ def _require_file(descriptor: int, path: Path | str) -> os.stat_result:
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     return status
+
+
+def changed_at(path: Path | str) -> int:
+    """Return when a file or folder last changed, in nanoseconds since 1970; 0 if that is unknown."""
+    try:
+        return os.stat(path).st_mtime_ns  # noqa: PTH116  # many of them
+    except OSError:
+        return 0
 
 
 _counter = iter(range(1 << 62))
@@ -210,7 +192,7 @@ def write_atomic(paths: Paths, path: Path, data: bytes, *, mode: int = 0o644) ->
         elif path.is_relative_to(paths.state):
             paths.make_folder(path.parent)
         # The plan may be a link within the worktree; a link inside the state is hostile and is replaced.
-        target = path if path != paths.plan else Path(require_inside(paths.state_root, path))
+        target = path if path != paths.plan else Path(_find_inside(paths.state_root, path)[1])
         try:
             _write_and_rename(paths.private_tmp / _temporary_name(target), target, data, mode)
         except OSError as error:
@@ -232,8 +214,8 @@ def write_copy(paths: Paths, copy: Path, data: bytes, changed: int) -> None:
     paths.make_folder(copy.parent)
     name = _temporary_name(copy)
     with (
-        opened_below(paths.state_root, paths.tmp) as tmp,
-        opened_below(paths.state_root, copy.parent) as folder,
+        opened_folder(paths.tmp, paths.state_root) as tmp,
+        opened_folder(copy.parent, paths.state_root) as folder,
     ):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
@@ -250,7 +232,7 @@ def write_copy(paths: Paths, copy: Path, data: bytes, changed: int) -> None:
 
 def remove_copy(paths: Paths, copy: Path) -> None:
     """Remove a file below ``.blackbird/``, if it is there, through no link. Raises OSError."""
-    with contextlib.suppress(FileNotFoundError), opened_below(paths.state_root, copy.parent) as folder:
+    with contextlib.suppress(FileNotFoundError), opened_folder(copy.parent, paths.state_root) as folder:
         os.unlink(copy.name, dir_fd=folder)
 
 
@@ -297,20 +279,15 @@ def _write_and_rename(
                 os.fsync(file.fileno())
         os.rename(temporary, target)  # noqa: PTH104  # the plain system call, as its name in traces
         if is_durable:
-            fsync_folder(target.parent)
+            folder = os.open(target.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
-
-
-def fsync_folder(folder: Path) -> None:
-    """Make a rename in ``folder`` durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def write_private(path: Path, data: bytes) -> None:

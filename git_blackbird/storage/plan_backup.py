@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.plan.plan import Plan
-from git_blackbird.storage.files import load_beginning, write_private
+from git_blackbird.storage.files import load_inside, write_private
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan
 
@@ -99,7 +99,7 @@ class PlanBackup:
             return None
         if stat.S_ISREG(kind):
             try:
-                load_beginning(self._paths.state_root, plan, 1)
+                load_inside(self._paths.state_root, plan, limit=1)
             except OSError as error:
                 if is_exhausted(error):
                     raise

@@ -1,6 +1,5 @@
-"""Run records, one JSON file for each run, and the newest of all tasks without reading the others."""
+"""Run records: one file for each run, and the newest of all tasks without reading the others."""
 
-import contextlib
 import heapq
 import os
 import time
@@ -8,25 +7,27 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import PLANNING, TaskId, task_id_fault
+from git_blackbird.model.base.record import Record, unmasked_names
 from git_blackbird.model.base.system import gc_paused, is_exhausted, tick_of
 from git_blackbird.model.change.change import Change, Histories
 from git_blackbird.model.plan.plan import Plan
+from git_blackbird.model.run.contradictions import refuse_contradictions
 from git_blackbird.model.run.history import NO_HISTORY, History, RecordError
 from git_blackbird.model.run.run import Run
-from git_blackbird.storage.files import opened_folder
+from git_blackbird.storage.files import changed_at, load_in, opened_folder
+from git_blackbird.storage.json_codec import dump_json, load_part
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.record_file import (
-    ENDING,
-    KnownRecords,
-    RecordOrError,
-    load_record,
-    parse_record,
-    reason_of,
-)
+
+if TYPE_CHECKING:
+    from git_blackbird.model.base.redaction import Redactor
+
+_NOTHING: tuple[object, ...] = ((), [], "", {})
+_ALWAYS = frozenset({"id", "provider", "startedAt", "context", "review_summary"})
+ENDING = ".json"
 
 _STAMP_DIGITS = 12
 _OUR_LENGTH = 16 + len(ENDING)
@@ -39,14 +40,93 @@ _FIRST_DAY = 1_735_689_600_000
 def noop() -> None: ...
 
 
+RecordOrError = Run | RecordError
+"""The result of reading one record file."""
+
+KnownRecords = dict[str, tuple[bytes, Run]]
+"""Records of one folder by their file names: the same bytes are the same record."""
+
+
+def load_record(folder: int, path: str, task_id: TaskId, known: KnownRecords | None = None) -> RecordOrError:
+    """Read a file in an open folder, whose name ends ``path``; it must be a record of this task."""
+    name = path[path.rindex("/") + 1 :]
+    try:
+        return parse_record(name, task_id, load_in(folder, name), known)
+    except (OSError, ValueError) as error:
+        return RecordError(path, reason_of(error))
+
+
+def parse_record(name: str, task_id: TaskId, data: bytes, known: KnownRecords | None = None) -> Run:
+    """Read the content of a file of that name. Raises ValueError where it is no record of this task.
+
+    One with the bytes of a ``known`` record is not parsed again; what is parsed is added to those.
+    """
+    before = None if known is None else known.get(name)
+    if before is not None and before[0] == data:
+        return before[1]
+    run = load_part(Run, data)
+    refuse_contradictions(run)
+    if run.task_id != task_id:
+        raise ValueError(f"it is a record of task {run.task_id!r} in the folder of {task_id!r}")
+    if name != f"{run.id}{ENDING}":
+        raise ValueError(f"it is the record of run {run.id!r} under another name")
+    if known is not None:
+        known[name] = data, run
+    return run
+
+
+def reason_of(error: Exception) -> str:
+    """Say why a record cannot be read."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error)
+
+
+def record_path(paths: Paths, run: Run) -> Path:
+    """Return the path of a run's record."""
+    place = paths.review_record if run.is_of_change else paths.record
+    return place(run.task_id, run.id)
+
+
+def render_record(run: Run, redactor: "Redactor | None" = None) -> bytes:
+    """Serialize a record: the Go program's fields in its order, then ours, then unknown ones.
+
+    A field of this program is left out if it is empty; an unknown one stays unchanged. All texts are masked
+    but those of ``Unmasked`` fields, and unknown ones.
+    """
+    # By json, because pydantic writes names that are not UTF-8 differently than ``dump_json``.
+    fields = run.model_dump()
+    if run.review_summary is not None:
+        fields["review_summary"] = _without_nothing(fields["review_summary"], run.review_summary)
+    if redactor is not None:
+        unknown = (run.model_extra or {}).keys() | run.unknown.keys()
+        fields = _masked(fields, redactor, unmasked_names(Run) | unknown)
+    return dump_json(_without_nothing(fields, run))
+
+
+def _masked(value: Any, redactor: "Redactor", plain: frozenset[str]) -> Any:
+    if isinstance(value, str):
+        return redactor.mask_text(value)
+    if isinstance(value, dict):
+        parts = value.items()
+        return {name: part if name in plain else _masked(part, redactor, plain) for name, part in parts}
+    if isinstance(value, list | tuple):
+        return [_masked(part, redactor, plain) for part in value]
+    return value
+
+
+def _without_nothing(fields: dict[str, Any], part: Record) -> dict[str, Any]:
+    shown = _ALWAYS | (part.model_extra or {}).keys()
+    return {name: value for name, value in fields.items() if value not in _NOTHING or name in shown}
+
+
 class RunStore:
     """The run records of one worktree, read again only after a change of a folder."""
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        # With the time of the last change of the folder.
-        self._cached: dict[TaskId, tuple[int, History]] = {}
-        self._reviews: dict[TaskId, tuple[int, History]] = {}
+        # By folder, with the time of its last change.
+        self._cached: dict[str, tuple[int, History]] = {}
         # What folders have that changed so lately that another change may leave the same time.
         self._fresh: dict[str, KnownRecords] = {}
 
@@ -58,31 +138,22 @@ class RunStore:
             return []
         except OSError as error:
             raise UnusableError(f"cannot read {self._paths.runs}: {error.strerror}") from error
-        known = self._cached.keys() - {PLANNING}
-        return [TaskId(name) for name in names if name in known or task_id_fault(name) is None]
-
-    def _folders(self, *others: TaskId) -> list[tuple[TaskId, int]]:
-        """Return every folder of records with the time of its last change; 0 if that is unknown."""
-        above = f"{self._paths.runs}/"
-        return [(task_id, _changed(above + task_id)) for task_id in (*self.tasks(), *others)]
+        return [TaskId(name) for name in names if task_id_fault(name) is None]
 
     def history(self, task_id: TaskId) -> History:
         """Return the runs of one task; ``faults`` say why it cannot go on."""
-        return self._history(task_id, _changed(self._paths.task_runs(task_id)), None)
+        return self._history(str(self._paths.task_runs(task_id)), task_id)
 
-    def _history(self, task_id: TaskId, changed: int, sweep: "_Sweep | None") -> History:
-        """Return the history of a folder whose last change was seen before now.
+    def _history(self, folder: str, task_id: TaskId, our_ids: "_OurIds | None" = None) -> History:
+        history = self._read(folder, task_id, our_ids)
+        if not history.is_under_review:
+            return history
+        # The next action depends on unusable reviews of the change, too.
+        return replace(history, faults=(*history.faults, *self.reviews(task_id).faults))
 
-        In a ``sweep``, records older than the latest that counts may be left to be read later.
-        """
-        cached = self._cached.get(task_id)
-        if cached is not None and cached[0] == changed and (sweep or cached[1].is_whole):
-            return self._with_reviews(task_id, cached[1])
-        is_stable = _is_stable(changed)
-        history = self._load_folder(f"{self._paths.runs}/{task_id}", task_id, sweep, is_stable=is_stable)
-        if is_stable and not history.faults:
-            self._cached[task_id] = changed, history
-        return self._with_reviews(task_id, history)
+    def reviews(self, task_id: TaskId) -> History:
+        """Return the spec and code reviews of one task's changes."""
+        return self._read(str(self._paths.task_reviews(task_id)), task_id)
 
     def stored(self, record: Path, task_id: TaskId) -> Run | None:
         """Return a record as its file is now; None where there is none that can be read."""
@@ -92,41 +163,60 @@ class RunStore:
         except (OSError, ValueError):
             return None
 
-    def _older(self, first: Run) -> tuple[Run, ...]:
-        """Read the runs of a task before the first that was read."""
-        return tuple(run for run in self.history(first.task_id).runs if run.sort_key < first.sort_key)
-
-    def _with_reviews(self, task_id: TaskId, history: History) -> History:
-        """Add the unusable reviews of a change, because the next action depends on them."""
-        if not history.is_under_review:
-            return history
-        return replace(history, faults=(*history.faults, *self.reviews(task_id).faults))
-
     def histories(self, between: Callable[[], object] = noop) -> Histories:
         """Return the recent runs of every task that has any; call ``between`` after each task."""
         found, open_ones = {}, {}
-        with gc_paused(), self._sweep() as sweep:
-            for task_id, changed in self._folders():
+        our_ids, above = _OurIds.until(time.time_ns()), f"{self._paths.runs}/"
+        with gc_paused():
+            for task_id in self.tasks():
                 between()
-                history = self._history(task_id, changed, sweep)
+                history = self._history(above + task_id, task_id, our_ids)
                 if history is not NO_HISTORY:
                     found[task_id] = history
                     if not Change.of(history).is_closed:
                         open_ones[task_id] = history
         return Histories(found, open_ones)
 
-    @contextlib.contextmanager
-    def _sweep(self) -> Iterator["_Sweep"]:
-        """Open the folder of all records once for all tasks, if it can be opened."""
-        our_ids = _our_ids(time.time_ns())
-        with contextlib.ExitStack() as stack:
-            runs = None
-            try:
-                runs = stack.enter_context(opened_folder(str(self._paths.runs)))
-            except OSError as error:
-                if is_exhausted(error):
-                    raise
-            yield _Sweep(runs, our_ids)
+    def _read(self, folder: str, task_id: TaskId, our_ids: "_OurIds | None" = None) -> History:
+        """Return the records of a folder.
+
+        With ``our_ids``, those older than the latest that counts may be left to be read later.
+        """
+        changed, cached = changed_at(folder), self._cached.get(folder)
+        if cached is not None and cached[0] == changed and (our_ids or cached[1].is_whole):
+            return cached[1]
+        # Another write would change the time; some file systems keep whole seconds only.
+        is_stable = changed > 0 and time.time_ns() - changed > tick_of(changed)
+        known = self._fresh.pop(folder, None if is_stable else {})
+        entries: list[RecordOrError] = []
+        try:
+            with opened_folder(folder) as descriptor:
+                names = sorted(name for name in os.listdir(descriptor) if name.endswith(ENDING))
+                in_order = our_ids is not None and our_ids.have_all(names)
+                while names:
+                    entry = load_record(descriptor, f"{folder}/{names.pop()}", task_id, known)
+                    entries.append(entry)
+                    in_order = in_order and _is_named_by_start(entry)
+                    if in_order and isinstance(entry, Run) and entry.counts:
+                        break
+        except (FileNotFoundError, NotADirectoryError):
+            return NO_HISTORY
+        except OSError as error:
+            if is_exhausted(error):
+                raise
+            return History(faults=(RecordError(folder, reason_of(error)),))
+        history = _by_kind(entries[::-1]) if entries else NO_HISTORY
+        if names:
+            history = replace(history, older=partial(self._older, history.recent[0]))
+        if is_stable and not history.faults:
+            self._cached[folder] = changed, history
+        elif known and not is_stable:
+            self._fresh[folder] = known
+        return history
+
+    def _older(self, first: Run) -> tuple[Run, ...]:
+        """Read the runs of a task before the first that was read."""
+        return tuple(run for run in self.history(first.task_id).runs if run.sort_key < first.sort_key)
 
     def histories_of(self, plan: Plan, task_ids: Iterable[TaskId]) -> dict[TaskId, History]:
         """Return the runs of parents, reviews among them, and of these tasks; read no others."""
@@ -139,15 +229,12 @@ class RunStore:
         Folders are read in the order of their last change, until one changed before the oldest record found
         so far: it contains nothing newer.
         """
-        our_ids = _our_ids(now)
+        our_ids, least = _OurIds.until(now), ""
         best: list[_Candidate] = []
-        least = ""
-        for changed, task_id in sorted(
-            ((changed, name) for name, changed in self._folders(PLANNING)), reverse=True
-        ):
+        folders = (self._paths.task_runs(task_id) for task_id in (*self.tasks(), PLANNING))
+        for changed, folder in sorted(((changed_at(folder), folder) for folder in folders), reverse=True):
             if _stamp(changed // _MILLISECOND) < least:
                 break
-            folder = self._paths.task_runs(task_id)
             newer = [candidate for candidate in _candidates(folder, our_ids) if candidate.stamp >= least]
             if newer:
                 best = heapq.nlargest(limit, [*best, *newer])
@@ -178,84 +265,11 @@ class RunStore:
                     yield RecordError(str(folder), reason_of(error))
                     break
 
-    def reviews(self, task_id: TaskId) -> History:
-        """Return the spec and code reviews of one task's changes."""
-        folder = self._paths.task_reviews(task_id)
-        changed, cached = _changed(folder), self._reviews.get(task_id)
-        if cached is not None and cached[0] == changed:
-            return cached[1]
-        is_stable = _is_stable(changed)
-        history = self._load_folder(str(folder), task_id, None, is_stable=is_stable)
-        if is_stable and not history.faults:
-            self._reviews[task_id] = changed, history
-        return history
-
-    def _load_folder(
-        self, folder: str, task_id: TaskId, sweep: "_Sweep | None", *, is_stable: bool
-    ) -> History:
-        """Read the records of a folder, newest first; what a fresh one has is known until it is stable."""
-        known = self._fresh.pop(folder, None if is_stable else {})
-        is_swept = sweep is not None and sweep.runs is not None
-        place = task_id if is_swept else folder
-        try:
-            with opened_folder(place, sweep.runs if sweep else None) as descriptor:
-                history = self._read_folder(descriptor, folder, task_id, sweep, known)
-        except (FileNotFoundError, NotADirectoryError):
-            return NO_HISTORY
-        except OSError as error:
-            return History(faults=(RecordError(folder, reason_of(error)),))
-        if known and not is_stable:
-            self._fresh[folder] = known
-        return history
-
-    def _read_folder(
-        self,
-        descriptor: int,
-        folder: str,
-        task_id: TaskId,
-        sweep: "_Sweep | None",
-        known: KnownRecords | None,
-    ) -> History:
-        names = [name for name in os.listdir(descriptor) if name.endswith(ENDING)]
-        names.sort()
-        in_order = sweep is not None and _are_ours(names, sweep.our_ids)
-        entries: list[RecordOrError] = []
-        is_last = False
-        while names and not is_last:
-            entry = load_record(descriptor, f"{folder}/{names.pop()}", task_id, known)
-            entries.append(entry)
-            in_order = in_order and _is_named_by_start(entry)
-            is_last = in_order and isinstance(entry, Run) and entry.counts
-        if not entries:
-            return NO_HISTORY
-        read = _by_kind(entries[::-1])
-        return replace(read, older=partial(self._older, read.recent[0])) if names else read
-
-
-class _Sweep(NamedTuple):
-    """One pass over the records of all tasks: their folder, if it is open, and the range of our ids."""
-
-    runs: int | None
-    our_ids: "_OurIds"
-
 
 def _by_kind(entries: Sequence[RecordOrError]) -> History:
     runs = [entry for entry in entries if isinstance(entry, Run)]
     runs.sort(key=lambda run: run.sort_key)
     return History(tuple(runs), tuple(entry for entry in entries if isinstance(entry, RecordError)))
-
-
-def _changed(place: Path | str) -> int:
-    """Return when a folder or file last changed; 0 if that is unknown."""
-    try:
-        return os.stat(place).st_mtime_ns  # noqa: PTH116  # many of them
-    except OSError:
-        return 0
-
-
-def _is_stable(changed: int) -> bool:
-    """Whether another write would change the time; some file systems keep whole seconds only."""
-    return changed > 0 and time.time_ns() - changed > tick_of(changed)
 
 
 class _Candidate(NamedTuple):
@@ -276,22 +290,17 @@ class _OurIds(NamedTuple):
     first: str
     last: str
 
+    @classmethod
+    def until(cls, now: int) -> Self:
+        return cls(_stamp(_FIRST_DAY), _stamp(now // _MILLISECOND + _DAY))
 
-def _our_ids(now: int) -> _OurIds:
-    return _OurIds(_stamp(_FIRST_DAY), _stamp(now // _MILLISECOND + _DAY))
+    def have(self, name: str) -> bool:
+        """Whether the name of a record has one of them."""
+        return self.first <= name[:_STAMP_DIGITS] <= self.last and len(name) == _OUR_LENGTH
 
-
-def _are_ours(names: Sequence[str], our_ids: _OurIds) -> bool:
-    """Whether this program can have given all of these sorted names."""
-    return (
-        bool(names)
-        and all(_is_ours(name, our_ids) for name in (names[0], names[-1]))
-        and (set(map(len, names)) == {_OUR_LENGTH})
-    )
-
-
-def _is_ours(name: str, our_ids: _OurIds) -> bool:
-    return our_ids.first <= name[:_STAMP_DIGITS] <= our_ids.last and len(name) == _OUR_LENGTH
+    def have_all(self, names: Sequence[str]) -> bool:
+        """Whether all of these sorted names have one."""
+        return bool(names) and self.have(names[0]) and self.have(names[-1]) and len(set(map(len, names))) == 1
 
 
 def _is_named_by_start(entry: RecordOrError) -> bool:
@@ -304,7 +313,7 @@ def is_misnamed(run: Run, now: int) -> bool:
 
     The names of our own records are in the order of time. ``now`` is in nanoseconds since 1970.
     """
-    return _is_ours(f"{run.id}{ENDING}", _our_ids(now)) and not _is_named_by_start(run)
+    return _OurIds.until(now).have(f"{run.id}{ENDING}") and not _is_named_by_start(run)
 
 
 def _candidates(folder: Path, our_ids: _OurIds) -> Iterator[_Candidate]:
@@ -323,6 +332,6 @@ def _candidates(folder: Path, our_ids: _OurIds) -> Iterator[_Candidate]:
         if not name.endswith(ENDING):
             continue
         stamp = name[:_STAMP_DIGITS]
-        if not _is_ours(name, our_ids):
-            stamp = _stamp(_changed(folder / name) // _MILLISECOND)
+        if not our_ids.have(name):
+            stamp = _stamp(changed_at(folder / name) // _MILLISECOND)
         yield _Candidate(stamp, name, TaskId(folder.name))

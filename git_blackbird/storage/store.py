@@ -30,8 +30,7 @@ from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, store_lock
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.plan_backup import PlanBackup, PlanInGit
 from git_blackbird.storage.plan_file import PlanRenderer, parse_plan, require_unique_keys
-from git_blackbird.storage.record_file import record_path, render_record
-from git_blackbird.storage.records import RunStore, noop
+from git_blackbird.storage.records import RunStore, noop, record_path, render_record
 
 if TYPE_CHECKING:
     from git_blackbird.model.base.redaction import Redactor
@@ -78,7 +77,7 @@ class Store:
         """Return the content of the plan file; None if there is none. Raises UnusableError."""
         try:
             known = self._parsed[0] if self._parsed is not None else b""
-            return load_inside(self.paths.state_root, self.paths.plan, known)
+            return load_inside(self.paths.state_root, self.paths.plan, known=known)
         except FileNotFoundError:
             if not self.paths.plan.is_symlink():
                 return None

@@ -7,7 +7,7 @@ from typing import Any
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.storage.files import opened_folder
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.record_file import RecordOrError, load_record
+from git_blackbird.storage.records import RecordOrError, load_record
 
 STAMP = "2026-01-01T00:00:00Z"
 

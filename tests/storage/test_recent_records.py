@@ -10,8 +10,7 @@ from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.run.history import NO_HISTORY
 from git_blackbird.model.run.states import PROGRAM
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.record_file import render_record
-from git_blackbird.storage.records import RunStore
+from git_blackbird.storage.records import RunStore, render_record
 from tests.records import run_of
 from tests.storage.building import make_layout
 

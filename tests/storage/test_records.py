@@ -23,8 +23,7 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PROGRAM, DecisionState, RunStatus, RunType
 from git_blackbird.storage.files import write_atomic
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.record_file import render_record
-from git_blackbird.storage.records import RunStore
+from git_blackbird.storage.records import RunStore, render_record
 from git_blackbird.storage.store import Store
 from tests.kept import assert_kept
 from tests.planted_secrets import make_secrets

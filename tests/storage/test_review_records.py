@@ -8,7 +8,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.run.parent_verdict import ChildResult, ChildStatus, Dismissal
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PROGRAM
-from git_blackbird.storage.record_file import render_record
+from git_blackbird.storage.records import render_record
 from tests.records import run_of
 from tests.storage.building import STAMP, make_layout, read_record
 

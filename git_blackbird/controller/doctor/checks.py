@@ -42,7 +42,7 @@ from git_blackbird.model.views.doctor import DiskUse, Finding, Mend
 from git_blackbird.storage.locks import approval_in_progress
 from git_blackbird.storage.notes import load_pending_approval
 from git_blackbird.storage.paths import Paths
-from git_blackbird.storage.record_file import ENDING, record_path
+from git_blackbird.storage.records import ENDING, record_path
 
 Seen = Finding | AgentView | DiskUse
 """What a check sees: something that is wrong, or that is to be shown in any case."""

@@ -15,7 +15,7 @@ from git_blackbird.model.change.work import is_in_use, unneeded_runs
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.files import remove_copy
 from git_blackbird.storage.paths import CHECK_STREAM, SETUP_STREAM, Paths
-from git_blackbird.storage.record_file import ENDING
+from git_blackbird.storage.records import ENDING
 
 _DAY = 86_400 * 10**9
 

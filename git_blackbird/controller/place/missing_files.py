@@ -13,7 +13,7 @@ from git_blackbird.model.base.next_steps import Blank, ShellLine
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.config.keys import quoted_for_git
-from git_blackbird.storage.files import load_beginning, write_private
+from git_blackbird.storage.files import load_inside, write_private
 
 # Read by other tools for the same purpose. A clone brings it, so it is offered, not acted on.
 _INCLUDE_NAME = ".worktreeinclude"
@@ -102,7 +102,7 @@ def _included(workspace: Workspace) -> tuple[str, ...]:
     """Return the patterns for other tools; none of a file that could not be shown to people as it is."""
     top = workspace.paths.state_root
     try:
-        data = load_beginning(top, top / _INCLUDE_NAME, _INCLUDE_BYTES + 1)
+        data = load_inside(top, top / _INCLUDE_NAME, limit=_INCLUDE_BYTES + 1)
     except OSError as error:
         if is_exhausted(error):
             raise

@@ -38,7 +38,7 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.parts import Answer, Ruling
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Summary
-from git_blackbird.storage.files import load_beginning
+from git_blackbird.storage.files import load_inside
 from git_blackbird.storage.paths import OVERVIEW_NAME
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ def load_project_overview(workspace: Workspace) -> ProjectOverview | None:
     for name in _FILES:
         top = workspace.paths.state_root
         try:
-            data = load_beginning(top, top / name, 4 * SNAPSHOT_BYTES)
+            data = load_inside(top, top / name, limit=4 * SNAPSHOT_BYTES)
         except OSError as error:
             # There is none, or none that a repository may have an agent read.
             if is_exhausted(error):
