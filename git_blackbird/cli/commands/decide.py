@@ -137,7 +137,7 @@ def _ask(call: CommandContext, task_ids: tuple[str, ...], *, only_next: bool, is
         except LockedError as error:
             call.print(f"{error.message}; it lands what you approve")
             stop = asyncio.run(decide_beside(workspace, ui, task_ids, only_next=only_next))
-            due = [task.id for task, _ in workspace.plan_state().due(Due.LAND)]
+            due = [task.id for task, _ in workspace.plan_state().due[Due.LAND]]
             _land(call, [task_id for task_id in due if not task_ids or task_id in task_ids])
     return show_stop(call, stop, ui.shown_reviews)
 
@@ -232,7 +232,7 @@ def _land(call: CommandContext, task_ids: Sequence[TaskId]) -> Stop | None:
 def _left_unlanded(workspace: Workspace, task_ids: Sequence[TaskId]) -> Stop | None:
     """Return the stop where approved changes went back to their agents, or wait for others to land first."""
     state = workspace.plan_state()
-    latest = (state.latest(task_id) for task_id in task_ids)
+    latest = (state.history(task_id).latest for task_id in task_ids)
     left = [run for run in latest if run is not None and stage_of(run) is not Stage.DONE]
     if not left:
         return None
@@ -250,7 +250,7 @@ def _run_landing(call: CommandContext, task_ids: Sequence[TaskId], ui: UserInter
     Raises LockedError while a call is at work that lands whatever is approved.
     """
     workspace = call.workspace
-    while any(task.id in task_ids for task, _ in workspace.plan_state().due(Due.LAND)):
+    while any(task.id in task_ids for task, _ in workspace.plan_state().due[Due.LAND]):
         try:
             return run_loop(workspace, call.command, decide_loop(workspace, ui, task_ids, only_next=False))
         except LockedError:

@@ -51,7 +51,7 @@ def _tasks(state: PlanState) -> Iterator[questionary.Choice]:
 
 def _actions(state: PlanState, task: Task) -> Iterator[questionary.Choice]:
     """Yield what can be done with a task, likeliest first, each with the words of its command."""
-    run = state.latest(task.id)
+    run = state.history(task.id).latest
     due = None if run is None or not task.is_leaf else due_of(run)
     if is_ready(state.plan, task):
         yield questionary.Choice("Run it", ["execute", task.id])

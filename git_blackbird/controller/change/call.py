@@ -132,7 +132,7 @@ class Call:
     def awaits_enough(self, state: PlanState) -> bool:
         """Whether so many decisions wait for a person that no more tasks start."""
         config = self.workspace.config.execution
-        pending = sum(self.scope.covers(task.id) for task, _ in state.due(Due.DECIDE))
+        pending = sum(self.scope.covers(task.id) for task, _ in state.due[Due.DECIDE])
         return pending >= (config.max_pending_decisions or 2 * config.jobs)
 
     @property

@@ -77,7 +77,7 @@ def create_task_branch(
     history = state.history(task.id)
     require_usable(task.id, history)
     # A change that was taken back can still be exported.
-    work = Work.of(history)
+    work = Work(history)
     since = [run for run in work.runs if run.has_changed_files]
     runs = since or [run for run in work.undone if run.has_changed_files]
     changes = [run.change_in_place for run in runs if run.change_in_place is not None]
@@ -147,7 +147,7 @@ def publish_branch(
         return pushed
     state = workspace.plan_state()
     task = find_task(state.plan, result.task_id)
-    work = Work.of(state.history(task.id))
+    work = Work(state.history(task.id))
     run = next(one for one in reversed(work.runs or work.undone) if one.has_changed_files)
     body = request_body(task, run, merged_or_none(run))
     address = open_request(workspace.repo, program, result.name, request_title(task), body)

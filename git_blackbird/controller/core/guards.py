@@ -240,7 +240,7 @@ def current_holds(
 
     Reviews of changes are read of the tasks whose change is under review, and of those in ``reviewed``.
     """
-    tasks = {*reviewed, *(task.id for task, _ in state.due(Due.REVIEW))}
+    tasks = {*reviewed, *(task.id for task, _ in state.due[Due.REVIEW])}
     reviews = [run for task_id in sorted(tasks) for run in workspace.store.records.reviews(task_id).runs]
     return held_agents(state, reviews, workspace.environment.now())
 

@@ -140,7 +140,7 @@ def resume_all_loop(workspace: Workspace, ui: UserInterface, parent_id: str) -> 
             hint=TaskCommand("review show", parent.id) if parent.children else None,
         )
     for leaf in leaves:
-        run = state.latest(leaf.id)
+        run = state.history(leaf.id).latest
         obstacle = (
             why_not_resumable(workspace, state.history(leaf.id), run) if run else "it has no current run"
         )
@@ -235,7 +235,7 @@ def require_messageable(workspace: Workspace, task_id: str, *, is_answered: bool
 def _latest_run(state: PlanState, task_id: str) -> tuple[Task, Run]:
     task = find_task(state.plan, task_id)
     require_readable(state, task)
-    run = state.latest(task.id)
+    run = state.history(task.id).latest
     if run is None:
         raise _nothing_to_resume(state, task)
     return task, run

@@ -80,7 +80,7 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
     passing = Transition(workspace.environment.timestamp(), ReviewGate(is_on=False, histories={}))
     items = [item for item in queue(state) if call.may_do(item)]
     requests = tuple(item.task for item in items if item.due is Due.REQUEST)
-    due = ((task, state.latest(task.id)) for task in state.plan.leaves() if call.covers(task.id))
+    due = ((task, state.history(task.id).latest) for task in state.plan.leaves() if call.covers(task.id))
     waiting = [(task, run) for task, run in due if run is not None and run.awaits_verdict]
     changes = tuple(
         task for task, run in waiting if workspace.reviews_changes and run.review_state is ReviewState.DUE
@@ -101,7 +101,7 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
     resumed_by = {
         task.id: AgentModel(run.provider)
         for task in (*requests, *continued)
-        if (run := state.latest(task.id)) is not None
+        if (run := state.history(task.id).latest) is not None
     }
     agents = {**starting_agents(workspace, (task for task in order if task.is_leaf)), **resumed_by}
     return DryRun(tuple(order), unreadable_stop(state, call), changes, requests, continued, agents)

@@ -50,14 +50,14 @@ def last_stop(call: Call, state: PlanState) -> Stop:
 
 def _decided_stop(state: PlanState, scope: CallScope) -> Stop:
     """Return the stop of a call that only decides and lands."""
-    due = sum(scope.covers(task.id) for task, _ in state.due(Due.DECIDE))
+    due = sum(scope.covers(task.id) for task, _ in state.due[Due.DECIDE])
     text = f"{counted(due, 'decision')} left" if due else "no decision waits"
     return Stop(StopReason.COMPLETED, text, tuple(_next_steps(scope, state)))
 
 
 def _steps_after_failures(state: PlanState, failed: Iterable[TaskId]) -> Iterable[str]:
     for task_id in failed:
-        run = state.latest(task_id)
+        run = state.history(task_id).latest
         if run is not None and run.way_out is not None:
             yield run.way_out
         yield TaskCommand("runs", task_id)

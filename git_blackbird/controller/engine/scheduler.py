@@ -98,12 +98,12 @@ class Scheduler:
 
         Or until the first usage limit is over for which the call waits, or it is interrupted meanwhile.
         """
-        left = filter(None, map(state.latest, self._left))
+        left = (state.history(task_id).latest for task_id in self._left)
         others = [
             asyncio.ensure_future(waiting)
             for waiting in (
                 self._call.empty_starts.seen_at_work.wait(),
-                *(external_change(self._call.workspace, run) for run in left),
+                *(external_change(self._call.workspace, run) for run in left if run is not None),
                 *([self._call.interruptible(limit_over(self._call, holds))] if holds else []),
             )
         ]
@@ -239,7 +239,7 @@ class Scheduler:
 
 def _is_still_left(state: PlanState, task_id: TaskId) -> bool:
     """Whether nobody has answered meanwhile what was left open."""
-    run = state.latest(task_id)
+    run = state.history(task_id).latest
     return run is not None and due_of(run) in {*ASKS, Due.CONTINUE}
 
 

@@ -31,7 +31,7 @@ _WAITING = PENDING - {Due.ASK_PAUSED, Due.CONTINUE}
 
 def notify_paused(ui: UserInterface, state: PlanState, scope: CallScope) -> None:
     """Name the paused runs of other tasks: their unfinished edits are in the same worktree."""
-    for task, run in (*state.due(Due.ASK_PAUSED), *state.due(Due.CONTINUE)):
+    for task, run in (*state.due[Due.ASK_PAUSED], *state.due[Due.CONTINUE]):
         if not scope.covers(task.id):
             text = f"{task.id} is paused: its unfinished edits are in {run.worktree_path or 'the worktree'}"
             warn(ui, text, task.id, resume_command(state, task))

@@ -192,7 +192,8 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
 
 def _orphaned(state: PlanState) -> tuple[Run, ...]:
     """Runs of tasks that are not in this plan, with a decision due, which blocks nothing, or half written."""
-    latest = map(state.latest, sorted(state.open_histories.keys() - state.plan.tasks.keys()))
+    elsewhere = sorted(state.open_histories.keys() - state.plan.tasks.keys())
+    latest = (state.open_histories[task_id].latest for task_id in elsewhere)
     return tuple(run for run in latest if run is not None and (run.is_pending or is_half_written(run)))
 
 
@@ -223,7 +224,7 @@ def _running(workspace: Workspace, state: PlanState) -> tuple[LiveRun, ...]:
 
 
 def _lands_after(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskId, TaskId]]:
-    if not (landing := state.due(Due.LAND)):
+    if not (landing := state.due[Due.LAND]):
         return
     from git_blackbird.controller.change.land.slots import next_to_land  # knows trees
 

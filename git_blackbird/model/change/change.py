@@ -89,17 +89,11 @@ class Change:
         change: Change = kept.get(_KEPT) or kept.setdefault(_KEPT, cls(history))
         return change
 
-    @property
-    def newest(self) -> Run | None:
-        """The run that counts: the stage of the change is that of this run."""
-        return self.history.latest
-
     @cached_property
     def standing(self) -> Standing | None:
         """The status of a leaf by its newest run, and since when; None if its runs do not determine it."""
-        if self.history.faults or self.newest is None:
-            return None
-        return Standing(status_of(self.newest), self.newest.moved_at)
+        run = self.history.latest
+        return None if self.history.faults or run is None else Standing(status_of(run), run.moved_at)
 
     @cached_property
     def is_closed(self) -> bool:
@@ -219,12 +213,19 @@ class Change:
         return messages._replace(review=review, review_sent=review is not None and was_sent(own, review))
 
     @cached_property
+    def _sent_back(self) -> tuple[Run, ...]:
+        """The runs before the newest whose change was sent back."""
+        newest = self.history.latest
+        if newest is None:
+            return ()
+        return tuple(run for run in self.runs if run.sort_key < newest.sort_key and _is_request(run))
+
+    @property
     def requests_before_newest(self) -> tuple[Run, ...]:
-        """The runs before the newest whose change was sent back, since a person's last request."""
-        newest = self.newest
-        requests = [] if newest is None else [one for one in self._before(newest) if _is_request(one)]
+        """The runs before the newest whose change was sent back since a person's last request."""
+        requests = self._sent_back
         persons = [at for at, one in enumerate(requests, 1) if one.requested_by is None]
-        return tuple(requests[persons[-1] if persons else 0 :])
+        return requests[persons[-1] if persons else 0 :]
 
     def count_sent_back(self, by: str) -> int:
         """Count how often ``by`` sent it back before the newest run, since a person's last request."""
@@ -233,14 +234,10 @@ class Change:
     @property
     def review_round(self) -> int:
         """The round of reviews that the newest run is in, from 1; a person's request restarts the count."""
-        requests = () if self.newest is None else tuple(filter(_is_request, self._before(self.newest)))
-        for request in reversed(requests):
+        for request in reversed(self._sent_back):
             if request.requested_by not in _WITHOUT_REVIEWS:
                 return (request.review_round or 1) + 1 if request.requested_by is Requester.REVIEWERS else 1
         return 1
-
-    def _before(self, run: Run) -> tuple[Run, ...]:
-        return tuple(one for one in self.runs if one.sort_key < run.sort_key)
 
 
 def ends_change(run: Run) -> bool:

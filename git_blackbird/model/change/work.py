@@ -22,11 +22,6 @@ class Work:
 
     history: History
 
-    @classmethod
-    def of(cls, history: History) -> "Work":
-        """Return the work of the task whose runs these are."""
-        return cls(history)
-
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """The runs after the last whose change was taken back, oldest first."""
@@ -128,5 +123,5 @@ def unneeded_runs(history: History) -> tuple[Run, ...]:
     is_done = stage_of(latest) is Stage.DONE and own[-1] == latest
     session = [run for run in own if run.provider_session_ref == latest.provider_session_ref]
     present = session if is_done else change.runs
-    needed = {run.id for run in (latest, *present, *change.uncommitted, *Work.of(history).undone)}
+    needed = {run.id for run in (latest, *present, *change.uncommitted, *Work(history).undone)}
     return tuple(run for run in own if run.id not in needed and not run.has_changed_worktree)

@@ -321,7 +321,7 @@ def items_in(band: Band, state: PlanState, seen: Seen = NOTHING_SEEN) -> Iterato
 def _of_stage(state: PlanState, seen: Seen, *kinds: Due) -> Iterator[Item]:
     """Yield what follows from the stage of a change."""
     for due in kinds:
-        yield from (Item(due, task, run, state=state, seen=seen) for task, run in state.due(due))
+        yield from (Item(due, task, run, state=state, seen=seen) for task, run in state.due[due])
 
 
 def _half_written(state: PlanState, seen: Seen) -> Iterator[Item]:
@@ -330,7 +330,7 @@ def _half_written(state: PlanState, seen: Seen) -> Iterator[Item]:
         if task is not None and task.id not in seen.at_work:
             yield Item(Due.FINISH, task, run, state=state, seen=seen)
     if seen.approval is not None and (task := state.plan.tasks.get(seen.approval.task_id)) is not None:
-        approved = state.latest(task.id)
+        approved = state.history(task.id).latest
         is_its = approved is not None and approved.id == seen.approval.run_id
         yield Item(Due.FINISH_APPROVAL, task, approved if is_its else None, state=state, seen=seen)
 
@@ -345,7 +345,7 @@ def _dead_ends(state: PlanState, seen: Seen) -> Iterator[Item]:
     for task in (*flagged, *state.plan.unfinished_leaves()):
         if task.status is Status.TODO or task.id in state.unreadable:
             continue
-        run = state.latest(task.id)
+        run = state.history(task.id).latest
         if task.status in _OVER and (run is None or due_of(run) is None):
             due = Due.FEEDBACK if task.id in state.feedback else Due.FAILED
             yield Item(due, task, run, state=state, seen=seen)
@@ -424,5 +424,5 @@ def resume_command(state: PlanState, task: Task) -> str:
 
 def is_resumable(state: PlanState, task: Task) -> bool:
     """Whether a leaf has a session to continue, according to its records."""
-    run = state.latest(task.id)
+    run = state.history(task.id).latest
     return run is not None and not is_session_lost(state.history(task.id), run)

@@ -144,12 +144,12 @@ def _own_items(state: PlanState, scope: CallScope) -> Iterator[Item]:
         return
     reviewed = None if scope.is_reviewed else state.plan.tasks.get(scope.review or TaskId(""))
     if reviewed is not None and reviewed.id not in scope.busy and not unreadable_below(state, reviewed):
-        run = state.latest(reviewed.id)
+        run = state.history(reviewed.id).latest
         if reviewed.children and reviewed.id not in scope.tried:
             yield Item(Due.REVIEW_PARENT, reviewed, state=state)
         elif reviewed.is_leaf and run is not None and due_of(run) is not Due.CHECK:
             yield Item(Due.REVIEW, reviewed, run, state=state)
-    for task, run in state.due(Due.ANSWER):
+    for task, run in state.due[Due.ANSWER]:
         item = Item(Due.ANSWER, task, run, state=state)
         is_ruled = scope.rules and scope.covers(task.id) and Change.of(state.history(task.id)).is_rulable(run)
         if is_ruled and not item.is_session_lost:
@@ -159,7 +159,7 @@ def _own_items(state: PlanState, scope: CallScope) -> Iterator[Item]:
             yield item
     leaves = (scope.carries - scope.busy) & state.feedback.keys() - state.unreadable.keys()
     for task in (task for task in state.plan.leaves() if task.id in leaves):
-        run = state.latest(task.id)
+        run = state.history(task.id).latest
         is_asked = run is None or run.status is RunStatus.WAITING_USER
         if run is not None and not is_asked and not is_session_lost(state.history(task.id), run):
             yield Item(Due.FEEDBACK, task, run, state=state)
@@ -205,8 +205,12 @@ def review_stops(state: PlanState, scope: CallScope) -> tuple[Item, ...]:
         for item in in_order(items_in(band, state))
         if item.due in REVIEWS_OF_PARENTS and scope.waits_for_review(item) and not scope.may_do(item)
     )
-    leaves = (task for task in leaves_with_feedback(state) if _is_about(scope, state, task))
-    return (*parents, *(Item(Due.FEEDBACK, leaf, state.latest(leaf.id), state=state) for leaf in leaves))
+    leaves = (
+        Item(Due.FEEDBACK, leaf, state.history(leaf.id).latest, state=state)
+        for leaf in leaves_with_feedback(state)
+        if _is_about(scope, state, leaf)
+    )
+    return (*parents, *leaves)
 
 
 def _is_about(scope: CallScope, state: PlanState, leaf: Task) -> bool:

@@ -1,7 +1,6 @@
 """The state of one worktree at one moment: unusable records, ready tasks, parents blocked by a review."""
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
@@ -62,11 +61,11 @@ class PlanState:
     ``plan`` is the one that everyone is shown and acts on, with the statuses that follow from the records;
     ``saved`` may be behind it. From ``open_histories`` more follows than that a task is done: of a large plan
     the few. Of the feedback files of ``lost_feedback`` none can be used, and what a verdict has as well is
-    written anew. ``unreadable`` are the tasks of the plan that
-    are blocked by a record or feedback file that cannot be used. ``open_runs`` are those of the latest runs
-    on which something may be due, apart from what a person asks for. The change of ``half_written`` runs is
-    half in the worktree, and is yet to be written, whatever plan has them; ``begun`` are these, and those
-    where a person is to decide on what is there in part.
+    written anew. ``unreadable`` are the tasks of the plan that are blocked by a record or feedback file that
+    cannot be used. ``open_runs`` are those of the latest runs on which something may be due, apart from what
+    a person asks for, and ``due`` has them by what it is, both smallest task id first. The change of
+    ``half_written`` runs is half in the worktree, and is yet to be written, whatever plan has them; ``begun``
+    are these, and those where a person is to decide on what is there in part.
     """
 
     saved: Plan
@@ -74,17 +73,20 @@ class PlanState:
     saved_feedback: SavedFeedback = NO_FEEDBACK
     is_gated: bool = False
     only_lasting: bool = False
+    gate: ReviewGate = field(init=False, compare=False)
     plan: Plan = field(init=False, compare=False)
     open_histories: Mapping[TaskId, History] = field(init=False, compare=False)
     lost_feedback: tuple[RecordError, ...] = field(init=False, compare=False)
     unreadable: Mapping[TaskId, tuple[RecordError, ...]] = field(init=False, compare=False)
     open_runs: tuple[tuple[Task, Run], ...] = field(init=False, compare=False)
+    due: Mapping[Due, Sequence[tuple[Task, Run]]] = field(init=False, compare=False)
     half_written: tuple[Run, ...] = field(init=False, compare=False)
     begun: tuple[Run, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         histories, saved = self.histories, self.saved_feedback
-        plan = derive(self.saved, histories, self.gate, only_lasting=self.only_lasting)
+        object.__setattr__(self, "gate", ReviewGate(self.is_gated, histories))
+        plan = self.derived(self.saved)
         object.__setattr__(self, "plan", plan)
         lost = tuple(fault for fault in saved.faults if _leaf_of(fault) not in self.feedback)
         unfinished = open_histories(histories)
@@ -100,11 +102,17 @@ class PlanState:
         half_written = [run for run in recent if is_half_written(run)]
         half_written.sort(key=lambda run: run.sort_key)
         waiting = (run for run in latest.values() if run.moving and run.is_pending)
+        open_runs = tuple((plan.tasks[key], latest[key]) for key in readable if is_open(latest[key]))
+        due: dict[Due, list[tuple[Task, Run]]] = {kind: [] for kind in Due}
+        for task, run in open_runs:
+            if (kind := due_of(run)) is not None:
+                due[kind].append((task, run))
         derived = {
             "open_histories": unfinished,
             "lost_feedback": lost,
             "unreadable": {task_id: faults[task_id] for task_id in sorted(plan.tasks.keys() & faults.keys())},
-            "open_runs": tuple((plan.tasks[key], latest[key]) for key in readable if is_open(latest[key])),
+            "open_runs": open_runs,
+            "due": due,
             "half_written": tuple(half_written),
             "begun": (*half_written, *waiting),
         }
@@ -147,17 +155,6 @@ class PlanState:
         latest = ((task_id, self.histories[task_id].latest) for task_id in sorted(readable))
         return tuple((self.plan.tasks[task_id], run) for task_id, run in latest if run is not None)
 
-    def due(self, what: Due) -> tuple[tuple[Task, Run], ...]:
-        """Return the open runs about whose change this is due, smallest task id first."""
-        return self._due.get(what, ())
-
-    @cached_property
-    def _due(self) -> Mapping[Due | None, tuple[tuple[Task, Run], ...]]:
-        by_due = defaultdict[Due | None, list[tuple[Task, Run]]](list)
-        for pair in self.open_runs:
-            by_due[due_of(pair[1])].append(pair)
-        return {what: tuple(pairs) for what, pairs in by_due.items()}
-
     @cached_property
     def held_parents(self) -> tuple[tuple[Task, Run | None], ...]:
         """The parents that only their review keeps from being ``done``, each with the verdict that fails it.
@@ -182,18 +179,9 @@ class PlanState:
         """How many tasks wait for each task alone, of those for which any do."""
         return count_unblocked(self.plan, self.feedback.keys())
 
-    @property
-    def gate(self) -> ReviewGate:
-        """The gate in front of every parent."""
-        return ReviewGate(self.is_gated, self.histories)
-
     def history(self, task_id: TaskId) -> History:
         """Return the runs of one task."""
         return self.histories.get(task_id, NO_HISTORY)
-
-    def latest(self, task_id: TaskId) -> Run | None:
-        """Return the latest run of a task that is neither superseded nor a review."""
-        return self.history(task_id).latest
 
     def pending_messages(self, task_id: TaskId) -> PendingMessages:
         """Return the messages that a task's agent has yet to receive."""

@@ -20,7 +20,7 @@ def _resumed(state: PlanState) -> Iterable[Task]:
 
 def _messageable(state: PlanState) -> Iterable[Task]:
     """Leaves that an agent has worked on, which accept messages."""
-    return (task for task in state.plan.leaves() if state.latest(task.id) is not None)
+    return (task for task in state.plan.leaves() if state.history(task.id).latest is not None)
 
 
 def _at_work(state: PlanState) -> Iterable[Task]:
@@ -58,7 +58,7 @@ def _reviewable(state: PlanState) -> Iterable[Task]:
     return (
         task
         for task in tasks.values()
-        if are_children_over(tasks, task) or (task.is_leaf and _has_change(state.latest(task.id)))
+        if are_children_over(tasks, task) or (task.is_leaf and _has_change(state.history(task.id).latest))
     )
 
 
@@ -80,7 +80,7 @@ def _dismissable(state: PlanState) -> Iterable[Task]:
 
 TAKERS: Mapping[str, Callable[[PlanState], Iterable[Task]]] = {
     "execute": ready_tasks,
-    "decide": lambda state: (task for task, _ in state.due(Due.DECIDE)),
+    "decide": lambda state: (task for task, _ in state.due[Due.DECIDE]),
     "resume": _resumed,
     "resume -m": _messageable,
     "resume --all": _owing_parents,

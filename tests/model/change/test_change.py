@@ -294,5 +294,5 @@ def test_costs_add_up_where_they_were_told() -> None:
 def test_a_start_that_reached_no_agent_leaves_the_change_of_a_done_task_as_it_was() -> None:
     vain = run(2, RunStatus.FAILED, superseded_by=SUPERSEDED_BY_UNAVAILABLE, superseded_at=LATER)
     change = Change.of(history(run(1), vain))
-    assert (change.newest, change.runs) == (run(1), (vain,))
+    assert (change.history.latest, change.runs) == (run(1), (vain,))
     assert (change.review_round, change.count_sent_back(Requester.CHECK), change.requests) == (1, 0, ())

@@ -64,7 +64,7 @@ def test_attempts_that_brought_nothing_go_and_what_counts_stays(
 
 def derived(history: History) -> list[object]:
     """What is derived from the runs of a task: status, messages, and what undo, redo and branch are about."""
-    change, work = Change.of(history), Work.of(history)
+    change, work = Change.of(history), Work(history)
     parts = (change.uncommitted, work.undone, work.runs)
     brought = [[run.id for run in part if run.has_changed_worktree] for part in parts]
     return [change.standing, change.messages(), brought, history.latest]

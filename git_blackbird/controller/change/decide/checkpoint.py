@@ -77,7 +77,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         conflict=None if pair is None else unresolved_text(place.conflicts(pair)),
         both_added=_both_added(workspace, run),
         worktree=workspace.worktree_of(run),
-        is_in_worktree=Work.of(state.history(task.id)).is_in_worktree,
+        is_in_worktree=Work(state.history(task.id)).is_in_worktree,
         runs=len(runs),
         round_number=count_rounds(runs),
         cost_usd=total_cost(runs),

@@ -164,7 +164,7 @@ def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
     choices = choices_for(
         run,
         was_requested=bool(Change.of(history).requests),
-        is_in_worktree=Work.of(history).is_in_worktree,
+        is_in_worktree=Work(history).is_in_worktree,
         max_rounds=workspace.config.reviews.max_iterations,
     )
     # The first command of a list must not accept a failure.

@@ -96,7 +96,7 @@ def runs_to_undo(state: PlanState, task: Task) -> Sequence[Run]:
     if task.status in IN_HAND and not is_half_done:
         hint = TaskCommand("retry", task.id, remark="gives up what it was doing; then undo it")
         raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
-    work = Work.of(history)
+    work = Work(history)
     undone = work.undone
     runs = [run for run in work.runs if run.has_changed_worktree]
     marked = undone[-1] if undone else None
@@ -119,7 +119,7 @@ def _is_incomplete(undone: Undone | None) -> bool:
 def runs_to_redo(state: PlanState, task: Task) -> Sequence[Run]:
     """Return the runs to bring back, the first one first. Raises RequestError."""
     history = state.history(task.id)
-    work, half = Work.of(history), history.moving
+    work, half = Work(history), history.moving
     undone, later = work.undone, work.runs
     is_half_moved = half is not None and half.verb is not Verb.LAND
     if is_half_moved and any(run.has_changed_worktree for run in later):
@@ -137,7 +137,7 @@ def runs_to_redo(state: PlanState, task: Task) -> Sequence[Run]:
 
 def has_anything_to_undo(state: PlanState, run: Run) -> bool:
     """Whether anything of a task may be in the user's worktree, by its records."""
-    runs = Work.of(state.history(run.task_id)).runs
+    runs = Work(state.history(run.task_id)).runs
     return run.is_in_place or any(one.has_changed_worktree for one in runs)
 
 

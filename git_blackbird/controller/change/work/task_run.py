@@ -394,7 +394,7 @@ def require_ready(state: PlanState, task: Task) -> Task:
     readiness = full_readiness(state, task)
     if readiness.is_ready:
         return task
-    run = state.latest(task.id)
+    run = state.history(task.id).latest
     if run is not None and due_of(run) in _GOES_ON:
         return task
     hints = [*readiness.hints]

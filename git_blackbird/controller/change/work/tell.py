@@ -43,7 +43,7 @@ def require_tellable(workspace: Workspace, task_id: str) -> Run:
     state = workspace.plan_state_of(task_id)
     task = find_task(state.plan, task_id)
     require_readable(state, task)
-    run = state.latest(task.id)
+    run = state.history(task.id).latest
     if run is None or not _is_at_work(workspace, run):
         raise _not_at_work(task, run)
     restart = TaskCommand("restart", task.id, blank=MESSAGE, remark="once it has ended, in a new session")
