@@ -7,8 +7,7 @@ from pathlib import Path, PurePath
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId, owner_fault
-from git_blackbird.model.base.own_files import PLAN_NAME, STATE_NAME
-from git_blackbird.model.base.system import make_own_folder
+from git_blackbird.model.base.system import PLAN_NAME, STATE_NAME, make_own_folder
 
 OVERVIEW_NAME = "snapshot.md"
 IGNORE_NAME = ".gitignore"

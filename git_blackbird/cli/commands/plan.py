@@ -38,8 +38,8 @@ from git_blackbird.controller.plan.page import PageResult, add_page, preview_pag
 from git_blackbird.errors import ExitCode, RequestError, UsageError
 from git_blackbird.messages.forms.natural import read_page
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.own_files import PLAN_NAME
 from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.model.base.system import PLAN_NAME
 from git_blackbird.model.config.layers import AGENT_NAMES
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.lint import LintFinding, Severity

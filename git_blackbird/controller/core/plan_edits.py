@@ -9,8 +9,8 @@ from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.hooks.attribution import moves_of_people
 from git_blackbird.git.worktree.log import find_stash, has_stash, log_size, tree_of
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.own_files import PLAN_NAME
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.base.system import PLAN_NAME
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.plan.graph import describe_changes
 from git_blackbird.model.rules.written_plan import take_edits

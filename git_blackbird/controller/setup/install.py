@@ -26,8 +26,8 @@ from git_blackbird.git.hooks.script import HookCommand
 from git_blackbird.git.worktree.linked import task_worktrees
 from git_blackbird.git.worktree.saved_trees import delete_refs, list_our_refs
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.model.base.own_files import STATE_NAME
 from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.base.system import STATE_NAME
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.storage.config_files import global_config_path
 from git_blackbird.storage.locks import controller_holder

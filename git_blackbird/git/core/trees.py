@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository, open_libgit2
-from git_blackbird.model.base.own_files import HIDDEN
+from git_blackbird.model.base.system import HIDDEN
 
 if TYPE_CHECKING:
     import pygit2

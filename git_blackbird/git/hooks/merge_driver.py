@@ -10,7 +10,7 @@ from pathlib import Path
 from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.hooks.script import HookCommand
-from git_blackbird.model.base.own_files import PLAN_NAME
+from git_blackbird.model.base.system import PLAN_NAME
 
 _SECTION = "merge.blackbird-plan"
 _LINE = f"{PLAN_NAME} merge=blackbird-plan"

@@ -15,8 +15,7 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.output import texts
 from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.model.base.own_files import HIDDEN
-from git_blackbird.model.base.system import refusal_hint
+from git_blackbird.model.base.system import HIDDEN, refusal_hint
 
 _FICLONE = 0x40049409
 _PIECE_BYTES = 1 << 20

@@ -17,8 +17,7 @@ from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
 from git_blackbird.git.worktree.index import QUIET_OPTIONS, may_have_attributes, read_entries, writing
 from git_blackbird.git.worktree.kept_index import KeptIndex, KeptState, start_kept_index, taken_index
 from git_blackbird.git.worktree.saved_trees import is_readable_by_owner_only, writing_privately
-from git_blackbird.model.base.own_files import HIDDEN, TEMPORARY
-from git_blackbird.model.base.system import describe, hint_in
+from git_blackbird.model.base.system import HIDDEN, TEMPORARY, describe, hint_in
 from git_blackbird.model.run.summary import SkippedPath
 
 

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.model.base.own_files import TEMPORARY
-from git_blackbird.model.base.system import boot_id
+from git_blackbird.model.base.system import TEMPORARY, boot_id
 
 
 class Journal:

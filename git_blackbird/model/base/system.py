@@ -1,4 +1,4 @@
-"""System errors and hints for them, signals, and pausing garbage collection."""
+"""Our own files, system errors and hints for them, signals, and pausing garbage collection."""
 
 import contextlib
 import errno
@@ -13,6 +13,13 @@ from pathlib import Path
 from types import FrameType
 
 from git_blackbird.errors import UnusableError
+
+STATE_NAME = ".blackbird"
+PLAN_NAME = "blackbird.plan.json"
+HIDDEN = (STATE_NAME, PLAN_NAME)
+"""What this program keeps at the top of a worktree, which is no part of any change."""
+# How the names of files begin that are on their way to their place; a random number follows.
+TEMPORARY = ".blackbird-"
 
 NO_MEMORY = "close other programs or raise the limit, as with `ulimit -v unlimited`, then repeat the command"
 NO_THREAD = "close other programs or raise the limit of processes (`ulimit -u`), then repeat the command"

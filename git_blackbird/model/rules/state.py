@@ -12,6 +12,7 @@ from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import Due, due_of, is_half_written, is_open
 from git_blackbird.model.plan.graph import (
     Readiness,
+    count_unblocked,
     is_ready,
     readiness,
     subtree,
@@ -28,7 +29,6 @@ from git_blackbird.model.rules.reviews import (
     outstanding_feedback,
 )
 from git_blackbird.model.rules.status import derive
-from git_blackbird.model.rules.unblocking import count_unblocked
 from git_blackbird.model.run.history import (
     NO_FEEDBACK,
     NO_HISTORY,

@@ -20,7 +20,7 @@ from git_blackbird.git.commit.create import (
 from git_blackbird.git.commit.plan import CommitPlan
 from git_blackbird.git.worktree.log import commit_parts, tree_of
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.own_files import PLAN_NAME
+from git_blackbird.model.base.system import PLAN_NAME
 from git_blackbird.model.change.stages import following
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.state import PlanState

@@ -29,8 +29,7 @@ from git_blackbird.messages.outgoing.prompts import (
     with_messages,
 )
 from git_blackbird.messages.outgoing.rulings import DECIDE_YOURSELF, RULING_PROMPT, render_ruling
-from git_blackbird.model.base.own_files import STATE_NAME
-from git_blackbird.model.base.system import is_exhausted
+from git_blackbird.model.base.system import STATE_NAME, is_exhausted
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.other_tasks import OtherTasks

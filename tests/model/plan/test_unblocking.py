@@ -2,9 +2,9 @@
 
 import pytest
 
+from git_blackbird.model.plan.graph import count_unblocked
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.unblocking import count_unblocked
 from tests.model.building import task
 
 WAITS = Status.WAITING_USER
