@@ -5,7 +5,7 @@ pydantic's parser: no Python runs for them, and unknown fields are not built.
 """
 
 import re
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import (
     AliasChoices,
@@ -30,33 +30,28 @@ _ESCAPE = re.compile(
 T = TypeVar("T")
 
 
-class Fallback:
-    """Annotation: replace a missing or invalid value by ``default``."""
+_EMPTY, _NOTHING = object(), object()
 
-    def __init__(self, default: Any) -> None:
-        self._default = default
+
+class Fallback(NamedTuple):
+    """Annotation: replace a missing or invalid value by ``default``.
+
+    With ``_EMPTY`` that is an object without fields; with ``_NOTHING`` an item is dropped from its list or
+    object.
+    """
+
+    default: Any
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Wrap the schema of the annotated type."""
-        return core_schema.with_default_schema(handler(source), default=self._default, on_error="default")
+        if self.default is _NOTHING:
+            return core_schema.with_default_schema(handler(source), on_error="omit")
+        default = source() if self.default is _EMPTY else self.default
+        return core_schema.with_default_schema(handler(source), default=default, on_error="default")
 
 
-class _Empty:
-    """Annotation: replace a missing or invalid object by an empty one."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.with_default_schema(handler(source), default=source(), on_error="default")
-
-
-class _Skip:
-    """Annotation: drop an invalid item from its list or object."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.with_default_schema(handler(source), on_error="omit")
-
-
-Valid = Annotated[T, _Skip()]
-Part = Annotated[T, _Empty()]
+Valid = Annotated[T, Fallback(_NOTHING)]
+Part = Annotated[T, Fallback(_EMPTY)]
 Several = Annotated[tuple[Valid[T], ...], Fallback(())]
 Text = Annotated[str, Fallback("")]
 Flag = Annotated[bool | None, Fallback(None)]
