@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, UnusableError
-from git_blackbird.git.change.changes import Carrier, files_before
+from git_blackbird.git.change.changes import Carrier, changed_paths, files_before, without_paths
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.hooks.attribution import moves_of_others
@@ -94,7 +94,7 @@ def own_change(workspace: Workspace, run: Run, pair: Trees, log_end: int) -> Own
     for move in _in_history(workspace, run, others):
         base = carrier.carry(base, pair.head, move)
     own = Trees(base, pair.head)
-    changed = carrier.changed_paths(*own)
+    changed = changed_paths(workspace.repo, own)
     outside = tuple(
         OutsideMove(
             old=move.old,
@@ -147,9 +147,8 @@ def without_earlier_files(workspace: Workspace, run: Run, own: OwnChange) -> Own
     earlier = files_before(workspace.repo, own.pair, began, workspace.environment.now())
     if not earlier:
         return own
-    carrier = Carrier(workspace.repo)
     base, whole = (
-        base and carrier.without(Trees(base, own.pair.head), earlier).base
+        base and without_paths(workspace.repo, Trees(base, own.pair.head), earlier).base
         for base in (own.pair.base, own.began)
     )
     return own._replace(pair=own.pair._replace(base=base or own.pair.base), began=whole)

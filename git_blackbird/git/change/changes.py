@@ -71,15 +71,19 @@ def files_before(repo: Repository, pair: Trees, began: int, now: int) -> frozens
     return frozenset(found)
 
 
-def diverged_paths(repo: Repository, worktree_tree: str, pair: Trees) -> Iterator[bytes]:
-    trees = TreeStore(repo)
-    for path in sorted(trees.changed_paths(*pair)):
-        if trees.entry(worktree_tree, path) != trees.entry(pair.head, path):
-            yield path
-
-
 def path_differs(repo: Repository, worktree_tree: str, pair: Trees) -> tuple[str, ...]:
-    return tuple(path.decode(errors="replace") for path in diverged_paths(repo, worktree_tree, pair))
+    """Return the paths of a change that are not as it left them in another tree."""
+    trees = TreeStore(repo)
+    return tuple(
+        path.decode(errors="replace")
+        for path in sorted(trees.changed_paths(*pair))
+        if trees.entry(worktree_tree, path) != trees.entry(pair.head, path)
+    )
+
+
+def without_paths(repo: Repository, pair: Trees, paths: Iterable[bytes]) -> Trees:
+    trees = TreeStore(repo)
+    return Trees(trees.edited(pair.base, {path: trees.entry(pair.head, path) for path in paths}), pair.head)
 
 
 def _diff_command(repo: Repository, pair: Trees, *options: str) -> list[str]:
@@ -164,16 +168,9 @@ class Carrier:
         self._trees = TreeStore(repo)
         self._empty = self._trees.save({})
 
-    def without(self, pair: Trees, paths: Iterable[bytes]) -> Trees:
-        edits = {path: self._trees.entry(pair.head, path) for path in paths}
-        return Trees(self._trees.edited(pair.base, edits), pair.head)
-
-    def changed_paths(self, base: str, head: str) -> frozenset[bytes]:
-        return frozenset(self._trees.changed_paths(base, head))
-
     def changed_by(self, old: str | None, new: str) -> frozenset[bytes]:
         """Return every path that a move of HEAD changed. Raises UnusableError."""
-        return self.changed_paths(self._tree(old), self._tree(new))
+        return frozenset(self._trees.changed_paths(self._tree(old), self._tree(new)))
 
     def carry(self, base: str, head: str, move: HeadMove, only: Iterable[bytes] | None = None) -> str:
         """Return ``base`` with the changes of a move of HEAD applied.
@@ -326,8 +323,7 @@ def _pair_over(
 
 def limited_to(repo: Repository, pair: Trees, only: Iterable[str]) -> Trees:
     """Return a change at some files and folders alone. Raises RequestError for a path it does not change."""
-    carrier = Carrier(repo)
-    changed = carrier.changed_paths(*pair)
+    changed = changed_paths(repo, pair)
     left = set(changed)
     for name in only:
         path = b"" if name == "." else os.fsencode(name) + b"/"
@@ -337,14 +333,13 @@ def limited_to(repo: Repository, pair: Trees, only: Iterable[str]) -> Trees:
                 f"the change has no file {quoted(name)}", hint="`git blackbird runs TASK` names its files"
             )
         left -= named
-    return carrier.without(pair, left)
+    return without_paths(repo, pair, left)
 
 
 def paths_outside(repo: Repository, whole: Trees, part: Trees) -> tuple[str, ...]:
     if whole == part:
         return ()
-    carrier = Carrier(repo)
-    left = carrier.changed_paths(*whole) - carrier.changed_paths(*part)
+    left = changed_paths(repo, whole) - changed_paths(repo, part)
     return tuple(path.decode(errors="replace") for path in sorted(left))
 
 

@@ -10,7 +10,7 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.place.place import Place, TaskEdits, place_of, unresolved_text
 from git_blackbird.controller.place.work_elsewhere import find_work_elsewhere
 from git_blackbird.errors import BlackbirdError, RequestError
-from git_blackbird.git.change.changes import Carrier, changed_paths, compose, diff_text, path_differs
+from git_blackbird.git.change.changes import changed_paths, compose, diff_text, path_differs, without_paths
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import switched_lines
@@ -129,7 +129,7 @@ def _both_added(workspace: Workspace, run: Run) -> Summary | None:
         others = [
             path for path in changed_paths(repo, pair) if path.decode(errors="replace") not in merge.additions
         ]
-        return summarize(repo, Carrier(repo).without(pair, others))
+        return summarize(repo, without_paths(repo, pair, others))
     except BlackbirdError as error:
         return Summary(files=merge.additions, minimal=error.message)
 

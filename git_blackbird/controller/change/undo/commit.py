@@ -9,7 +9,7 @@ from git_blackbird.controller.change.work.watch import moved_branch, own_writes
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.snapshots import own_commits
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.change.changes import Carrier, changed_paths
+from git_blackbird.git.change.changes import Carrier, changed_paths, without_paths
 from git_blackbird.git.commit.create import CommitRefusedError, IndexUpdateError, commit_in_subprocess
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.worktree.log import commit_of_run, commit_parts, commits_in_head, find_commit, tree_of
@@ -91,21 +91,20 @@ class UndoCommitter:
 
     def _to_commit(self, written: Trees) -> Trees:
         """Return the part to commit: not what a person did; a redo commits only what a commit took back."""
-        nothing, carrier = Trees(written.head, written.head), Carrier(self.workspace.repo)
+        repo, nothing = self.workspace.repo, Trees(written.head, written.head)
         if VERBS[self.verb].takes_back:
-            return carrier.without(written, self._paths_of_persons()) if self._is_in_head() else nothing
+            return without_paths(repo, written, self._paths_of_persons()) if self._is_in_head() else nothing
         made = self.marked.undo_commit
         if made is None and self.goes_on:
-            mark = undo_mark(Verb.UNDO, self.marked.id)
-            made = commit_of_run(self.workspace.repo, mark, self.marked.start_commit)
-        if made is None or find_commit(self.workspace.repo, made) is None:
+            made = commit_of_run(repo, undo_mark(Verb.UNDO, self.marked.id), self.marked.start_commit)
+        if made is None or find_commit(repo, made) is None:
             return nothing
-        committed = frozenset[bytes]()
+        carrier, committed = Carrier(repo), frozenset[bytes]()
         for commit in {made, *self.others}:
-            if find_commit(self.workspace.repo, commit) is not None:
-                committed |= carrier.changed_by(find_commit(self.workspace.repo, f"{commit}^"), commit)
-        uncommitted = (carrier.changed_paths(*written) - committed) | self._paths_of_persons()
-        return carrier.without(written, uncommitted)
+            if find_commit(repo, commit) is not None:
+                committed |= carrier.changed_by(find_commit(repo, f"{commit}^"), commit)
+        uncommitted = (changed_paths(repo, written) - committed) | self._paths_of_persons()
+        return without_paths(repo, written, uncommitted)
 
     def _paths_of_persons(self) -> frozenset[bytes]:
         """Return the paths that only a person's commits changed."""

@@ -13,7 +13,7 @@ from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.status_sync import save_statuses
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
 from git_blackbird.errors import RequestError
-from git_blackbird.git.change.changes import Carrier, changed_paths
+from git_blackbird.git.change.changes import changed_paths, without_paths
 from git_blackbird.git.change.merging import OVERLAPS, with_earlier_attempt
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.summary import summarize
@@ -220,7 +220,7 @@ class _Undo:
         self._record(pair, left, commit, is_whole=is_whole)
         now, after = prepared.written
         if refused:
-            after = Carrier(self.workspace.repo).without(Trees(after, now), refused).base
+            after = without_paths(self.workspace.repo, Trees(after, now), refused).base
         result = self._result(Trees(now, after), left, commit)
         return replace(result, is_dry_run=False, is_whole=is_whole and not (self.is_redo and left))
 
@@ -260,11 +260,11 @@ class _Undo:
         """Return the whole pair of this undo or redo, including what an earlier attempt at the same did."""
         repo, undone = self.workspace.repo, self.marked.undone
         if self.begun is not None:
-            return Carrier(repo).without(self.begun, self._left(prepared))
+            return without_paths(repo, self.begun, self._left(prepared))
         if undone is None or undone.redone is not self.is_redo:
             return prepared.pair
         left = (path for path in changed_paths(repo, undone.trees) if undone.has(path) is not self.is_redo)
-        earlier = Carrier(repo).without(self._turned(undone.trees), left)
+        earlier = without_paths(repo, self._turned(undone.trees), left)
         return with_earlier_attempt(repo, prepared.pair, earlier)
 
     def _turned(self, undo: Trees) -> Trees:
@@ -286,7 +286,7 @@ class _Undo:
             for path in changed_paths(self.workspace.repo, whole)
             if path in left or moves.is_there(work, path) is self.is_redo
         )
-        return Carrier(self.workspace.repo).without(whole, known)
+        return without_paths(self.workspace.repo, whole, known)
 
     def _record(self, pair: Trees, left: Mapping[bytes, str], commit: UndoCommit, *, is_whole: bool) -> None:
         """Record the result. A change that was not brought back in full still counts as taken back.
