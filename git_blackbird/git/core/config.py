@@ -86,6 +86,11 @@ def read_config(repo: Repository) -> tuple[ConfigValue, ...]:
     return known.values
 
 
+def config_values(repo: Repository) -> dict[str, str | None]:
+    """Return the effective value of each key; None for a key without one. Raises GitError."""
+    return {value.key: value.value for value in read_config(repo)}
+
+
 def _known_config(repo: Repository) -> KnownConfig | None:
     return repo.config_memo.get(repo.git_dir) or repo.config_memo.get(None)
 
@@ -151,7 +156,7 @@ def files_of_settings(repo: Repository) -> tuple[Path, ...]:
 
 def files_of_rules(repo: Repository) -> tuple[Path, ...]:
     """List the files outside the worktree that decide on conversion and ignoring. Raises GitError."""
-    values = {value.key: value.value for value in read_config(repo)}
+    values = config_values(repo)
     ignored = (
         _configured_file(repo, values, "core.excludesfile", "ignore"),
         repo.common_dir / "info" / "exclude",
@@ -161,7 +166,7 @@ def files_of_rules(repo: Repository) -> tuple[Path, ...]:
 
 def configured_paths(repo: Repository, keys: Iterable[str]) -> Iterator[str]:
     """Yield the paths below the top of the main or this worktree that these keys name. Raises GitError."""
-    values = {value.key: value.value for value in read_config(repo)}
+    values = config_values(repo)
     for name in filter(None, (values.get(key) for key in keys)):
         path = Path(os.path.normpath(_expand_path(repo, name)))
         tops = (top for top in (repo.top, repo.common_dir.parent) if path.is_relative_to(top) and path != top)
@@ -170,7 +175,7 @@ def configured_paths(repo: Repository, keys: Iterable[str]) -> Iterator[str]:
 
 def may_convert_files(repo: Repository) -> bool:
     """Whether git may convert files for another reason than a ``.gitattributes``. Raises GitError."""
-    values = {value.key: value.value for value in read_config(repo)}
+    values = config_values(repo)
     is_set = any(values.get(key, "false") != "false" for key in _CONVERTING)
     return is_set or any(map(os.path.lexists, _attributes_files(repo, values)))
 
@@ -191,10 +196,10 @@ def _configured_file(repo: Repository, values: Mapping[str, str | None], key: st
 
 def is_sparse(repo: Repository) -> bool:
     """Whether the worktree is a sparse checkout. Raises GitError."""
-    values = [value.value for value in read_config(repo) if value.key == "core.sparsecheckout"]
+    value = config_values(repo).get("core.sparsecheckout", "false")
     try:
         # A key without a value means true, as in git.
-        return bool(values) and (values[-1] is None or parse_boolean(values[-1]))
+        return value is None or parse_boolean(value)
     except ValueError:  # git itself says so
         return False
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from git_blackbird.git.core.config import read_config
+from git_blackbird.git.core.config import config_values
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.index import copy_index, private_folder, writing
 
@@ -49,8 +49,12 @@ def isolated_view(outer: Repository, git_dir: Path, top: Path | None, *others: P
             shallow = _common(git_dir) / "shallow"
             if shallow.is_file():
                 shutil.copyfile(shallow, folder / "shallow")
-            values = {value.key: value.value for value in read_config(outer) if value.key in _OF_FILE_SYSTEM}
-            settings = (f"\t{key.removeprefix('core.')} = {value}\n" for key, value in sorted(values.items()))
+            values = sorted(config_values(outer).items())
+            settings = (
+                f"\t{key.removeprefix('core.')} = {value}\n"
+                for key, value in values
+                if key in _OF_FILE_SYSTEM
+            )
             config = f"[core]\n\trepositoryformatversion = 0\n{''.join(settings)}"
             (folder / "config").write_text(config)
         yield repository_at(outer, folder, top or folder)
