@@ -12,7 +12,7 @@ from git_blackbird.controller.core.workspace import Workspace, find_task, hold_c
 from git_blackbird.controller.place.slots import stop_interrupted_setup
 from git_blackbird.controller.place.worktrees import prune_worktree, release, take_whole, worktrees_folder
 from git_blackbird.errors import BlackbirdError, RequestError
-from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.repository import Repository, listed_worktrees
 from git_blackbird.git.worktree.linked import (
     TaskWorktree,
     disk_bytes,
@@ -141,6 +141,8 @@ def remove_landed(workspace: Workspace) -> None:
     Needs the controller lock. One that cannot be removed stays, as it does after a landing; half made ones
     go. Raises UnusableError.
     """
+    if not any(listed_worktrees(workspace.repo)):
+        return
     remove_half_added(workspace.repo, worktrees_folder(workspace))
     _forget_lost(workspace)
     for each in list(task_worktrees(workspace.repo)):
