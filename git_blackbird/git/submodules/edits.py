@@ -109,11 +109,6 @@ def _state(repo: Repository, top: Path, limits: SnapshotLimits) -> Uncommitted:
         return _UNREADABLE
 
 
-def is_edited(repo: Repository, top: Path, limits: SnapshotLimits) -> bool:
-    """Whether a repository has content that is in none of its commits, or cannot be read. Raises GitError."""
-    return bool(_state(repo, top, limits).files)
-
-
 def _digest(items: Iterable[object]) -> str:
     return hashlib.sha256(repr(list(items)).encode(errors="surrogateescape")).hexdigest()[:16]
 
@@ -310,7 +305,9 @@ def _places(top: Path) -> Iterator[Path]:
 def _has_work(linked: Repository, top: Path, git_dir: Path, limits: SnapshotLimits) -> bool:
     git_dirs = (git_dir, *module_dirs(git_dir / MODULES))
     try:
-        return any(commits_only_in(linked, each, None) for each in git_dirs) or is_edited(linked, top, limits)
+        return any(commits_only_in(linked, each, None) for each in git_dirs) or bool(
+            _state(linked, top, limits).files
+        )
     except GitStoppedError:
         raise
     except (UnusableError, OSError):

@@ -160,13 +160,13 @@ def private_folder(repo: Repository, purpose: str, kept: Path | None = None) -> 
         with writing(repo.private_dir):
             make_own_folder(repo.private_dir)
             # A new folder is not locked yet, as one that a killed process left.
-            with contextlib.closing(_Lock(repo.private_dir)):
+            with _locked(repo.private_dir):
                 _sweep(repo.private_dir, purpose)
                 folder = _taken(repo.private_dir, purpose, kept) or Path(
                     tempfile.mkdtemp(prefix=f"{purpose}.", dir=repo.private_dir)
                 )
                 stack.callback(shutil.rmtree, folder, ignore_errors=True)
-                stack.enter_context(contextlib.closing(_Lock(folder)))
+                stack.enter_context(_locked(folder))
         yield folder
 
 
@@ -187,22 +187,25 @@ def _taken(private: Path, purpose: str, kept: Path | None) -> Path | None:
 def sweep_private_folders(repo: Repository) -> None:
     """Remove the folders of killed processes: files there may be links to some of the worktree."""
     if repo.private_dir.is_dir():
-        with writing(repo.private_dir), contextlib.closing(_Lock(repo.private_dir)):
+        with writing(repo.private_dir), _locked(repo.private_dir):
             _sweep(repo.private_dir)
 
 
-class _Lock:
-    """A lock on a folder, which a killed process loses; not held where the file system has none."""
+@contextlib.contextmanager
+def _locked(folder: Path, *, waits: bool = True) -> Iterator[bool]:
+    """Lock a folder for the block; a killed process loses the lock.
 
-    def __init__(self, folder: Path, *, waits: bool = True) -> None:
-        self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        self.is_held = False
+    False if another process has it and this one does not wait, or the file system has no locks.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        is_held = False
         with contextlib.suppress(OSError):
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-            self.is_held = True
-
-    def close(self) -> None:
-        os.close(self._descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+            is_held = True
+        yield is_held
+    finally:
+        os.close(descriptor)
 
 
 def _sweep(private: Path, purpose: str = "") -> None:
@@ -216,8 +219,8 @@ def _sweep(private: Path, purpose: str = "") -> None:
         left = private / name
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             is_old = time.time() - left.stat().st_mtime > _STALE_SECONDS
-            with contextlib.closing(_Lock(left, waits=False)) as lock:
-                if is_old or (is_working_copy and lock.is_held):
+            with _locked(left, waits=False) as is_held:
+                if is_old or (is_working_copy and is_held):
                     shutil.rmtree(left, ignore_errors=True)
 
 

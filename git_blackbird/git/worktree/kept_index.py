@@ -10,7 +10,7 @@ import hashlib
 import os
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -19,7 +19,7 @@ from pydantic_core import PydanticSerializationError
 from git_blackbird.git.core.config import files_of_rules, stable_signature
 from git_blackbird.git.core.repository import Repository, signature
 from git_blackbird.git.core.trees import parents
-from git_blackbird.git.worktree.index import checksum_of, copy_index, identity_of, private_folder, writing
+from git_blackbird.git.worktree.index import checksum_of, copy_index, identity_of, writing
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.base.system import make_own_folder
 
@@ -42,6 +42,8 @@ class KeptState(Record):
 
 
 class KeptIndex:
+    """The index in a private folder; ``state`` is None if it does not hold for the settings, or any more."""
+
     def __init__(self, repo: Repository, folder: Path, settings: str) -> None:
         self.path = folder / "index"
         self._state_path = folder / "state.json"
@@ -50,7 +52,6 @@ class KeptIndex:
         variables = sorted(item for item in repo.git_environ.items() if item[0].startswith(("GIT_", "XDG_")))
         self._made_for = f"{repo.top} {settings} {repo.environ.get('HOME')} {variables}"
         self._users = checksum_of(identity_of(repo.index))
-        # What was kept; None if it is out of date.
         self.state: KeptState | None = None
         with contextlib.suppress(OSError, ValidationError):
             state = KeptState.from_json(self._state_path.read_bytes())
@@ -87,19 +88,12 @@ class KeptIndex:
             rules = {**state.rules, **new}
             kept = state.model_copy(update={"key": self._key(), "rules": rules})
             self._state_path.write_text(kept.model_dump_json())
-            os.rename(self._state_path.parent, _place(self.repo))  # noqa: PTH104  # as its name in traces
-
-
-@contextlib.contextmanager
-def taken_index(repo: Repository, settings: str) -> Iterator[KeptIndex]:
-    """Take the kept index for the block; it has no state if it does not hold for these settings."""
-    with private_folder(repo, "snapshot", _place(repo)) as folder:
-        yield KeptIndex(repo, folder, settings)
+            os.rename(self._state_path.parent, kept_folder(self.repo))  # noqa: PTH104  # as its name in traces
 
 
 def start_kept_index(repo: Repository, tree: str, settings: str) -> None:
     """Keep a copy of the index of a new worktree, checked out from ``tree``. Raises UnusableError."""
-    place = _place(repo)
+    place = kept_folder(repo)
     with writing(place):
         make_own_folder(repo.private_dir)
         make_own_folder(place)
@@ -108,5 +102,5 @@ def start_kept_index(repo: Repository, tree: str, settings: str) -> None:
     index.keep(KeptState(tree=tree), ())
 
 
-def _place(repo: Repository) -> Path:
+def kept_folder(repo: Repository) -> Path:
     return repo.private_dir / "snapshot"

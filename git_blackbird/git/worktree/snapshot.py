@@ -14,8 +14,14 @@ from git_blackbird.git.core.output import Completed, paths_listed
 from git_blackbird.git.core.process import GitError, GitStoppedError, GitTimeoutError
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
-from git_blackbird.git.worktree.index import QUIET_OPTIONS, may_have_attributes, read_entries, writing
-from git_blackbird.git.worktree.kept_index import KeptIndex, KeptState, start_kept_index, taken_index
+from git_blackbird.git.worktree.index import (
+    QUIET_OPTIONS,
+    may_have_attributes,
+    private_folder,
+    read_entries,
+    writing,
+)
+from git_blackbird.git.worktree.kept_index import KeptIndex, KeptState, kept_folder, start_kept_index
 from git_blackbird.git.worktree.saved_trees import is_readable_by_owner_only, writing_privately
 from git_blackbird.model.base.system import HIDDEN, TEMPORARY, describe, hint_in
 from git_blackbird.model.run.summary import SkippedPath
@@ -96,7 +102,8 @@ def _builder(repo: Repository, limits: SnapshotLimits, hidden: Sequence[str]) ->
     """Take the private index for the block, and convert errors to SnapshotError."""
     trees = TreeStore(repo)
     try:
-        with taken_index(repo, _settings(limits, hidden)) as index:
+        with private_folder(repo, "snapshot", kept_folder(repo)) as folder:
+            index = KeptIndex(repo, folder, _settings(limits, hidden))
             yield SnapshotBuilder(trees, index, limits, tuple(os.fsencode(name) for name in hidden))
     except (SnapshotError, GitStoppedError):
         raise
@@ -275,23 +282,19 @@ class SnapshotBuilder:
         listed = self.git("ls-files", "-z", "-s", "-v").whole(b"\0")
         flagged = [(tag, facts + path, path) for tag, facts, path in _FLAGGED.findall(listed)]
         skipped = [path for tag, _, path in flagged if tag in _SKIPPED]
-        is_partial = bool(skipped) and is_sparse(self.repo)
-        absent = set(skipped).difference(self.present(skipped)) if is_partial else set()
+        absent, folders = set[bytes](), dict[bytes, bool]()
+        if skipped and is_sparse(self.repo):
+            for path in skipped:
+                above = path.rpartition(b"/")[0]
+                if above not in folders:
+                    folders[above] = os.path.lexists(self.prefix + above)
+                if not (folders[above] and os.path.lexists(self.prefix + path)):
+                    absent.add(path)
         # Git does not hold a file with such a flag for racily clean: each is compared by its content.
         unknown = [entry for _, entry, path in flagged if path not in absent]
         if unknown:
             self.git("update-index", "-z", "--index-info", stdin=_joined(unknown))
         return bool(skipped)
-
-    def present(self, paths: Sequence[bytes]) -> Iterator[bytes]:
-        """Return the existing ones of ``paths``; a missing directory is checked once."""
-        places: dict[bytes, bool] = {}
-        for path in paths:
-            above = path.rpartition(b"/")[0]
-            if above not in places:
-                places[above] = os.path.lexists(self.prefix + above)
-            if places[above] and os.path.lexists(self.prefix + path):
-                yield path
 
     def classify_path(self, work: IndexUpdate, path: bytes, *, is_tracked: bool) -> bool:
         """Classify one path; return True for a tracked path that is a directory now."""
