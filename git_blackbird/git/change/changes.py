@@ -43,11 +43,6 @@ def changed_paths(repo: Repository, pair: Trees) -> frozenset[bytes]:
     return frozenset(TreeStore(repo).changed_paths(*pair))
 
 
-def entry(repo: Repository, tree: str, path: bytes) -> TreeEntry | None:
-    """Return mode and object id at ``path`` in ``tree``; None if there is none or it is a directory."""
-    return TreeStore(repo).entry(tree, path)
-
-
 def files_before(repo: Repository, pair: Trees, began: int, now: int) -> frozenset[bytes]:
     """Return the added files of a change that were in the worktree already when it ``began``.
 

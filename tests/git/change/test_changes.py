@@ -6,18 +6,14 @@ import time
 from pathlib import Path
 
 import pexpect
-import pytest
 
-from git_blackbird.errors import UnusableError
 from git_blackbird.git.change.changes import (
     changed_paths,
     diff_text,
-    entry,
     files_before,
     path_differs,
     show_diff,
 )
-from git_blackbird.git.core.trees import TreeEntry
 from git_blackbird.model.run.summary import Trees
 from tests.git.support import change_after, found, tree_of
 from tests.support import commit, git, write
@@ -64,23 +60,6 @@ def test_an_agent_that_commits_changes_what_it_committed(repo: Path) -> None:
     base = tree_of(repo)
     commit(repo, {"f": "2"})
     assert changed_paths(found(repo), change_after(repo, base)) == {b"f"}
-
-
-def test_an_entry_is_mode_and_object_of_a_file(repo: Path) -> None:
-    write(repo, {"dir/f": "1\n"})
-    (repo / "dir" / "f").chmod(0o755)
-    there, tree = found(repo), tree_of(repo)
-    assert entry(there, tree, b"dir/f") == TreeEntry(0o100755, git(repo, "rev-parse", f"{tree}:dir/f"))
-    for nothing in (b"dir", b"dir/f/deeper", b"none", b"none/f"):
-        assert entry(there, tree, nothing) is None
-
-
-def test_a_tree_that_is_not_there_is_told(repo: Path) -> None:
-    with pytest.raises(UnusableError, match=rf"^the tree {'1' * 40} is not in this repository"):
-        entry(found(repo), "1" * 40, b"f")
-    blob = git(repo, "hash-object", "-w", "--stdin", stdin=b"x")
-    with pytest.raises(UnusableError, match=rf"^the object {blob} is not a tree$"):
-        entry(found(repo), blob, b"f")
 
 
 def test_differs_names_paths_of_the_change_that_moved_on(repo: Path) -> None:

@@ -1,4 +1,4 @@
-"""Names that no file may have, as git's own core.protectHFS and core.protectNTFS see them."""
+"""Entries of trees, and names that no file may have, as by git's own core.protectHFS and protectNTFS."""
 
 from pathlib import Path
 
@@ -6,11 +6,12 @@ import pytest
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import discover
-from git_blackbird.git.core.trees import TreeStore, is_unsafe
+from git_blackbird.git.core.trees import TreeEntry, TreeStore, is_unsafe
 from git_blackbird.git.writing.path_writer import Journal
 from git_blackbird.git.writing.write_back import WriteBackError, take_signatures, write_paths
 from git_blackbird.model.run.summary import Trees
-from tests.support import commit, git
+from tests.git.support import found, tree_of
+from tests.support import commit, git, write
 
 UNSAFE = (
     *(
@@ -107,3 +108,20 @@ def test_what_is_no_list_of_entries_is_no_tree(repo: Path, damage: bytes) -> Non
     oid = git(repo, "hash-object", "-w", "-t", "tree", "--literally", "../raw")
     with pytest.raises(UnusableError, match="cannot be read"):
         TreeStore(discover(repo, {})).load(oid)
+
+
+def test_an_entry_is_mode_and_object_of_a_file(repo: Path) -> None:
+    write(repo, {"dir/f": "1\n"})
+    (repo / "dir" / "f").chmod(0o755)
+    trees, tree = TreeStore(found(repo)), tree_of(repo)
+    assert trees.entry(tree, b"dir/f") == TreeEntry(0o100755, git(repo, "rev-parse", f"{tree}:dir/f"))
+    for nothing in (b"dir", b"dir/f/deeper", b"none", b"none/f"):
+        assert trees.entry(tree, nothing) is None
+
+
+def test_a_tree_that_is_not_there_is_told(repo: Path) -> None:
+    with pytest.raises(UnusableError, match=rf"^the tree {'1' * 40} is not in this repository"):
+        TreeStore(found(repo)).entry("1" * 40, b"f")
+    blob = git(repo, "hash-object", "-w", "--stdin", stdin=b"x")
+    with pytest.raises(UnusableError, match=rf"^the object {blob} is not a tree$"):
+        TreeStore(found(repo)).entry(blob, b"f")
