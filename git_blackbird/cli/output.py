@@ -51,9 +51,17 @@ class CommandContext:
 
     def open(self, flags: "Iterable[RawSetting]") -> "Workspace":
         """Open that worktree; the options given by ``flags`` overrule its configuration."""
-        from git_blackbird.controller.core.workspace import open_workspace  # some commands need none
+        from git_blackbird.controller.core.workspace import (  # some commands need none
+            open_workspace,
+            workspace_of,
+        )
 
-        workspace = open_workspace(self.environment, flags, no_input=self.no_input)
+        # A task that was named has been looked up there: git need not find it again.
+        known: Workspace | None = self.__dict__.get("workspace")
+        if known is None:
+            workspace = open_workspace(self.environment, flags, no_input=self.no_input)
+        else:
+            workspace = workspace_of(known.repo, self.environment, flags, no_input=self.no_input)
         self.__dict__["workspace"] = workspace
         return workspace
 

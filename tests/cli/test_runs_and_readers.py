@@ -227,12 +227,21 @@ def test_readers_start_git_to_find_the_repository_and_to_read_its_configuration(
     repo: Path, tmp_path: Path, args: list[str]
 ) -> None:
     save(repo, [task("t1")], [run("t1")])
+    assert len(_git_processes(repo, tmp_path, args)) == 2
+
+
+def test_a_call_with_a_task_by_name_finds_the_repository_once(repo: Path, tmp_path: Path) -> None:
+    save(repo, [task("t1")])
+    started = _git_processes(repo, tmp_path, ["execute", "t1", "--agent", "demo", "--dry-run"])
+    assert sum(" start: git rev-parse " in line for line in started) == 1
+
+
+def _git_processes(repo: Path, tmp_path: Path, args: list[str]) -> list[str]:
     environ = {**os.environ, "PYTHONPATH": str(ROOT), "BLACKBIRD_TRACE": str(tmp_path / "trace")}
     environ.pop("NO_COLOR", None)
     command = [*preloaded.PROGRAM, *args]
     preloaded.run(command, cwd=repo, env=environ, stdout=subprocess.DEVNULL, check=True)
-    started = [line for line in (tmp_path / "trace").read_text().splitlines() if " start: git " in line]
-    assert len(started) == 2
+    return [line for line in (tmp_path / "trace").read_text().splitlines() if " start: git " in line]
 
 
 def test_colour_follows_git_and_a_terminal(repo: Path) -> None:
