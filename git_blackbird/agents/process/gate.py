@@ -140,14 +140,10 @@ class StartedProcess:
 
     def kill(self) -> None:
         """Kill it with all its processes at once, and wait for it."""
-        known = self.related_processes()
+        known = signals.related_processes(self.pid, self.run_id)
         signals.signal_group(self.pid, self.identity, signals.STOP_SIGNALS[-1])
-        known |= self.related_processes()
+        known |= signals.related_processes(self.pid, self.run_id)
         signals.kill_orphans(known, self.run_id, grace_seconds=0)
         signals.run_stop_command(self.launch.stop)
         with suppress(subprocess.TimeoutExpired):
             self.popen.wait(UNKILLABLE_SECONDS)
-
-    def related_processes(self) -> dict[int, str]:
-        """Return the live processes of the run, by id with identity."""
-        return signals.related_processes(self.pid, self.run_id)

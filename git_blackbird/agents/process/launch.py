@@ -140,7 +140,7 @@ class _Supervisor:
         leftovers, fault = 0, None
         try:
             await self._follow_until_exit()
-            known = child.related_processes() | {
+            known = signals.related_processes(child.pid, child.run_id) | {
                 pid: identity for pid, identity in self._signalled.items() if signals.is_alive(pid, identity)
             }
             known.pop(child.pid, None)
@@ -248,7 +248,7 @@ class _Supervisor:
             del left[: left.index(number) + 1]
             self._next_signal = now + (self._limits.grace_seconds if left else UNKILLABLE_SECONDS)
             # After its end its descendants cannot be found any more.
-            self._signalled |= self._child.related_processes()
+            self._signalled |= signals.related_processes(self._child.pid, self._child.run_id)
             signals.signal_group(self._child.pid, self._child.identity, number)
         return not left and now >= self._next_signal
 

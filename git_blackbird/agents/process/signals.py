@@ -1,6 +1,7 @@
 """Find the processes of a run and stop them, identified by process id and start time.
 
-Process ids are reused: every query and every signal here uses the identity recorded with the id.
+Process ids are reused: every query and every signal here uses the identity recorded with the id. psutil is
+slow to load, and imported once a process is looked for.
 """
 
 import os
@@ -10,19 +11,56 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
+from git_blackbird.agents.protocol import RUN_FOLDER_PREFIX, RUN_ID_VARIABLE, TMP_FOLDER
+from git_blackbird.model.base.system import boot_id
+
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 LEFTOVER_GRACE_SECONDS = 1.0
 _POLL_SECONDS = 0.02
 _STOP_COMMAND_SECONDS = 30.0
 _KILL_ROUNDS = 10
 _SURVEYS = 3
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+# As psutil names the statuses of a zombie and of a dead process.
+_ENDED = ("zombie", "dead")
+# The group and session of kernel threads, and of no process of a run.
+_KERNEL = (0, 0)
+_EXEC_TRIES = 200
+_EMPTY_TRIES = 25
+_EXEC_PAUSE_SECONDS = 0.001
 
 
 def identity(pid: int) -> str | None:
-    """Return an identity that survives reuse of the process id and reboots; None if the process has ended."""
-    from git_blackbird.agents.process.table import find_identity  # loads psutil
+    """Return an identity that survives reuse of the process id and reboots.
 
-    return find_identity(pid)
+    None for an ended process or a zombie.
+    """
+    import psutil
+
+    try:
+        if pid <= 0 or psutil.Process(pid).status() in _ENDED:
+            return None
+        if not psutil.LINUX:
+            return start_from_ps(pid)
+        while True:
+            # Setting the clock changes the boot time, which psutil adds, not the ticks from boot to start.
+            boot_time = psutil.boot_time()
+            ticks = round((psutil.Process(pid).create_time() - boot_time) * _TICKS_PER_SECOND)
+            if psutil.boot_time() == boot_time:
+                return f"{boot_id()}:{ticks}"
+    except (psutil.Error, FileNotFoundError):
+        return None
+
+
+def start_from_ps(pid: int) -> str | None:
+    """Return the start time of a process in seconds; psutil shifts it on macOS when the clock is set."""
+    completed = subprocess.run(
+        ["ps", "-p", str(pid), "-o", "lstart="],  # noqa: S607  # a standard program of the system
+        capture_output=True,
+        env=os.environ | {"LC_ALL": "C", "TZ": "UTC"},
+        check=False,
+    )
+    return "-".join(completed.stdout.decode(errors="replace").split()) or None
 
 
 def is_alive(pid: int, known_identity: str) -> bool:
@@ -38,16 +76,76 @@ def related_processes(leader: int | None, run_id: str) -> dict[int, str]:
 
     These are the descendants of its ``leader``, members of its group or session, and what has the run's mark.
     """
-    from git_blackbird.agents.process.table import survey  # loads psutil
-
     known_to_have_ended = {leader}
     for _ in range(_SURVEYS):
-        processes, ended = survey(leader, run_id)
+        processes, ended = _survey(leader, run_id)
         # A process that ended after the listing may have left a child that is in neither.
         if processes or ended <= known_to_have_ended:
             return processes
         known_to_have_ended |= ended
     return {}
+
+
+def _survey(leader: int | None, run_id: str) -> tuple[dict[int, str], set[int]]:
+    """Inspect every process once: return those of the run with their identity, and those that had ended."""
+    import psutil
+
+    descendants: set[int] = set()
+    # Once it has ended, they are another's.
+    with suppress(psutil.Error, FileNotFoundError):
+        if leader is not None and (process := psutil.Process(leader)).status() not in _ENDED:
+            descendants = {child.pid for child in process.children(recursive=True)}
+    processes: dict[int, str] = {}
+    ended: set[int] = set()
+    for pid in set(psutil.pids()) - {os.getpid()}:
+        try:
+            leaders = os.getpgid(pid), os.getsid(pid)
+            is_led = pid in descendants or leader in leaders
+            if not is_led and (leaders == _KERNEL or not _is_marked(pid, run_id)):
+                continue
+        except PermissionError:
+            continue
+        except (psutil.NoSuchProcess, ProcessLookupError, FileNotFoundError):
+            ended.add(pid)
+            continue
+        if known_identity := identity(pid):
+            processes[pid] = known_identity
+        else:
+            ended.add(pid)
+    return processes, ended
+
+
+def _is_marked(pid: int, run_id: str) -> bool:
+    """Whether a process has the run's id, or the temporary folder named after it, in its environment.
+
+    Raises psutil.NoSuchProcess.
+    """
+    if not run_id:
+        return False
+    import psutil
+
+    # Cheap, as few processes belong to the run. Missing or empty, the file alone does not tell.
+    with suppress(OSError), open(f"{psutil.PROCFS_PATH}/{pid}/environ", "rb", buffering=0) as file:  # noqa: PTH123
+        if (raw := file.read()) and run_id.encode() not in raw:
+            return False
+    try:
+        process = psutil.Process(pid)
+        environ, tries = process.environ(), 0
+        while not environ:
+            if process.status() in _ENDED:
+                raise psutil.ZombieProcess(pid)
+            # During an exec there are no arguments yet; with them the environment most likely is empty.
+            if tries >= (_EMPTY_TRIES if process.cmdline() else _EXEC_TRIES):
+                break
+            tries += 1
+            time.sleep(_EXEC_PAUSE_SECONDS)
+            environ = process.environ()
+    except psutil.AccessDenied:
+        return False
+    # For a nested run, the folder lies in that of the outer one. A number follows where the name was taken.
+    *_, folder, below = ("", "", *environ.get("TMPDIR", "").split("/"))
+    is_in_folder = below == TMP_FOLDER and folder.partition(".")[0] == f"{RUN_FOLDER_PREFIX}{run_id}"
+    return environ.get(RUN_ID_VARIABLE) == run_id or is_in_folder
 
 
 def signal_process(pid: int, known_identity: str, number: signal.Signals) -> bool:

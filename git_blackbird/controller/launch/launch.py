@@ -5,12 +5,10 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from git_blackbird.agents.process.foreground import ByHandReader, Lend, spawn_in_foreground
 from git_blackbird.agents.process.gate import Watcher
 from git_blackbird.agents.process.launch import spawn_gated
-from git_blackbird.agents.program import ProgramAgent
 from git_blackbird.agents.protocol import TMP_FOLDER, Agent, Assignment, Launch, Limits
 from git_blackbird.agents.registry import DECLARATIONS, child_environ
 from git_blackbird.controller.core.agents import probe
@@ -22,6 +20,9 @@ from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.ended import Ended, ExitCause
 from git_blackbird.model.run.parts import LocalProcess, RemoteProcess
 from git_blackbird.model.run.run import Run
+
+if TYPE_CHECKING:
+    from git_blackbird.agents.process.foreground import Lend
 
 _TERMINAL, _VARIABLE = "{tty}", "{environment}"
 
@@ -108,12 +109,16 @@ class ThisMachine:
 class AtTerminal(ThisMachine):
     """Opens a session by hand, at the terminal that ``lend`` leaves to a program."""
 
-    def __init__(self, workspace: Workspace, lend: Lend) -> None:
+    def __init__(self, workspace: Workspace, lend: "Lend") -> None:
         super().__init__(workspace)
         self._lend = lend
 
     def start(self, agent: Agent, place: Opened, run: Run, assignment: Assignment, scratch: Path) -> Child:
         """Start an agent's own program at its gate, on this terminal."""
+        # Few sessions are opened by hand, and not every agent is such a program.
+        from git_blackbird.agents.process.foreground import ByHandReader, spawn_in_foreground
+        from git_blackbird.agents.program import ProgramAgent
+
         if not isinstance(agent, ProgramAgent):
             raise AgentUnavailableError(f"{agent_in_text(agent.name)} opens no session by hand")
         launch = agent.launch_by_hand(assignment.session or "")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents.process import signals, table
+from git_blackbird.agents.process import signals
 from tests.support import wait_until
 
 # The tests of other workers may have processes of their own.
@@ -55,13 +55,13 @@ def test_identity_is_that_of_records_written_before() -> None:
 
 def test_identity_is_known_where_psutil_follows_the_clock_too() -> None:
     with running("echo ready; sleep 600") as popen:
-        who = table.start_from_ps(popen.pid)
+        who = signals.start_from_ps(popen.pid)
         assert who is not None
         assert datetime.strptime(who + "Z", "%a-%b-%d-%H:%M:%S-%Y%z") <= datetime.now(tz=UTC)
-        assert table.start_from_ps(popen.pid) == who
+        assert signals.start_from_ps(popen.pid) == who
         popen.kill()
         popen.wait()
-        assert table.start_from_ps(popen.pid) is None
+        assert signals.start_from_ps(popen.pid) is None
 
 
 @pytest.mark.parametrize("pid", [0, -1, 2**22 + 5])
