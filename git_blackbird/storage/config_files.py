@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,7 @@ _SECTIONS = frozenset(name.lower().rpartition(".")[0] for name in KEYS)
 def global_config_path(environ: Mapping[str, str]) -> Path | None:
     """Return ``~/.blackbird/config.json``; None without a HOME."""
     home = environ.get("HOME")
-    return _in_home(home) if home else None
-
-
-@lru_cache(maxsize=4)
-def _in_home(home: str) -> Path:
-    return Path(home, ".blackbird", "config.json")
+    return Path(home, ".blackbird", "config.json") if home else None
 
 
 def load_layer(

@@ -160,17 +160,15 @@ class Copies:
         copy = self._paths.task_copies(task_id) / name
         known = self._read.get(copy)
         if known is None or known[0] != file:
-            known = self._read[copy] = file, self._parse(task_id, copy, file)
+            run = None
+            if file.size <= MAX_BYTES_READ:
+                with (
+                    contextlib.suppress(OSError, ValueError),
+                    opened_folder(copy.parent, self._paths.state_root) as folder,
+                ):
+                    run = parse_record(name, task_id, load_in(folder, name))
+            known = self._read[copy] = file, run
         return known[1]
-
-    def _parse(self, task_id: TaskId, copy: Path, file: _File) -> Run | None:
-        if file.size > MAX_BYTES_READ:
-            return None
-        try:
-            with opened_folder(copy.parent, self._paths.state_root) as folder:
-                return parse_record(copy.name, task_id, load_in(folder, copy.name))
-        except (OSError, ValueError):
-            return None
 
     def _names(self, records: Path) -> set[str]:
         """Return the names in the copy of a folder."""
