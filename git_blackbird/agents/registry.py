@@ -1,7 +1,6 @@
 """The agents: what others must know of one, loading it, and the environment that it gets."""
 
 from collections.abc import Mapping
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -95,6 +94,9 @@ _OUTER_SESSION = (
     "BLACKBIRD_SLOT",
     "BLACKBIRD_PORT",
 )
+_DECLARED = [name for agent in DECLARATIONS.values() for name in agent.session_variables]
+_SESSION_VARIABLES = frozenset((*_OUTER_SESSION, *_DECLARED))
+_SESSION_BEGINNINGS = tuple(name.removesuffix("*") for name in _DECLARED if name.endswith("*"))
 
 
 def load_agent(name: str, config: Config) -> "Agent":
@@ -109,19 +111,11 @@ def load_agent(name: str, config: Config) -> "Agent":
 
 def without_outer_session(environ: Mapping[str, str]) -> dict[str, str]:
     """Return an environment without the session variables of an outer agent."""
-    names, beginnings = _session_variables()
     return {
         name: value
         for name, value in environ.items()
-        if name not in names and not name.startswith(beginnings)
+        if name not in _SESSION_VARIABLES and not name.startswith(_SESSION_BEGINNINGS)
     }
-
-
-@cache
-def _session_variables() -> tuple[frozenset[str], tuple[str, ...]]:
-    declared = [name for agent in DECLARATIONS.values() for name in agent.session_variables]
-    beginnings = tuple(name.removesuffix("*") for name in declared if name.endswith("*"))
-    return frozenset((*_OUTER_SESSION, *declared)), beginnings
 
 
 def child_environ(

@@ -31,13 +31,16 @@ def run() -> "NoReturn":
         # Not even what reports errors can be loaded.
         sys.stderr.write(f"fatal: {error.strerror}\n")
         code = 128
-    _freeze_garbage()
+    import gc  # signals first, here and below
+
+    # Spares the end of the process the search for garbage in what it still holds.
+    gc.freeze()
     sys.exit(code)
 
 
 def _prepare_process() -> "Callable[[], None]":
     """Prepare streams and tracing; return what takes the signals once a command has something to lose."""
-    import gc  # signals first, here and below
+    import gc
     import os
 
     # Looking for garbage in what is loaded, and stays, takes a fifth of a short command's time: the command
@@ -51,13 +54,6 @@ def _prepare_process() -> "Callable[[], None]":
     prepare_streams()
     trace.start(os.environ)
     return debounce_sigint
-
-
-def _freeze_garbage() -> None:
-    """Spare the end of the process the search for garbage in what it still holds."""
-    import gc  # signals first
-
-    gc.freeze()
 
 
 def _interrupts_end_silently() -> None:

@@ -178,6 +178,15 @@ def _add_page(call: CommandContext, source: str | None, parent: str | None) -> P
     return add_page(call.workspace, page, parent)
 
 
+def retry(call: CommandContext, task_id: str) -> ExitCode:
+    from git_blackbird.controller.change.status_changes import reset_task
+
+    workspace = call.workspace
+    workspace.require_settings()
+    show_status_change(call, reset_task(workspace, task_id), f"reset {task_id} to todo")
+    return ExitCode.OK
+
+
 def set_status_command(call: CommandContext, task_id: str, status: str) -> ExitCode:
     from git_blackbird.controller.change.status_changes import set_status
 

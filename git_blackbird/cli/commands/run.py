@@ -13,17 +13,12 @@ from typing import NamedTuple, Protocol, Self
 
 from git_blackbird import trace
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.stops import show_status_change, show_stop, show_timings
+from git_blackbird.cli.render.stops import show_stop, show_timings
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.cli.ui.base import BaseUI
 from git_blackbird.cli.ui.writer import Writer
 from git_blackbird.cluster import join_cluster
-from git_blackbird.controller.change.status_changes import reset_task
-from git_blackbird.controller.change.work.tell import require_tellable
-from git_blackbird.controller.change.work.tell import tell as tell_agent
-from git_blackbird.controller.config.settings import require_key, require_value
 from git_blackbird.controller.core.drafts import write_message
-from git_blackbird.controller.core.named_files import load_text
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller, running_command
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
@@ -122,6 +117,8 @@ def read_message(message: str | None, file: str | None) -> str | None:
         return message
     if message is not None:
         raise UsageError("-m and -F cannot be combined")
+    from git_blackbird.controller.core.named_files import load_text  # few name a file
+
     return load_text(file)
 
 
@@ -270,6 +267,10 @@ def restart(
 def tell(
     call: CommandContext, task_id: str, *, message: str | None, message_file: str | None, in_editor: bool
 ) -> ExitCode:
+    # Those that start agents tell nothing.
+    from git_blackbird.controller.change.work.tell import require_tellable
+    from git_blackbird.controller.change.work.tell import tell as tell_agent
+
     options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
     if not options.is_given:
         raise UsageError("there is nothing to tell", hint="-m TEXT, -F FILE, or -e for your editor")
@@ -283,13 +284,6 @@ def tell(
     return ExitCode.OK
 
 
-def retry(call: CommandContext, task_id: str) -> ExitCode:
-    workspace = call.workspace
-    workspace.require_settings()
-    show_status_change(call, reset_task(workspace, task_id), f"reset {task_id} to todo")
-    return ExitCode.OK
-
-
 def open_with_flags(call: CommandContext, flags: Mapping[str, str | int | None]) -> Workspace:
     """Open the workspace; the options that are given, by their keys, overrule the configuration."""
     given = ((key, value) for key, value in flags.items() if value is not None)
@@ -299,6 +293,10 @@ def open_with_flags(call: CommandContext, flags: Mapping[str, str | int | None])
 
 def budget_flags(given: tuple[str, ...]) -> dict[str, str | int | None]:
     """Return the settings of ``--budget UNIT=AMOUNT``. Raises UsageError."""
+    if not given:
+        return {}
+    from git_blackbird.controller.config.settings import require_key, require_value  # few limit a call
+
     amounts = parse_texts("--budget", given, "UNIT=AMOUNT")
     for unit in amounts.keys() - set(BudgetUnit):
         raise UsageError(f"--budget has no unit {unit}", hint=f"one of {', '.join(BudgetUnit)}, as in usd=5")

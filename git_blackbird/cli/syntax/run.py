@@ -119,7 +119,7 @@ restart = CommandSpec(
 )
 retry = CommandSpec(
     "retry",
-    "run:retry",
+    "plan:retry",
     """Set a task back to todo; start nothing.
 
     For tasks that failed, were rejected, are paused, waiting or blocked.

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from git_blackbird.agents.program import ProgramAgent
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.decide.adopt import UnansweredError
 from git_blackbird.controller.change.decide.checkpoint import require_requestable, why_not_resumable
@@ -209,6 +208,8 @@ def _require_attachable(workspace: Workspace, task: Task, run: Run) -> None:
     way = TaskCommand("resume", task.id, blank=MESSAGE)
     if run.is_remote:
         raise RequestError(f"the session of {task.id} is on worker {run.worker}, not here", hint=way)
+    from git_blackbird.agents.program import ProgramAgent  # few sessions are opened by hand
+
     agent = find_agent_for_run(workspace, run, task)
     if not isinstance(agent, ProgramAgent):
         text = f"{agent_in_text(agent.name)} opens no session by hand; it worked on {task.id}"
