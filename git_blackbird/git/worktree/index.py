@@ -1,6 +1,7 @@
 """Read the user's index, copy it to work on, and replace it by a copy."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -17,7 +18,7 @@ from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, Edits, TreeEntry, TreeStore
 from git_blackbird.git.worktree.index_lock import NEXT, clear_leftover_lock, replace_if
-from git_blackbird.model.base.system import describe, has_own_folder, make_own_folder
+from git_blackbird.model.base.system import describe, has_own_folder, make_own_folder, refusal_hint
 
 _EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 
@@ -131,6 +132,7 @@ QUIET_OPTIONS = (
 )
 _STALE_SECONDS = 24 * 3600
 _WORKING_COPIES = frozenset({"files", "checkout", "snapshot", "modes", "submodule", "forgotten"})
+_NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 _TRIES = 5
 # An index ends with a checksum of its content.
 _CHECKSUM_BYTES = 20
@@ -192,18 +194,27 @@ def sweep_private_folders(repo: Repository) -> None:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path, *, waits: bool = True) -> Iterator[bool]:
+def _locked(folder: Path) -> Iterator[None]:
     """Lock a folder for the block; a killed process loses the lock.
 
-    False if another process has it and this one does not wait, or the file system has no locks.
+    Only on a file system without locks, where no other process can take one either, the block goes without.
+    Raises OSError, and UnusableError if the lock is refused: the next sweep would take the folder for left.
     """
+    with _opened(folder) as descriptor:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                message = f"cannot lock {folder}: {error.strerror}"
+                raise UnusableError(message, hint=refusal_hint(error)) from error
+        yield
+
+
+@contextlib.contextmanager
+def _opened(folder: Path) -> Iterator[int]:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        is_held = False
-        with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-            is_held = True
-        yield is_held
+        yield descriptor
     finally:
         os.close(descriptor)
 
@@ -217,11 +228,17 @@ def _sweep(private: Path, purpose: str = "") -> None:
         if not point or not (is_working_copy or kind == purpose):
             continue
         left = private / name
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            is_old = time.time() - left.stat().st_mtime > _STALE_SECONDS
-            with _locked(left, waits=False) as is_held:
-                if is_old or (is_working_copy and is_held):
-                    shutil.rmtree(left, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), _opened(left) as descriptor:
+            is_left = time.time() - left.stat().st_mtime > _STALE_SECONDS
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                is_left = is_left or is_working_copy
+            except BlockingIOError:
+                continue
+            except OSError:
+                pass  # without locks its age tells
+            if is_left:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -1,3 +1,5 @@
+import errno
+import fcntl
 import os
 import shutil
 import socket
@@ -6,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.errors import UnusableError
 from git_blackbird.git.worktree.index import private_folder
 from git_blackbird.git.worktree.snapshot import SnapshotError, SnapshotLimits, take_snapshot
 from git_blackbird.model.run.summary import SkippedPath
@@ -475,6 +478,52 @@ def test_what_a_killed_snapshot_left_is_swept(repo: Path) -> None:
         tree_of(repo)
         assert sorted(path.name for path in private.iterdir()) == ["snapshot", at_work.name]
     assert [path.name for path in private.iterdir()] == ["snapshot"]
+
+
+def test_a_folder_at_work_stays_however_old_it_is(repo: Path) -> None:
+    with private_folder(found(repo), "snapshot") as working_copy, private_folder(found(repo), "plan") as plan:
+        for folder in (working_copy, plan):
+            os.utime(folder, (0, 0))
+        tree_of(repo)
+        with private_folder(found(repo), "plan"):
+            assert (working_copy.is_dir(), plan.is_dir()) == (True, True)
+
+
+@pytest.mark.parametrize("refused", [1, 2])
+def test_without_a_lock_that_others_can_have_nothing_is_begun(
+    repo: Path, monkeypatch: pytest.MonkeyPatch, refused: int
+) -> None:
+    calls, lock = 0, fcntl.flock
+
+    def refusing(descriptor: int, operation: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == refused:
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+        lock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", refusing)
+    private = found(repo).private_dir
+    with pytest.raises(UnusableError) as told, private_folder(found(repo), "snapshot"):
+        raise AssertionError("it was begun")
+    assert told.value.message.startswith(f"cannot lock {private}")
+    assert told.value.hint == "look at the disk, or the network it is on, then repeat the command"
+    assert list(private.iterdir()) == []
+
+
+def test_on_a_file_system_without_locks_folders_are_beside_each_other(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(*_: int) -> None:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    monkeypatch.setattr(fcntl, "flock", refusing)
+    write(repo, {".git/blackbird/snapshot.old/index": "x"})
+    os.utime(repo / ".git/blackbird/snapshot.old", (0, 0))
+    with private_folder(found(repo), "snapshot") as at_work:
+        tree_of(repo)
+        names_there = sorted(path.name for path in at_work.parent.iterdir())
+        assert names_there == ["snapshot", at_work.name]
 
 
 def marking(path: Path, mark: Path) -> Path:
