@@ -230,7 +230,7 @@ def stage_of(run: Run) -> Stage:
     return Stage.UNDONE if run.undone is not None and stage in _UNDOABLE else stage
 
 
-def stage_before_undo(run: Run) -> Stage:
+def stage_before_undo(run: Run) -> Stage:  # noqa: PLR0911  # a table
     """Return the stage as if nobody had taken the change back."""
     match run.status:
         case RunStatus.RUNNING:
@@ -240,52 +240,30 @@ def stage_before_undo(run: Run) -> Stage:
         case RunStatus.WAITING_USER:
             return Stage.ASKED
         case RunStatus.SUCCESS | RunStatus.FAILED:
-            return _stage_of_ended(run)
+            has_succeeded = run.status is RunStatus.SUCCESS
         case _:
             assert_never(run.status)
-
-
-def _stage_of_ended(run: Run) -> Stage:
     if run.is_check_due:
         return Stage.CHECKING
     if run.review_state is ReviewState.DUE:
         return Stage.REVIEWING
-    has_succeeded = run.status is RunStatus.SUCCESS
     match run.decision_state:
         case DecisionState.PENDING:
-            return _stage_of_pending(run, has_succeeded=has_succeeded)
+            if isinstance(run.landing, LandingBlocked):
+                return Stage.BLOCKED
+            if isinstance(run.landing, Landed):
+                return Stage.NOT_COMMITTED
+            return Stage.DECIDING if has_succeeded else Stage.DECIDING_FAILURE
         case DecisionState.CHANGES_REQUESTED:
             return Stage.SENT_BACK if has_succeeded else Stage.SENT_BACK_AFTER_FAILURE
         case DecisionState.REJECTED:
             return Stage.REJECTED
-        case DecisionState.APPROVED_CONTINUE | DecisionState.APPROVED_QUIT:
-            return _stage_of_accepted(run)
-        case None:
-            return _stage_of_accepted(run) if has_succeeded else Stage.FAILED
+        case None if not has_succeeded:
+            return Stage.FAILED
+        case DecisionState.APPROVED_CONTINUE | DecisionState.APPROVED_QUIT | None:
+            return Stage.LANDING if isinstance(run.landing, LandingDue | LandingBlocked) else Stage.DONE
         case _:
             assert_never(run.decision_state)
-
-
-def _stage_of_pending(run: Run, *, has_succeeded: bool) -> Stage:
-    match run.landing:
-        case LandingBlocked():
-            return Stage.BLOCKED
-        case Landed():
-            return Stage.NOT_COMMITTED
-        case LandingDue() | None:
-            return Stage.DECIDING if has_succeeded else Stage.DECIDING_FAILURE
-        case _:
-            assert_never(run.landing)
-
-
-def _stage_of_accepted(run: Run) -> Stage:
-    match run.landing:
-        case LandingDue() | LandingBlocked():
-            return Stage.LANDING
-        case Landed() | None:
-            return Stage.DONE
-        case _:
-            assert_never(run.landing)
 
 
 _UNDOABLE = frozenset({Stage.DONE, Stage.REJECTED, Stage.FAILED})
