@@ -16,8 +16,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.change.change import Change, contributions, contributions_since
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.summary import Trees
-from git_blackbird.model.views.extent import WHOLE, Extent
+from git_blackbird.model.run.summary import WHOLE, Extent, Trees
 
 
 def full_diff(workspace: Workspace, pair: Trees, extent: Extent = WHOLE) -> str:

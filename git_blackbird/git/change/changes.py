@@ -23,8 +23,7 @@ from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.system import tick_of
 from git_blackbird.model.change.change import Contribution
 from git_blackbird.model.run.commits import HeadMove
-from git_blackbird.model.run.summary import Trees
-from git_blackbird.model.views.extent import WHOLE, Extent
+from git_blackbird.model.run.summary import WHOLE, Extent, Trees
 
 _SKEW_NANOSECONDS = 2_000_000_000
 

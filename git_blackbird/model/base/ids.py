@@ -125,7 +125,6 @@ class Checked(NamedTuple):
     prefix: str = ""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: "GetCoreSchemaHandler") -> "CoreSchema":
-        """Validate the annotated type."""
         from pydantic_core.core_schema import no_info_after_validator_function
 
         return no_info_after_validator_function(self.check, handler(source))

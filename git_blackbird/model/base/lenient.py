@@ -43,7 +43,6 @@ class Fallback(NamedTuple):
     default: Any
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Wrap the schema of the annotated type."""
         if self.default is _NOTHING:
             return core_schema.with_default_schema(handler(source), on_error="omit")
         default = source() if self.default is _EMPTY else self.default

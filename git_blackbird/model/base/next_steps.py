@@ -122,7 +122,6 @@ class TaskCommand(FixedCommand):
         blank: Blank | None = None,
         agent: str | None = None,
     ) -> Self:
-        """Format the command line."""
         ending = "" if blank is None else blank.text
         line = super().__new__(cls, _written(verb, task_id, rest, agent, ending), remark, blank)
         line.verb, line.task_id, line.rest, line.agent = verb, task_id, rest, agent
@@ -154,7 +153,6 @@ class TaskCommand(FixedCommand):
         return TaskCommand(self.verb, self.task_id, self.rest, remark, blank=blank, agent=name)
 
     def with_remark(self, remark: str) -> "TaskCommand":
-        """Return the command with another remark."""
         return self._changed(remark=remark)
 
     def fixed(self) -> FixedCommand:
@@ -198,7 +196,6 @@ def runnable(step: str) -> str | None:
 
 
 def runnable_steps(steps: Iterable[str]) -> list[str]:
-    """Return the next steps that a program can run."""
     return [command for step in steps if (command := runnable(step)) is not None]
 
 

@@ -111,7 +111,6 @@ class Redactor:
         return self._apply(data, self._find(data))
 
     def mask_text(self, text: str) -> str:
-        """Return a text with its secrets masked."""
         masked, spans = self.mask(text.encode(errors="surrogatepass"))
         return masked.decode(errors="replace") if spans else text
 

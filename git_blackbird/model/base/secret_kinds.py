@@ -191,7 +191,6 @@ class Kinds(NamedTuple):
 
 @cache
 def known_kinds() -> Kinds:
-    """Return all forms."""
     return Kinds(*(tuple(_kinds_of(forms)) for forms in (_TOKENS, _ANYWHERE, _IN_LOWER_CASE, _IF_RANDOM)))
 
 

@@ -144,7 +144,7 @@ class Change:
 
     @property
     def last_request(self) -> RequestedChange | None:
-        """The last of these; None before one was carried out."""
+        """The last change request of a person that was carried out."""
         return self.requests[-1] if self.requests else None
 
     def last_asked(self, review: Feedback | None) -> Asked | None:

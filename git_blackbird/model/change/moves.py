@@ -49,7 +49,6 @@ class Moves(NamedTuple):
         return undone is None or undone.redone
 
     def of(self, work: WorkId) -> tuple[PastMove, ...]:
-        """Return the moves of one work."""
         return tuple(move for move in self.moves if work in move.works)
 
 

@@ -70,7 +70,6 @@ class Settings(NamedTuple):
     problems: tuple[ConfigProblem, ...]
 
     def layers_of(self, name: str) -> KeyLayers:
-        """Return what each layer says of a key."""
         values = (setting for setting in self.values if setting.key.name == name)
         return KeyLayers(self.applied[name], tuple(values))
 

@@ -19,7 +19,6 @@ class Readiness(NamedTuple):
 
     @property
     def is_ready(self) -> bool:
-        """Whether the task may be started."""
         return not self.reasons
 
 

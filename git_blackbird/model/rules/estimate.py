@@ -55,7 +55,6 @@ class Estimate:
 
     @property
     def runs(self) -> int:
-        """How many runs it goes by."""
         return sum(sample.runs for sample in self.samples)
 
 

@@ -27,7 +27,6 @@ class AgentModel(NamedTuple):
 
     @classmethod
     def of(cls, run: Run) -> "AgentModel":
-        """Return those of a run."""
         return cls(run.provider, run.agent_model)
 
 

@@ -140,7 +140,6 @@ class Item:
 
     @property
     def run_id(self) -> RunId | None:
-        """The id of its run."""
         return None if self.run is None else self.run.id
 
     @property
@@ -259,7 +258,6 @@ class Item:
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """The questions that wait for answers."""
         return self.details.questions if isinstance(self.details, Questions) else ()
 
     @property

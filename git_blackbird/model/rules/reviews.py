@@ -151,7 +151,6 @@ def skipped_children(tasks: Mapping[TaskId, Task], parent: Task) -> tuple[TaskId
 
 
 def why_incomplete(tasks: Mapping[TaskId, Task], parent: Task) -> str:
-    """Describe why a parent is not complete."""
     still_open = open_children(tasks, parent)
     return f"not done: {', '.join(still_open)}" if still_open else "all of its children are skipped"
 

@@ -79,7 +79,6 @@ class Spent:
 
 
 def total_of(parts: Iterable[Spent]) -> Spent:
-    """Add up what was spent."""
     return reduce(add, parts, Spent())
 
 

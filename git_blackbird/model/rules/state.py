@@ -180,11 +180,9 @@ class PlanState:
         return count_unblocked(self.plan, self.feedback.keys())
 
     def history(self, task_id: TaskId) -> History:
-        """Return the runs of one task."""
         return self.histories.get(task_id, NO_HISTORY)
 
     def pending_messages(self, task_id: TaskId) -> PendingMessages:
-        """Return the messages that a task's agent has yet to receive."""
         return Change.of(self.history(task_id)).messages(self.feedback.get(task_id))
 
 

@@ -46,12 +46,10 @@ FieldsChange = Callable[[TaskFields], TaskFields]
 
 
 def fields_of(task: Task) -> TaskFields:
-    """Return the editable fields of a task."""
     return TaskFields(**{name: getattr(task, name) for name in FIELD_NAMES})
 
 
 def changed_fields(before: TaskFields, after: TaskFields) -> tuple[str, ...]:
-    """Return the names of the fields that differ."""
     return tuple(name for name in FIELD_NAMES if getattr(before, name) != getattr(after, name))
 
 

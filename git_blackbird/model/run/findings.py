@@ -108,7 +108,6 @@ class FindingGroup(Record):
 
     @property
     def is_related(self) -> bool:
-        """Whether the group has several issues."""
         return len(self.findings) > 1
 
 
@@ -136,7 +135,6 @@ class MergedReview(Record):
 
     @property
     def missing(self) -> tuple[Source, ...]:
-        """The missing reviews."""
         sides = {Source.SPEC: self.spec, Source.CODE: self.code}
         return tuple(source for source, side in sides.items() if side is None)
 
@@ -160,7 +158,6 @@ def _present(value: int | str | None) -> tuple[int | str, ...]:
 
 
 def finding_order(finding: Finding) -> tuple[object, ...]:
-    """The sort key of issues: by priority and then by place."""
     return (
         finding.priority,
         _present(finding.file),
@@ -173,7 +170,6 @@ def finding_order(finding: Finding) -> tuple[object, ...]:
 
 
 def note_order(note: MinorIssue) -> tuple[object, ...]:
-    """The sort key of notes: by place."""
     return _present(note.file), _present(note.line), note.description
 
 

@@ -39,7 +39,6 @@ class RecordError(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Say what is wrong with which file."""
         return f"unreadable record: {self.path}: {self.what}"
 
     @property
@@ -123,7 +122,6 @@ class History:
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
-        """All runs."""
         return (*self.older(), *self.recent)
 
     @cached_property
@@ -181,7 +179,6 @@ class History:
         return next((run for run in reversed(self.at_work) if not run.is_review), None)
 
     def find(self, run_id: RunId) -> Run | None:
-        """Return the run with that id."""
         recent = (run for run in self.recent if run.id == run_id)
         return next(recent, None) or next((run for run in self.runs if run.id == run_id), None)
 

@@ -46,7 +46,6 @@ class CheckResult(Record):
 
     @property
     def ended(self) -> str:
-        """How its process ended."""
         return describe_exit(self.exit_code)
 
     @property

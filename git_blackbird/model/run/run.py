@@ -226,7 +226,6 @@ class Run(Record):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Describe the file."""
         return schema_as_in_file(handler.resolve_ref_schema(handler(core)))
 
     def taken_over(self) -> "Run":
@@ -246,11 +245,9 @@ class Run(Record):
         )
 
     def noting(self, *notes: str) -> Self:
-        """Return a copy with further remarks for people."""
         return self.updated(notes=(*self.notes, *notes)) if notes else self
 
     def ended(self, ended: "Ended") -> Self:
-        """Return a copy that is over."""
         from git_blackbird.model.run.ended import TAIL_BYTES  # readers end no run
 
         is_long = ended.stdout_bytes > TAIL_BYTES, ended.stderr_bytes > TAIL_BYTES
@@ -292,7 +289,6 @@ class Run(Record):
         )
 
     def changed(self, change: RunChange) -> Self:
-        """Return a copy with what the run did to its worktree."""
         base, worktree = self.base_tree, self.worktree
         if worktree is not None and change.worktree_base is not None:
             worktree = worktree.updated(base=change.worktree_base)
@@ -360,14 +356,12 @@ class Run(Record):
         return unchecked.requesting_changes(at, text, None)
 
     def decided(self, state: DecisionState | None, at: str, feedback: str | None) -> Self:
-        """Return a copy with a person's decision."""
         decided = self.updated(decision_state=state, decision_resolved_at=at, decision_feedback=feedback)
         if state is DecisionState.REJECTED:
             return decided.updated(terminal_reason=TerminalReason.REJECTED)
         return decided.updated(hook_output=None) if state in APPROVALS else decided
 
     def committed_as(self, *oids: str) -> Self:
-        """Return a copy with further commits."""
         return self.updated(commits=tuple(dict.fromkeys((*self.commits, *oids))))
 
     def finding(self, verdict: ParentVerdict) -> Self:
@@ -431,7 +425,6 @@ class Run(Record):
 
     @property
     def is_pending(self) -> bool:
-        """Whether a decision on this run is pending."""
         return self.decision_state is DecisionState.PENDING and not self.is_superseded
 
     @property
@@ -567,7 +560,6 @@ class Run(Record):
 
     @property
     def undone_at(self) -> str | None:
-        """When the change was taken back."""
         return None if self.undone is None else self.undone.at
 
     @property
@@ -577,7 +569,6 @@ class Run(Record):
 
     @property
     def landed_at(self) -> str | None:
-        """When the change landed."""
         return self.landing.at if isinstance(self.landing, Landed) else None
 
     @property

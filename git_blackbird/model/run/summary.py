@@ -154,8 +154,19 @@ class Trees(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether both trees are the same."""
         return self.base == self.head
+
+
+class Extent(NamedTuple):
+    """How much of a change a diff shows: lines of context, white space or not, only some paths if any."""
+
+    context: int = 3
+    ignores_space: bool = False
+    paths: tuple[str, ...] = ()
+
+
+WHOLE = Extent()
+"""What git shows of a change."""
 
 
 class KeptPath(Record):

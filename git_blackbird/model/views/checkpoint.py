@@ -204,5 +204,4 @@ class Checkpoint:
         return self.pair
 
     def is_possible(self, choice: Choice) -> bool:
-        """Whether the choice is possible."""
         return self.blocked_reason(choice) is None

@@ -181,7 +181,6 @@ class TaskTimings:
 
     @property
     def seconds(self) -> float:
-        """The seconds of all phases."""
         return sum(self.phases.values())
 
 
@@ -202,7 +201,6 @@ class Timings:
 
     @property
     def phases(self) -> Mapping[Phase, float]:
-        """The seconds of each phase, of all tasks."""
         named = {
             phase: [task.phases[phase] for task in self.tasks if phase in task.phases] for phase in Phase
         }

@@ -82,7 +82,6 @@ class Stop:
 
     @property
     def exit_code(self) -> ExitCode:
-        """The process exit status for this stop."""
         return EXIT_CODES[self.reason]
 
 

@@ -43,7 +43,6 @@ class UndoResult:
 
     @property
     def warnings(self) -> Iterator[str]:
-        """Warnings about the outcome."""
         if self.uncommitted is not None:
             yield f"this is in the worktree only, not committed: {self.uncommitted}"
         if self.behind is not None:

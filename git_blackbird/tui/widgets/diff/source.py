@@ -7,8 +7,7 @@ from git_blackbird.controller.queries.diff import full_diff, generated_files
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.system import gc_paused
-from git_blackbird.model.run.summary import Trees
-from git_blackbird.model.views.extent import Extent
+from git_blackbird.model.run.summary import Extent, Trees
 
 _WHOLE_FILE = 10_000_000
 _LEVELS = (3, 10, 40, _WHOLE_FILE)
