@@ -156,7 +156,7 @@ def submodules(repo: Repository) -> object:
 
 
 def settings(repo: Repository) -> object:
-    return config.read_config(replace(repo, config_memo={}))
+    return config.read_config(replace(repo, config_memo={})).values
 
 
 def snapshot(repo: Repository) -> object:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError, UnusableError, UsageError
-from git_blackbird.git.core.config import files_of_settings, unset_setting, write_setting
+from git_blackbird.git.core.config import read_config, unset_setting, write_setting
 from git_blackbird.model.config.config import find_key, nearest_key
 from git_blackbird.model.config.keys import Key, Value, hint_for_this_clone, read_value
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
@@ -202,7 +202,7 @@ class ConfigWatch:
         Raises UnusableError when a file of git's cannot be read.
         """
         paths = workspace.paths
-        files = [*files_of_settings(workspace.repo), paths.config, paths.agent_choice]
+        files = [*read_config(workspace.repo).signatures, paths.config, paths.agent_choice]
         mine = global_config_path(workspace.environment.environ)
         self._files = tuple(files) if mine is None else (*files, mine)
         times, now = self._times(), time.time_ns()

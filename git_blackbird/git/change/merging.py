@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.core.config import config_values
+from git_blackbird.git.core.config import read_config
 from git_blackbird.git.core.process import GitError
 from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore, parents
@@ -324,7 +324,7 @@ def failed_drivers(repo: Repository, merge: TreeMerge) -> dict[bytes, str]:
         if len(sides) == _SIDES and trees.entry(merge.tree, path) == sides[_OURS]
     ]
     drivers = merge_drivers(repo, untouched)
-    configured = config_values(repo) if drivers else {}
+    configured = read_config(repo).effective if drivers else {}
     return {
         path: f"the merge driver {name} did not merge it: it is missing, or failed"
         for path, name in drivers.items()

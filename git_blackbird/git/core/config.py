@@ -55,7 +55,7 @@ def read_settings(repo: Repository) -> tuple[list[RawSetting], list[ConfigProble
     """
     settings: list[RawSetting] = []
     problems: list[ConfigProblem] = []
-    for scope, file, key, value in read_config(repo):
+    for scope, file, key, value in read_config(repo).values:
         name = key.lower()
         usual, what, hint = _FORMATS.get(name, ("", "", ""))
         if what and (value or "").lower() != usual:
@@ -68,27 +68,22 @@ def read_settings(repo: Repository) -> tuple[list[RawSetting], list[ConfigProble
     return settings, problems
 
 
-def read_config(repo: Repository) -> tuple[ConfigValue, ...]:
+def read_config(repo: Repository) -> KnownConfig:
     """Return all of git's configuration, read again once a file of it may have changed. Raises GitError."""
     known = _known_config(repo)
-    if known is None or any(seen != signature(path) for path, seen in known.signatures.items()):
+    if known is None or any(seen != signature(file) for file, seen in known.signatures.items()):
         began = time.time_ns()
         listed = repo.git("config", "--list", "--show-scope", "--show-origin", "-z")
         values = listed.records(partial(_parsed, repo.top))
         files = _files_read(repo, values)
-        known = KnownConfig(values, {os.fspath(file): stable_signature(file, began) for file in files})
+        known = KnownConfig(values, {file: stable_signature(file, began) for file in files})
         # All worktrees have these values, unless they depend on one's path or branch.
         is_own = any(value.key.startswith((_INCLUDE_IF, _OF_WORKTREE)) for value in values)
         chosen = filter(None, map(repo.environ.get, ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM")))
         is_own = is_own or not all(name.startswith("/") for name in chosen)
         repo.config_memo.pop(None, None)
         repo.config_memo[repo.git_dir if is_own else None] = known
-    return known.values
-
-
-def config_values(repo: Repository) -> dict[str, str | None]:
-    """Return the effective value of each key; None for a key without one. Raises GitError."""
-    return {value.key: value.value for value in read_config(repo)}
+    return known
 
 
 def _known_config(repo: Repository) -> KnownConfig | None:
@@ -149,24 +144,20 @@ def _spellings(repo: Repository, key: str) -> list[str]:
     return list(dict.fromkeys(key for key in reversed(_keys_in(repo, "local")) if key.lower() == name))
 
 
-def files_of_settings(repo: Repository) -> tuple[Path, ...]:
-    """List git's configuration files, also those that may come into being. Raises GitError."""
-    return _files_read(repo, read_config(repo))
-
-
 def files_of_rules(repo: Repository) -> tuple[Path, ...]:
     """List the files outside the worktree that decide on conversion and ignoring. Raises GitError."""
-    values = config_values(repo)
+    config = read_config(repo)
+    values = config.effective
     ignored = (
         _configured_file(repo, values, "core.excludesfile", "ignore"),
         repo.common_dir / "info" / "exclude",
     )
-    return tuple(dict.fromkeys((*files_of_settings(repo), *ignored, *_attributes_files(repo, values))))
+    return tuple(dict.fromkeys((*config.signatures, *ignored, *_attributes_files(repo, values))))
 
 
 def configured_paths(repo: Repository, keys: Iterable[str]) -> Iterator[str]:
     """Yield the paths below the top of the main or this worktree that these keys name. Raises GitError."""
-    values = config_values(repo)
+    values = read_config(repo).effective
     for name in filter(None, (values.get(key) for key in keys)):
         path = Path(os.path.normpath(_expand_path(repo, name)))
         tops = (top for top in (repo.top, repo.common_dir.parent) if path.is_relative_to(top) and path != top)
@@ -175,7 +166,7 @@ def configured_paths(repo: Repository, keys: Iterable[str]) -> Iterator[str]:
 
 def may_convert_files(repo: Repository) -> bool:
     """Whether git may convert files for another reason than a ``.gitattributes``. Raises GitError."""
-    values = config_values(repo)
+    values = read_config(repo).effective
     is_set = any(values.get(key, "false") != "false" for key in _CONVERTING)
     return is_set or any(map(os.path.lexists, _attributes_files(repo, values)))
 
@@ -196,7 +187,7 @@ def _configured_file(repo: Repository, values: Mapping[str, str | None], key: st
 
 def is_sparse(repo: Repository) -> bool:
     """Whether the worktree is a sparse checkout. Raises GitError."""
-    value = config_values(repo).get("core.sparsecheckout", "false")
+    value = read_config(repo).effective.get("core.sparsecheckout", "false")
     try:
         # A key without a value means true, as in git.
         return value is None or parse_boolean(value)
@@ -256,12 +247,9 @@ def color_wanted(repo: Repository, *, is_tty: bool) -> bool:
     A pager started by git counts as a terminal, unless ``color.pager`` is off. Nothing is coloured with a
     value that git rejects. Uses the configuration that was read before, if it was. Raises GitError.
     """
-    known = _known_config(repo)
+    config = _known_config(repo) or read_config(repo)
     # A key without a value means true, as in git.
-    values = {
-        value.key: "true" if value.value is None else value.value
-        for value in (read_config(repo) if known is None else known.values)
-    }
+    values = {key: "true" if value is None else value for key, value in config.effective.items()}
     chosen = values.get("color.blackbird", values.get("color.ui", _AUTO)).lower()
     if chosen in {"always", "never"}:
         return chosen == "always"

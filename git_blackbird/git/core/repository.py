@@ -84,7 +84,12 @@ class KnownConfig(NamedTuple):
     """Git's configuration, valid as long as its files have these signatures."""
 
     values: tuple[ConfigValue, ...]
-    signatures: Mapping[str, tuple[int, ...]]
+    signatures: Mapping[Path, tuple[int, ...]]
+
+    @property
+    def effective(self) -> dict[str, str | None]:
+        """The last value of each key; None for a key without one."""
+        return {value.key: value.value for value in self.values}
 
 
 # By git directory; None for a configuration that is the same in all worktrees of the repository.

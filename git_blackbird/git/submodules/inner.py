@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from git_blackbird.git.core.config import config_values
+from git_blackbird.git.core.config import read_config
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.index import copy_index, private_folder, writing
 
@@ -49,7 +49,7 @@ def isolated_view(outer: Repository, git_dir: Path, top: Path | None, *others: P
             shallow = _common(git_dir) / "shallow"
             if shallow.is_file():
                 shutil.copyfile(shallow, folder / "shallow")
-            values = sorted(config_values(outer).items())
+            values = sorted(read_config(outer).effective.items())
             settings = (
                 f"\t{key.removeprefix('core.')} = {value}\n"
                 for key, value in values

@@ -67,13 +67,8 @@ def base_commit_of(linked: Repository) -> str | None:
 
 def base_tree(linked: Repository) -> str | None:
     """Return the tree of the commit that a task's worktree began with, or None."""
-    import pygit2  # slow to load
-
     commit = base_commit_of(linked)
-    if commit is None:
-        return None
-    with using_objects(linked):
-        return str(open_libgit2(linked)[commit].peel(pygit2.Tree).id)
+    return None if commit is None else str(_read(linked, commit).tree_id)
 
 
 def unmerged_paths(linked: Repository) -> frozenset[bytes]:

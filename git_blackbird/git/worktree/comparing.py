@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from git_blackbird.git.core.config import config_values, configured_paths
+from git_blackbird.git.core.config import configured_paths, read_config
 from git_blackbird.git.core.output import Completed, grouped
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
@@ -149,6 +149,6 @@ def merge_drivers(repo: Repository, paths: Collection[bytes]) -> dict[bytes, str
     """Return the driver, or ``unset``, of each path that git does not merge as text. Raises GitError."""
     values, default = attributes_of(repo, paths, "merge"), None
     if UNSPECIFIED in values.values():
-        default = config_values(repo).get("merge.default")
+        default = read_config(repo).effective.get("merge.default")
     chosen = {path: default or "text" if value == UNSPECIFIED else value for path, value in values.items()}
     return {path: value for path, value in chosen.items() if value not in _AS_TEXT}

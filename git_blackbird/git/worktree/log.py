@@ -132,13 +132,14 @@ def commit_of_run(repo: Repository, run_id: str, since: str | None) -> str | Non
 _MOVE = re.compile(
     rb"(?P<old>[0-9a-f]{40,64}) (?P<new>[0-9a-f]{40,64}) .*> \d{1,12} [-+]\d{4}\t?(?P<message>.*)"
 )
+_LOG = Path("logs", "HEAD")
 _LONGEST_BYTES = 16 * 1024 * 1024
 
 
 def log_size(git_dir: Path) -> int:
     """Return the size of the reflog of HEAD; later entries are appended after it."""
     with contextlib.suppress(OSError):
-        return _log(git_dir).stat().st_size
+        return (git_dir / _LOG).stat().st_size
     return 0
 
 
@@ -146,7 +147,7 @@ def moves_in(repo: Repository, span: LogSpan) -> list[HeadMove]:
     """Return the moves of HEAD in a span of its log, oldest first; after a rewrite, those since its start."""
     first = max(0, span.end - _LONGEST_BYTES)
     data = b""
-    with contextlib.suppress(OSError), _log(repo.git_dir).open("rb") as log:
+    with contextlib.suppress(OSError), (repo.git_dir / _LOG).open("rb") as log:
         log.seek(first)
         data = log.read(span.end - first)
     begin = -1 if span.begin is None else span.begin - first
@@ -155,10 +156,6 @@ def moves_in(repo: Repository, span: LogSpan) -> list[HeadMove]:
     moves = _parse(data)
     came = [place for place, move in enumerate(moves) if move.new == span.start]
     return moves[came[-1] + 1 :] if came else []
-
-
-def _log(git_dir: Path) -> Path:
-    return git_dir / "logs" / "HEAD"
 
 
 def _parse(data: bytes) -> list[HeadMove]:

@@ -50,7 +50,7 @@ def take_surroundings(repo: Repository) -> Surroundings:
 
 def _settings(repo: Repository) -> dict[str, str]:
     values: dict[str, list[str]] = {}
-    for scope, _, key, value in read_config(repo):
+    for scope, _, key, value in read_config(repo).values:
         if scope != _OF_A_CALL and not key.startswith(_SETTINGS_OF_OURS):
             # A key without a value means true, as in git.
             values.setdefault(key, []).append("true" if value is None else value)
@@ -120,7 +120,7 @@ def _digest(data: bytes) -> str:
 def misleading_settings(repo: Repository) -> Iterator[tuple[str, str]]:
     """Yield settings with which git finds no main worktree, or another one. Raises GitError."""
     common = repo.common_dir
-    own = {value.key: value.value for value in read_config(repo) if value.file == common / "config"}
+    own = {value.key: value.value for value in read_config(repo).values if value.file == common / "config"}
     bare, worktree = own.get("core.bare", "false"), own.get("core.worktree")
     # Only a repository that has had a worktree has an index.
     if bare in {None, "true"} and (common / "index").exists():
