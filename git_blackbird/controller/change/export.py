@@ -215,7 +215,7 @@ def _require_place(repo: Repository, folder: Path) -> None:
 
 
 def _commit_kept_files(repo: Repository, kept: str) -> str:
-    pair = load_pair(repo, "worktrees", kept.rpartition("/")[2])
+    pair = load_pair(repo, kept)
     if pair is None:
         raise UnusableError(f"{kept} has no files")
     return commit_tree(repo, pair.head, head(repo).commit, f"Files of {kept}\n")

@@ -45,7 +45,7 @@ from git_blackbird.git.worktree.linked import (
     set_aside,
 )
 from git_blackbird.git.worktree.log import only_in_worktree
-from git_blackbird.git.worktree.saved_trees import keep_commit, kept_worktree_ref, save_pair
+from git_blackbird.git.worktree.saved_trees import WORKTREE_REFS, keep_commit, save_pair
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.writing.write_back import take_signatures, write_all_paths, writing_lock
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
@@ -325,10 +325,10 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     is_edited = taken.tree not in known and not _is_incomplete_checkout(linked, taken.tree, known)
     is_named = bool(runs) or taken.tree != base_tree(linked)
     if is_edited:
-        save_pair(workspace.repo, "worktrees", name, Trees(taken.tree, taken.tree))
+        save_pair(workspace.repo, WORKTREE_REFS + name, Trees(taken.tree, taken.tree))
     begin_removal(linked, taken.tree)
     remove_worktree(workspace.repo, linked)
-    return kept_worktree_ref(name) if is_edited and is_named else None
+    return WORKTREE_REFS + name if is_edited and is_named else None
 
 
 def _keep_strays(workspace: Workspace, linked: Repository) -> RunId:

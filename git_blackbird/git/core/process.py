@@ -148,6 +148,11 @@ def name_lines(names: Iterable[str]) -> bytes:
     return "".join(f"{name}\n" for name in listed).encode(errors="surrogateescape")
 
 
+def nul_ended(records: Iterable[bytes]) -> bytes:
+    """Return paths, or other records, for git's standard input with ``-z``."""
+    return b"".join(record + b"\0" for record in records)
+
+
 def run_git(
     args: Sequence[str],
     *,

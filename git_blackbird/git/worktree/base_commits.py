@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.git.core.output import object_ids, paths_listed
-from git_blackbird.git.core.process import operands, revisions
+from git_blackbird.git.core.process import nul_ended, operands, revisions
 from git_blackbird.git.core.repository import Repository, head, open_libgit2, using_objects
 from git_blackbird.git.core.trees import OURS, TreeStore
 from git_blackbird.git.worktree.index import QUIET_OPTIONS
@@ -85,8 +85,7 @@ def move_base(linked: Repository, commit: str, unmerged: Sequence[bytes]) -> Non
     linked.git(*QUIET_OPTIONS, "read-tree", "--reset", *revisions(commit))
     if unmerged:
         gone = b"".join(b"0 %s\t%s\0" % (b"0" * 40, line.partition(b"\t")[2]) for line in unmerged)
-        lines = b"".join(line + b"\0" for line in unmerged)
-        linked.git(*QUIET_OPTIONS, "update-index", "-z", "--index-info", stdin=gone + lines)
+        linked.git(*QUIET_OPTIONS, "update-index", "-z", "--index-info", stdin=gone + nul_ended(unmerged))
     linked.git("update-ref", "--no-deref", "-m", "new base", "HEAD", *revisions(commit))
     note_base(linked, commit)
 

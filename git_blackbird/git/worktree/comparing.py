@@ -17,6 +17,7 @@ from pathlib import Path
 
 from git_blackbird.git.core.config import configured_paths, read_config
 from git_blackbird.git.core.output import Completed, grouped
+from git_blackbird.git.core.process import nul_ended
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.index import private_folder, write_entries, writing
@@ -120,8 +121,7 @@ _AS_TEXT = frozenset({"set", "text"})
 def attributes_of(repo: Repository, paths: Collection[bytes], name: str) -> Mapping[bytes, str]:
     if not paths:
         return {}
-    given = b"".join(path + b"\0" for path in paths)
-    return _values(repo.git("check-attr", "-z", "--stdin", name, stdin=given))
+    return _values(repo.git("check-attr", "-z", "--stdin", name, stdin=nul_ended(paths)))
 
 
 def generated_paths(repo: Repository, tree: str, paths: Collection[bytes]) -> Mapping[bytes, bool]:
@@ -132,7 +132,7 @@ def generated_paths(repo: Repository, tree: str, paths: Collection[bytes]) -> Ma
         values = _values(
             comparison(repo).repo.git(
                 *("check-attr", "-z", "--cached", "--stdin", "linguist-generated"),
-                stdin=b"".join(path + b"\0" for path in paths),
+                stdin=nul_ended(paths),
                 variables={"GIT_INDEX_FILE": os.fspath(index)},
             )
         )

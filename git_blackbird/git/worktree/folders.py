@@ -13,7 +13,7 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.output import texts
-from git_blackbird.git.core.process import operands
+from git_blackbird.git.core.process import nul_ended, operands
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.model.base.system import HIDDEN, refusal_hint
 
@@ -35,7 +35,7 @@ def list_ignored(repo: Repository, patterns: Sequence[str]) -> list[str]:
         return []
     matched = _listed(repo, *(f"--exclude={pattern}" for pattern in patterns))
     matched = [name for name in matched if name.split("/")[0] not in HIDDEN]
-    stdin = b"".join(os.fsencode(name) + b"\0" for name in matched)
+    stdin = nul_ended(map(os.fsencode, matched))
     answer = repo.git("check-ignore", "-z", "--stdin", stdin=stdin, check=False)
     ignored = set(answer.records(texts))
     # Of a folder that git does not ignore, what it ignores below.

@@ -8,12 +8,12 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from git_blackbird import trace
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.output import texts
-from git_blackbird.git.core.process import GitTimeoutError, operands, revisions
+from git_blackbird.git.core.process import GitTimeoutError, nul_ended, operands, revisions
 from git_blackbird.git.core.repository import Repository, open_libgit2, using_objects
 from git_blackbird.git.core.trees import DIRECTORY, SUBMODULE, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.base_commits import write_commit
@@ -28,7 +28,11 @@ _OURS = "refs/blackbird/"
 _LOCK_SECONDS = 10.0
 # Git holds the lock of a reference for less.
 _POLL_SECONDS = 0.05
-Family = Literal["worktrees", "journal"]
+_RUN_REFS = f"{_OURS}runs/"
+# The trees of removed worktrees, by the id of the removal, and those of a change that is about to be written,
+# by the name of the worktree.
+WORKTREE_REFS = f"{_OURS}worktrees/"
+JOURNAL_REFS = f"{_OURS}journal/"
 
 
 def hold_trees(
@@ -39,23 +43,21 @@ def hold_trees(
     named = {name.encode(): oid for name, oid in ends.items() if oid is not None}
     wanted = {**{oid.encode(): oid for oid in {*others} - {*named.values()}}, **named}
     there = {name: TreeEntry(DIRECTORY, oid) for name, oid in wanted.items() if oid in trees}
-    _set_ref(repo, f"{_OURS}runs/{run_id}", trees.save(there))
+    _set_ref(repo, _RUN_REFS + run_id, trees.save(there))
     return frozenset(oid for name, oid in wanted.items() if name not in there)
 
 
-def save_pair(repo: Repository, family: Family, name: str, pair: "Trees") -> None:
+def save_pair(repo: Repository, ref: str, pair: "Trees") -> None:
     """Point a reference at two trees that no record names.
 
-    In ``worktrees`` they are those of a removed worktree, and ``name`` is the id of its removal; in
-    ``journal`` those of a change that is about to be written into the worktree of that name.
     Raises UnusableError for a tree that is not there, and if the repository cannot be written.
     """
-    trees = TreeStore(repo)
+    trees, name = TreeStore(repo), ref.rpartition("/")[2]
     for oid in pair:
         if oid not in trees:
             raise UnusableError(f"the tree {oid} of {name} is gone", hint="git fsck says what else is")
     ends = zip((b"base", b"head"), pair, strict=True)
-    _set_ref(repo, _name(family, name), trees.save({end: TreeEntry(DIRECTORY, oid) for end, oid in ends}))
+    _set_ref(repo, ref, trees.save({end: TreeEntry(DIRECTORY, oid) for end, oid in ends}))
 
 
 def _set_ref(repo: Repository, name: str, oid: str) -> None:
@@ -82,31 +84,22 @@ def keep_commit(repo: Repository, name: str, *commits: str) -> None:
         _update_refs(repo, f"update {ref} {kept}\n")
 
 
-def load_pair(repo: Repository, family: Family, name: str) -> "Trees | None":
+def load_pair(repo: Repository, ref: str) -> "Trees | None":
     import pygit2  # slow to load
 
     from git_blackbird.model.run.summary import Trees  # not in that process
 
     with using_objects(repo):
-        reference = open_libgit2(repo).references.get(_name(family, name))
+        reference = open_libgit2(repo).references.get(ref)
         held = {} if reference is None else TreeStore(repo).load(str(reference.peel(pygit2.Tree).id))
     base, head = held.get(b"base"), held.get(b"head")
     return None if base is None or head is None else Trees(base.oid, head.oid)
 
 
-def kept_worktree_ref(name: str) -> str:
-    return _name("worktrees", name)
-
-
 def find_kept_worktrees(repo: Repository, name: str) -> list[str]:
     """Return the references of removed worktrees with this name, or with an id that begins so."""
-    folder = kept_worktree_ref("")
-    names = (each for each in list_our_refs(repo) if each.startswith(folder))
-    return [each for each in names if name and (each == name or each.removeprefix(folder).startswith(name))]
-
-
-def _name(family: Family, name: str) -> str:
-    return f"{_OURS}{family}/{name}"
+    refs = [ref for ref in list_our_refs(repo) if ref.startswith(WORKTREE_REFS)]
+    return [ref for ref in refs if name and (ref == name or ref.removeprefix(WORKTREE_REFS).startswith(name))]
 
 
 def list_our_refs(repo: Repository) -> tuple[str, ...]:
@@ -115,9 +108,8 @@ def list_our_refs(repo: Repository) -> tuple[str, ...]:
 
 def run_refs(repo: Repository) -> dict[str, str]:
     """Return the references that hold the trees of runs, by run id, of all worktrees. Raises GitError."""
-    above = f"{_OURS}runs/"
-    names = (name for name in list_our_refs(repo) if name.startswith(above))
-    return {name.removeprefix(above): name for name in names}
+    refs = (ref for ref in list_our_refs(repo) if ref.startswith(_RUN_REFS))
+    return {ref.removeprefix(_RUN_REFS): ref for ref in refs}
 
 
 def broken_refs(repo: Repository) -> list[str]:
@@ -181,9 +173,8 @@ def checkout_paths(
         if paths:
             write_entries(index, dict(with_attributes(TreeStore(repo), tree, paths)))
             place, variables = _place(repo, folder, index)
-            names = b"".join(path + b"\0" for path in paths)
             options = (*QUIET_OPTIONS, *_WHOLE)
-            place.git(*options, *_NAMED, stdin=names, timeout=timeout_seconds, variables=variables)
+            place.git(*options, *_NAMED, stdin=nul_ended(paths), timeout=timeout_seconds, variables=variables)
     return folder
 
 

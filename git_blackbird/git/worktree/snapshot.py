@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.config import is_sparse, may_convert_files
 from git_blackbird.git.core.output import Completed, paths_listed
-from git_blackbird.git.core.process import GitError, GitStoppedError, GitTimeoutError
+from git_blackbird.git.core.process import GitError, GitStoppedError, GitTimeoutError, nul_ended
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
 from git_blackbird.git.worktree.index import (
@@ -293,7 +293,7 @@ class SnapshotBuilder:
         # Git does not hold a file with such a flag for racily clean: each is compared by its content.
         unknown = [entry for _, entry, path in flagged if path not in absent]
         if unknown:
-            self.git("update-index", "-z", "--index-info", stdin=_joined(unknown))
+            self.git("update-index", "-z", "--index-info", stdin=nul_ended(unknown))
         return bool(skipped)
 
     def classify_path(self, work: IndexUpdate, path: bytes, *, is_tracked: bool) -> bool:
@@ -353,7 +353,7 @@ class SnapshotBuilder:
 
     def drop(self, paths: Sequence[bytes]) -> None:
         if paths:
-            self.git("update-index", "-z", "--force-remove", "--stdin", stdin=_joined(paths))
+            self.git("update-index", "-z", "--force-remove", "--stdin", stdin=nul_ended(paths))
 
     def update(self, work: IndexUpdate) -> None:
         """Update paths in the private index; those that git refuses are left out, with its message."""
@@ -368,7 +368,7 @@ class SnapshotBuilder:
         while pending:
             part = pending.pop()
             try:
-                self.git(*options, *_UPDATE, stdin=_joined(part))
+                self.git(*options, *_UPDATE, stdin=nul_ended(part))
             except (GitStoppedError, GitTimeoutError):
                 raise
             except GitError as error:
@@ -395,10 +395,6 @@ def _is_still_file(path: bytes) -> bool:
 
 def _texts(paths: set[bytes]) -> set[str]:
     return set(map(os.fsdecode, paths))
-
-
-def _joined(paths: Sequence[bytes]) -> bytes:
-    return b"".join(path + b"\0" for path in paths)
 
 
 def _text(path: bytes) -> str:

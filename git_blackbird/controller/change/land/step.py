@@ -33,7 +33,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.change.merging import MergeRefusedError
 from git_blackbird.git.worktree.linked import worktree_name
-from git_blackbird.git.worktree.saved_trees import save_pair
+from git_blackbird.git.worktree.saved_trees import JOURNAL_REFS, save_pair
 from git_blackbird.git.writing.write_back import describe_unwritten
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.change.stages import (
@@ -119,7 +119,7 @@ async def _check(call: Call, run: Run, landing: Prepared) -> CheckResult | None:
         return None
     # Until the record names them.
     repo = call.workspace.repo
-    save_pair(repo, "journal", worktree_name(repo), landing.pair)
+    save_pair(repo, JOURNAL_REFS + worktree_name(repo), landing.pair)
     return await run_check(call, run, landing.pair, f"{run.task_id} with your worktree")
 
 
