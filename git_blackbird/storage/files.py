@@ -4,7 +4,7 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
@@ -76,7 +76,7 @@ def opened_folder(folder: Path | str, top: Path | None = None) -> Iterator[int]:
     if top is None:
         descriptor = os.open(folder, _FOLDER | os.O_NOFOLLOW)
     else:
-        descriptor = _open_stepwise(top, _steps(top, folder), _FOLDER)
+        descriptor = _open_below(top, folder, _FOLDER)
     try:
         yield descriptor
     finally:
@@ -85,43 +85,39 @@ def opened_folder(folder: Path | str, top: Path | None = None) -> Iterator[int]:
 
 def _open_inside(top: Path, path: Path) -> int:
     """Open a file without following links, or its real path if that is inside."""
-    steps = _steps(top, path)
     try:
-        return _open_stepwise(top, steps, _READ)
+        return _open_below(top, path, _READ)
+    except OutsideError:
+        raise
     except OSError as error:
         if error.errno not in {errno.ELOOP, errno.ENOTDIR}:
             raise
-    inside, where, steps = _find_inside(top, path)
-    if Path(where).is_symlink():
+    where = _real_path(top, path)
+    if os.path.islink(where):  # noqa: PTH114  # it is a text
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-    return _open_stepwise(inside, steps, _READ)
+    return _open_below(os.path.realpath(top), where, _READ)
 
 
-def _find_inside(top: Path, path: Path) -> tuple[str, str, list[str]]:
-    """Return the real top and path, which may not exist, of a worktree, and the steps between them.
+def _real_path(top: Path, path: Path) -> str:
+    """Return the real path of one of the worktree at ``top``, which may not exist.
 
     The git directory is not part of the worktree, because it may hold secrets. Raises OutsideError.
     """
-    inside, where = os.path.realpath(top), os.path.realpath(path)
-    steps = _steps(inside, where, path)
-    if ".git" in map(str.lower, steps):
+    where = os.path.realpath(path)
+    steps = _steps(os.path.realpath(top), where)
+    if steps is None or ".git" in map(str.lower, steps):
         raise OutsideError(path, where)
-    return inside, where, steps
+    return where
 
 
-def _steps(top: Path | str, path: Path | str, link: Path | None = None) -> list[str]:
-    """Split the way from a folder to a normal path below it, to which ``link`` leads. Raises OutsideError.
+def _open_below(top: Path | str, path: Path | str, flags: int) -> int:
+    """Open a path below ``top`` component by component, so that a link created meanwhile is not followed.
 
-    In place of pathlib, which takes longer than opening the file.
+    Raises OutsideError for a path that is not below it.
     """
-    folder, place = f"{top}/".replace("//", "/"), f"{path}/".replace("//", "/")
-    if not place.startswith(folder):
-        raise OutsideError(link or path, str(path))
-    return place[len(folder) : -1].split("/")
-
-
-def _open_stepwise(top: Path | str, steps: Sequence[str], flags: int) -> int:
-    """Open a path below ``top`` component by component, so that a link created meanwhile is not followed."""
+    steps = _steps(top, path)
+    if steps is None:
+        raise OutsideError(path, str(path))
     *folders, name = steps
     here = os.open(top, _FOLDER)
     try:
@@ -132,6 +128,15 @@ def _open_stepwise(top: Path | str, steps: Sequence[str], flags: int) -> int:
         return os.open(name or ".", flags | os.O_NOFOLLOW, dir_fd=here)
     finally:
         os.close(here)
+
+
+def _steps(top: Path | str, path: Path | str) -> list[str] | None:
+    """Split the way from a folder to a normal path below it; None if the path is elsewhere.
+
+    In place of pathlib, which takes longer than opening the file.
+    """
+    folder, place = f"{top}/".replace("//", "/"), f"{path}/".replace("//", "/")
+    return place[len(folder) : -1].split("/") if place.startswith(folder) else None
 
 
 def _load(descriptor: int, path: Path | str, known: bytes = b"", limit: int | None = None) -> bytes:
@@ -192,7 +197,7 @@ def write_atomic(paths: Paths, path: Path, data: bytes, *, mode: int = 0o644) ->
         elif path.is_relative_to(paths.state):
             paths.make_folder(path.parent)
         # The plan may be a link within the worktree; a link inside the state is hostile and is replaced.
-        target = path if path != paths.plan else Path(_find_inside(paths.state_root, path)[1])
+        target = path if path != paths.plan else Path(_real_path(paths.state_root, path))
         try:
             _write_and_rename(paths.private_tmp / _temporary_name(target), target, data, mode)
         except OSError as error:
