@@ -115,8 +115,9 @@ def _approved_run(descriptor: int) -> RunId | None:
         return None
 
 
-@contextlib.contextmanager
-def session_lock(folder: Path, provider: str, session: str, holder: str) -> Iterator[None]:
+def session_lock(
+    folder: Path, provider: str, session: str, holder: str
+) -> contextlib.AbstractContextManager[None]:
     """Lock a session: if two processes continue the same one, an agent may silently forget one of them.
 
     Others see ``holder``. The file is removed with the lock. Raises LockedError at once if another process
@@ -125,27 +126,20 @@ def session_lock(folder: Path, provider: str, session: str, holder: str) -> Iter
     digest = _digest(f"{provider}\0{session}")
     path = folder / f"{provider}-{digest}.lock"
     hint = "wait for it; a copy of a worktree shares its sessions"
-    with _named_lock(path, holder, f"session {session} of {provider}", hint):
-        yield
+    return _named_lock(path, holder, f"session {session} of {provider}", hint)
 
 
 class TaskLockedError(LockedError): ...
 
 
-@contextlib.contextmanager
-def task_lock(common_dir: Path, task_id: TaskId, holder: str) -> Iterator[None]:
+def task_lock(common_dir: Path, task_id: TaskId, holder: str) -> contextlib.AbstractContextManager[None]:
     """Lock a task for all worktrees of a repository, so that it does not start in two of them at once.
 
     Others see ``holder``. Raises TaskLockedError at once if another process has it, UnusableError if the file
     cannot be written.
     """
     path = _task_locks(common_dir) / f"{_digest(task_id)}.lock"
-    with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(_named_lock(path, holder, f"task {task_id}", "wait for it"))
-        except LockedError as error:
-            raise TaskLockedError(error.message, hint=error.hint) from error
-        yield
+    return _named_lock(path, holder, f"task {task_id}", "wait for it", TaskLockedError)
 
 
 def take_slot(folder: Path, count: int, holder: str) -> contextlib.ExitStack:
@@ -172,7 +166,9 @@ def _digest(text: str) -> str:
 
 
 @contextlib.contextmanager
-def _named_lock(path: Path, holder: str, what: str, hint: str) -> Iterator[None]:
+def _named_lock(
+    path: Path, holder: str, what: str, hint: str, refusal: type[LockedError] = LockedError
+) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         descriptor = stack.enter_context(_opened(path))
         while (free := _try_lock(descriptor, path)) and not _is_at(path, descriptor):
@@ -180,7 +176,7 @@ def _named_lock(path: Path, holder: str, what: str, hint: str) -> Iterator[None]
             descriptor = stack.enter_context(_opened(path))
         if not free:
             content = os.pread(descriptor, 4096, 0).decode(errors="replace")
-            raise LockedError(f"{what} is in use: {content or 'it is just starting'}", hint=hint)
+            raise refusal(f"{what} is in use: {content or 'it is just starting'}", hint=hint)
         stack.callback(path.unlink, missing_ok=True)
         _write_holder(descriptor, path, holder)
         yield

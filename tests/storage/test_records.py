@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import tempfile
 import time
 from collections.abc import Iterator
@@ -350,6 +351,20 @@ def test_there_are_no_runs_where_there_is_no_folder(paths: Paths) -> None:
     paths.private.mkdir(parents=True, exist_ok=True)
     paths.runs.write_text("a file")
     assert records.histories() == {}
+
+
+def test_records_are_not_broken_because_no_file_can_be_opened(paths: Paths) -> None:
+    put(paths, GO_RECORD)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.open(os.devnull, os.O_RDONLY)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, limits[1]))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            RunStore(paths).history(T)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert [run.id for run in RunStore(paths).history(T).runs] == [GO_ID]
 
 
 @pytest.mark.parametrize("name", ["../../x", "..", "a/b", "", ".hidden"])
