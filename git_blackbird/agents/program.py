@@ -169,7 +169,6 @@ class PermittedAgent(ProgramAgent[PermittedConfig]):
     calmer = "edit"
 
     def launch(self, assignment: Assignment, folder: str = "", scratch: str = "") -> Launch:
-        """Return the launch with all options: a resume remembers only the session."""
         if not assignment.read_only:
             launch = self._start(assignment, folder, scratch)
             return replace(launch, argv=(*launch.argv, *self._settings.args))

@@ -153,8 +153,6 @@ class Launch:
 
 
 class Agent(Protocol):
-    """A provider of agents."""
-
     name: str
     abilities: Capabilities
     # Empty folders that a killed agent may leave at the top of a worktree.

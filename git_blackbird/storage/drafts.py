@@ -115,7 +115,6 @@ def load_base(path: Path) -> str | None:
 
 
 def drop_draft(path: Path) -> None:
-    """Remove a draft and its base."""
     for file in (path, _base(path)):
         file.unlink(missing_ok=True)
 

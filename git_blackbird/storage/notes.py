@@ -32,13 +32,11 @@ class _Agreements(Record):
 
 
 def load_agreements(paths: Paths, answer: AgreementKind) -> frozenset[str]:
-    """Return the digests with this answer."""
     agreements = load_note(_Agreements, paths.agreements)
     return frozenset(getattr(agreements, answer, None) or ())
 
 
 def save_agreement(paths: Paths, answer: AgreementKind, digest: str) -> None:
-    """Add one digest."""
     agreements = load_note(_Agreements, paths.agreements) or _Agreements()
     digests = tuple(sorted({*load_agreements(paths, answer), digest}))
     write_private(paths.agreements, dump_json(agreements.model_copy(update={answer: digests}).to_json()))
@@ -85,7 +83,6 @@ def save_pending_approval(paths: Paths, note: PendingApproval) -> None:
 
 
 def load_pending_approval(paths: Paths) -> PendingApproval | None:
-    """Return what an interrupted approval was about to commit."""
     return load_note(PendingApproval, paths.pending_approval)
 
 
@@ -103,12 +100,10 @@ class _Imports(Record):
 
 
 def load_imports(paths: Paths) -> Mapping[str, str]:
-    """Return the pages that were imported last, by the names of their sources."""
     return (load_note(_Imports, paths.imports) or _Imports()).sources or {}
 
 
 def save_import(paths: Paths, source: str, page: str) -> None:
-    """Save what was imported of a source."""
     saved = _Imports(sources={**load_imports(paths), source: page})
     write_private(paths.imports, dump_json(saved.to_json()))
 
@@ -181,7 +176,6 @@ def save_key(paths: Paths, run_id: RunId, key: RunKey) -> None:
 
 
 def load_key(paths: Paths, run_id: RunId) -> RunKey | None:
-    """Return the key of a run; None if there is none here."""
     try:
         key, base = (paths.keys / run_id).read_text(encoding="ascii").split("\n")
     except (OSError, ValueError):
@@ -190,7 +184,6 @@ def load_key(paths: Paths, run_id: RunId) -> RunKey | None:
 
 
 def keep_keys(paths: Paths, runs: set[RunId]) -> None:
-    """Remove the keys of all runs but these."""
     if paths.keys.is_dir():
         for path in paths.keys.iterdir():
             if path.name not in runs:

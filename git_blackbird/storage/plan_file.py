@@ -194,7 +194,6 @@ class PlanRenderer:
         self._known: tuple[Mapping[TaskId, Task], Mapping[TaskId, bytes]] = {}, {}
 
     def render(self, plan: Plan) -> bytes:
-        """Serialize a plan as ``render_plan`` does."""
         if not plan.tasks:
             return render_plan(plan)
         before, pieces = self._known

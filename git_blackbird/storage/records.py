@@ -76,14 +76,12 @@ def parse_record(name: str, task_id: TaskId, data: bytes, known: KnownRecords | 
 
 
 def reason_of(error: Exception) -> str:
-    """Say why a record cannot be read."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
     return str(error)
 
 
 def record_path(paths: Paths, run: Run) -> Path:
-    """Return the path of a run's record."""
     place = paths.review_record if run.is_of_change else paths.record
     return place(run.task_id, run.id)
 

@@ -77,8 +77,6 @@ INTERRUPTED_STATUS = 130
 
 
 class _DemoTask(DemoSession):
-    """Work on a task."""
-
     text = "Done."
 
     def final_message(self) -> str:

@@ -90,7 +90,6 @@ class GatedProcess(StartedProcess):
     stderr: TailedLog
 
     def abandon(self) -> None:
-        """End the process before the agent begins; if it has begun, kill its whole group."""
         super().abandon()
         self.stdout.close()
         self.stderr.close()
