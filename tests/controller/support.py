@@ -12,6 +12,7 @@ from git_blackbird.cluster import join_cluster
 from git_blackbird.controller.change.consent import Consent
 from git_blackbird.controller.core.agents import chosen_agent
 from git_blackbird.controller.core.environment import Environment
+from git_blackbird.controller.core.notify import Prompter
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace, hold_controller, open_workspace, workspace_of
 from git_blackbird.controller.engine.commands import execute_loop
@@ -155,7 +156,8 @@ def agree_to_agent(repo: Path) -> None:
     """Agree, as a person would once, to what the configured agent may do without a stop after each task."""
     no_stop = RawSetting("execution.stopAfterEachTask", False, Layer.FLAG, "a test")
     workspace = open_workspace(make_world(repo), [no_stop])
-    asyncio.run(Consent(workspace, Person()).require(chosen_agent(workspace)))
+    ui = Person()
+    asyncio.run(Consent(workspace, ui, Prompter(workspace, ui)).require(chosen_agent(workspace)))
 
 
 def run_to_stop(workspace: Workspace, loop: Loop, watch: Callable[[Loop], None] | None = None) -> Stop:

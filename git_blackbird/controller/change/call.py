@@ -26,7 +26,7 @@ from git_blackbird.controller.core.agents import (
     review_with_other_agent,
     reviewer_of,
 )
-from git_blackbird.controller.core.notify import NotifyingUI
+from git_blackbird.controller.core.notify import Prompter
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
@@ -64,7 +64,8 @@ class Call:
 
     def __init__(self, workspace: Workspace, ui: UserInterface, scope: CallScope) -> None:
         self.workspace = workspace
-        self.ui = NotifyingUI(workspace, ui)
+        self.ui = ui
+        self.prompter = Prompter(workspace, ui)
         self.scope = scope
         self.force_stop = asyncio.Event()
         self.is_interrupted = False
@@ -75,7 +76,7 @@ class Call:
         self.refused_decisions = 0
         self.taking_back: set[TaskId] = set()
         self.slots = Slots(workspace)
-        self.check_slots = CheckSlots(workspace, self.ui)
+        self.check_slots = CheckSlots(workspace, ui)
         self.not_set_up: dict[TaskId, SetupError] = {}
         self.launcher: Launcher = ThisMachine(workspace)
         self.empty_starts = EmptyStarts()
@@ -84,7 +85,7 @@ class Call:
         self.half_done: set[TaskId] = set()
         self.stand_ins: tuple[Agent, ...] = ()
         self._limits: tuple[LimitHold, ...] = ()
-        self._consent = Consent(workspace, self.ui)
+        self._consent = Consent(workspace, ui, self.prompter)
         self._steps: set[asyncio.Future[Any]] = set()
         self._running: dict[TaskId, tuple[str, str]] = {}
         self._clearing: dict[TaskId, asyncio.Future[None]] = {}
@@ -141,6 +142,12 @@ class Call:
         waits = self.ui.is_on_terminal or self.scope.until is not None
         return self.workspace.config.execution.on_limit or ("wait" if waits else "stop")
 
+    @property
+    def is_time_up(self) -> bool:
+        """Whether nothing more starts, since the call has reached the time that it was given."""
+        until = self.scope.until
+        return until is not None and self.workspace.environment.now() >= until
+
     def goes_on_after(self, run: Run) -> bool:
         """Whether a usage limit ended a run, and the call goes on once that is over."""
         is_refused = run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE
@@ -154,15 +161,6 @@ class Call:
         if holds or any(hold.until <= now for hold in self._limits):
             self._limits = tuple(holds)
             self.ui.notify(LimitsHeld(self._limits, now))
-
-    @contextlib.contextmanager
-    def start_of(self, task_id: TaskId) -> Iterator[None]:
-        """Count a task as one that is starting."""
-        self.starting.add(task_id)
-        try:
-            yield
-        finally:
-            self.starting.discard(task_id)
 
     def run_in_background(self, task_id: TaskId, work: Callable[[], Iterable[str]]) -> None:
         """Finish work on a task in the background; each line that it returns is shown.
@@ -201,13 +199,6 @@ class Call:
         for agent in agents:
             if not (as_reviewer and agent.abilities.read_only):
                 await self.interruptible(self._consent.require(agent))
-
-    def charge_failures(self) -> list[Stop | None]:
-        """Count starts without work as failures of their tasks, unless the agent refuses every task.
-
-        Return the stop of each, if it has one.
-        """
-        return [charge() for charge in self.empty_starts.take_charges()]
 
     def stop_after_run(self, run: Run, resumed: Run | None = None) -> Stop | None:
         """Return the stop that follows from the end of a run.

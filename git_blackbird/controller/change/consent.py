@@ -6,6 +6,7 @@ import json
 
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.change.stops import NotAgreedError
+from git_blackbird.controller.core.notify import Prompter
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.dialogue import confirm_rights
@@ -23,9 +24,10 @@ def _digest(question: RightsQuestion) -> str:
 class Consent:
     """The consent to the agents of one call. Where several start at once, the first answer is for all."""
 
-    def __init__(self, workspace: Workspace, ui: UserInterface) -> None:
+    def __init__(self, workspace: Workspace, ui: UserInterface, prompter: Prompter) -> None:
         self._workspace = workspace
         self._ui = ui
+        self._prompter = prompter
         self._lock = asyncio.Lock()
         self._settled: set[RightsQuestion] = set()
 
@@ -36,25 +38,21 @@ class Consent:
         """
         if agent.rights is None:
             return
-        stops = self._workspace.config.execution.stop_after_each_task
+        paths, stops = self._workspace.paths, self._workspace.config.execution.stop_after_each_task
         question = RightsQuestion(agent.name, agent.rights, stops)
         async with self._lock:
-            if question not in self._settled:
-                await self._ask(question)
-                self._settled.add(question)
-
-    async def _ask(self, question: RightsQuestion) -> None:
-        paths = self._workspace.paths
-        agreed = load_agreements(paths, AgreementKind.AGREED)
-        # Also who agreed to it without a stop after each task.
-        if agreed & {_digest(question), _digest(question._replace(stops_after_each=False))}:
-            return
-        answer = await self._ui.agree(confirm_rights(question))
-        if answer is True:
-            save_agreement(paths, AgreementKind.AGREED, _digest(question))
-        elif answer is not None:
-            text = f"{agent_in_text(question.agent)} was not started"
-            raise NotAgreedError(text, hint=question.rights.calmer)
-        elif _digest(question) not in load_agreements(paths, AgreementKind.TOLD):
-            warn(self._ui, " ".join(render_rights(question)))
-            save_agreement(paths, AgreementKind.TOLD, _digest(question))
+            if question in self._settled:
+                return
+            agreed = load_agreements(paths, AgreementKind.AGREED)
+            # Also who agreed to it without a stop after each task.
+            if not agreed & {_digest(question), _digest(question._replace(stops_after_each=False))}:
+                answer = await self._prompter.agree(confirm_rights(question))
+                if answer is True:
+                    save_agreement(paths, AgreementKind.AGREED, _digest(question))
+                elif answer is not None:
+                    text = f"{agent_in_text(question.agent)} was not started"
+                    raise NotAgreedError(text, hint=question.rights.calmer)
+                elif _digest(question) not in load_agreements(paths, AgreementKind.TOLD):
+                    warn(self._ui, " ".join(render_rights(question)))
+                    save_agreement(paths, AgreementKind.TOLD, _digest(question))
+            self._settled.add(question)

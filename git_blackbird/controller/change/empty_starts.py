@@ -15,15 +15,16 @@ Charge = Callable[[], Stop | None]
 class EmptyStarts:
     """Which agents refuse every task, and which may, by their starts without work.
 
+    ``stopped`` are the agents that refuse every task: they start nothing more. ``doubted`` have shown no
+    work since their last start without work: they start nothing more while one of them is at work.
     ``seen_at_work`` is set when an agent is seen at work that was in doubt.
     """
 
     def __init__(self) -> None:
         self.seen_at_work = asyncio.Event()
+        self.stopped: set[AgentModel] = set()
+        self.doubted: set[AgentModel] = set()
         self._starts: list[Run] = []
-        self._stopped: set[AgentModel] = set()
-        # Agents that have shown no work since their last start without work.
-        self._doubted: set[AgentModel] = set()
         self._charges: dict[TaskId, Charge] = {}
 
     @property
@@ -31,20 +32,10 @@ class EmptyStarts:
         """The tasks that are not started until the cause is known."""
         return frozenset(self._charges)
 
-    @property
-    def stopped(self) -> frozenset[AgentModel]:
-        """The agents that refuse every task: they start nothing more."""
-        return frozenset(self._stopped)
-
-    @property
-    def doubted(self) -> frozenset[AgentModel]:
-        """The agents that may refuse every task: they start nothing more while one is at work."""
-        return frozenset(self._doubted)
-
     def see_work(self, by: AgentModel) -> None:
         """Note that a start of an agent has shown work, or has ended with some."""
-        if by in self._doubted:
-            self._doubted.discard(by)
+        if by in self.doubted:
+            self.doubted.discard(by)
             self.seen_at_work.set()
 
     def note_end(self, run: Run) -> None:
@@ -54,21 +45,24 @@ class EmptyStarts:
             self.see_work(by)
             return
         if any(repeats(run, other) for other in self._starts):
-            self._stopped.add(by)
+            self.stopped.add(by)
         self._starts.append(run)
-        self._doubted.add(by)
+        self.doubted.add(by)
 
     def hold(self, task_id: TaskId, charge: Charge) -> None:
         """Hold a task back; ``charge`` records its start as the task's failure."""
         self._charges[task_id] = charge
 
-    def take_charges(self) -> list[Charge]:
-        """Remove and return the charges of tasks whose agent does not refuse every task."""
+    def charge_failures(self) -> list[Stop | None]:
+        """Count starts without work as failures of their tasks, unless the agent refuses every task.
+
+        Return the stop of each, if it has one.
+        """
         refused = {run.task_id for runs in self.refused for run in runs}
-        return [self._charges.pop(task_id) for task_id in [*self._charges] if task_id not in refused]
+        return [self._charges.pop(task_id)() for task_id in [*self._charges] if task_id not in refused]
 
     @property
     def refused(self) -> list[list[Run]]:
         """The starts of each agent that refuses every task."""
-        agents = dict.fromkeys(by for by in map(AgentModel.of, self._starts) if by in self._stopped)
+        agents = dict.fromkeys(by for by in map(AgentModel.of, self._starts) if by in self.stopped)
         return [[start for start in self._starts if AgentModel.of(start) == by] for by in agents]

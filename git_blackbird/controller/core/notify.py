@@ -1,4 +1,4 @@
-"""Start ``notify.command`` when a person is needed, and the user interface that does so, once at a time."""
+"""Asking a person, and starting ``notify.command`` when one is needed."""
 
 import asyncio
 from collections.abc import Mapping
@@ -18,7 +18,6 @@ from git_blackbird.model.rules.queue import PENDING, queue
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.views.checkpoint import Checkpoint
-from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop, StopReason
 
 _LIMIT_SECONDS = 30.0
@@ -58,32 +57,16 @@ _ALREADY_NOTIFIED = frozenset({StopReason.INTERRUPTED, StopReason.DECISION_REQUI
 _HINT = "`git blackbird config notify.command` shows it"
 
 
-class NotifyingUI:
-    """Run ``notify.command`` before each question, and ask one at a time; pass everything else on."""
+class Prompter:
+    """Asks a person, one question at a time, and starts ``notify.command`` when one is needed."""
 
     def __init__(self, workspace: Workspace, ui: UserInterface) -> None:
         self._workspace = workspace
         self._ui = ui
-        self._command = workspace.config.notify.command
         self._started: list[NotifyProcess] = []
         self._notified: set[str] = set()
         self._is_failure_reported = False
         self._asking = asyncio.Lock()
-
-    @property
-    def wants_output(self) -> bool:
-        return self._ui.wants_output
-
-    @wants_output.setter
-    def wants_output(self, wanted: bool) -> None:
-        self._ui.wants_output = wanted
-
-    @property
-    def is_on_terminal(self) -> bool:
-        return self._ui.is_on_terminal
-
-    def notify(self, event: Event) -> None:
-        self._ui.notify(event)
 
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
@@ -111,7 +94,7 @@ class NotifyingUI:
 
     def end(self, stop: Stop, state: PlanState) -> None:
         """Notify of what the call left open, and report a failed command."""
-        if self._command and stop.reason not in _ALREADY_NOTIFIED:
+        if self._workspace.config.notify.command and stop.reason not in _ALREADY_NOTIFIED:
             if stop.reason is StopReason.COMPLETED:
                 self._notify_waiting(state)
             else:
@@ -142,4 +125,4 @@ class NotifyingUI:
         self._started = [process for process in self._started if process.is_running]
         if fault is not None and not self._is_failure_reported:
             self._is_failure_reported = True
-            warn(self, f"notify.command failed: {fault}", hint=_HINT)
+            warn(self._ui, f"notify.command failed: {fault}", hint=_HINT)

@@ -1,7 +1,8 @@
 """The loop: perform the next action until none is due or someone must decide."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Protocol, assert_never
 
@@ -99,7 +100,6 @@ class Loop:
     def __init__(
         self, workspace: Workspace, ui: UserInterface, scope: CallScope, first: FirstStep | None = None
     ) -> None:
-        self._workspace = workspace
         config = workspace.config.execution
         rules = config.questions == "rule"
         # Where these are accepted, a decision on one has another reason.
@@ -117,15 +117,18 @@ class Loop:
         ``join`` connects the machines of a cluster, where one is configured. Raises BlackbirdError when
         something cannot go on at all.
         """
-        async with self._launcher(join):
-            workspace, call = self._workspace, self._call
+        call = self._call
+        async with contextlib.AsyncExitStack() as machines:
+            if call.workspace.config.cluster.address and call.scope.starts_agents:
+                await self._join(join, machines)
+            workspace = call.workspace
             drop_recorded_drafts(workspace)
             try:
-                state = await self._read(recover)
+                state = await self._scan(call.scope, recover)
                 begun = interrupted_stop() if state is None else await self._begin(state)
                 stop = await self._next(begun) if isinstance(begun, PlanState) else begun
                 while stop is None:
-                    state = await self._read(scan)
+                    state = await self._scan(call.scope)
                     stop = interrupted_stop() if state is None else await self._next(state)
                 if stop.reason is not StopReason.INTERRUPTED:
                     stop = self._with_charges(stop)
@@ -137,40 +140,29 @@ class Loop:
                 await call.finish_background_work()
                 drop_recorded_drafts(workspace)
                 release_lock_folders(workspace)
-            state = await run_in_thread(self._workspace.plan_state)
-            return self._ended(stop, state)
+            state = await run_in_thread(call.workspace.plan_state)
+            if call.scope.starts_agents:
+                notify_waiting(call.workspace, call.ui, state, call.scope, stop)
+            stop = end_of_call(stop, call.scope, state).with_options(call.workspace.call_options)
+            stop = replace(stop, unblocked=state.unblocked)
+            call.prompter.end(stop, state)
+            return stop
 
-    @contextlib.asynccontextmanager
-    async def _launcher(self, join: Join) -> AsyncIterator[None]:
-        """Start agents on the machines of a cluster within the block, where one is configured."""
+    async def _join(self, join: Join, stack: contextlib.AsyncExitStack) -> None:
+        """Start agents on the machines of a cluster until ``stack`` is closed."""
         call = self._call
-        async with contextlib.AsyncExitStack() as stack:
-            if self._workspace.config.cluster.address and call.scope.starts_agents:
-                joining = stack.enter_async_context(join(self._workspace, call.ui))
-                machines = await call.interruptible(joining)
-                if machines is not None:
-                    self._workspace = call.workspace = machines.workspace
-                    call.launcher = machines
-                    inform(call.ui, machines.about)
-                    await call.interruptible(machines.take_up(call))
-                    stack.push_async_callback(machines.clear)
-            yield
-
-    def _ended(self, stop: Stop, state: PlanState) -> Stop:
-        """Report the end of the call, and return its stop as it is shown."""
-        workspace, call = self._workspace, self._call
-        if call.scope.starts_agents:
-            notify_waiting(workspace, call.ui, state, call.scope, stop)
-        stop = end_of_call(stop, call.scope, state)
-        stop = replace(stop.with_options(workspace.call_options), unblocked=state.unblocked)
-        call.ui.end(stop, state)
-        return stop
+        machines = await call.interruptible(stack.enter_async_context(join(call.workspace, call.ui)))
+        if machines is not None:
+            call.workspace, call.launcher = machines.workspace, machines
+            inform(call.ui, machines.about)
+            await call.interruptible(machines.take_up(call))
+            stack.push_async_callback(machines.clear)
 
     def _with_charges(self, stop: Stop) -> Stop:
         """Charge starts without work to agents or tasks; return the stop whose exit code comes first."""
         call = self._call
-        call.charge_failures()
-        refusals = [agent_stopped_stop(self._workspace, runs) for runs in call.empty_starts.refused]
+        call.empty_starts.charge_failures()
+        refusals = [agent_stopped_stop(call.workspace, runs) for runs in call.empty_starts.refused]
         lost = [lost_sessions_stop(call.lost_sessions)] if call.lost_sessions else []
         spent = [call.held_stop] if call.held else []
         first = first_of((stop, *refusals, *lost, *spent))
@@ -179,36 +171,40 @@ class Loop:
                 warn(call.ui, refusal.text, refusal.task_id, refusal.next_steps[0])
         return replace(first, blocked=stop.blocked)
 
-    async def _read(self, read_state: _ReadState) -> PlanState | None:
-        """Read the state of the plan; None where the call is interrupted."""
+    async def _scan(self, scope: CallScope, read: _ReadState = scan) -> PlanState | None:
+        """Return the state as it is now; None where the call is interrupted."""
         call = self._call
-        if call.is_interrupted:
-            return None
-        work = run_in_thread(lambda: read_state(self._workspace, call.ui, call.scope))
-        return await call.interruptible(work)
+        return await call.interruptible(run_in_thread(lambda: read(call.workspace, call.ui, scope)))
 
     async def _begin(self, state: PlanState) -> Stop | PlanState | None:
         """Complete what was interrupted, and do what the call begins with; return a state to go on with."""
         call = self._call
-        sweep_scratch_dirs(self._workspace.paths)
-        await run_in_thread(lambda: remove_landed(self._workspace))
+        sweep_scratch_dirs(call.workspace.paths)
+        await run_in_thread(lambda: remove_landed(call.workspace))
         if call.scope.starts_agents:
-            require_reviewers(self._workspace, state, call.scope)
-        while (half := self._half_written(state)) is not None:
+            require_reviewers(call.workspace, state, call.scope)
+        while state.half_written:
+            require_planned(state)
+            half = self._confirmed(state, call.scope, frozenset())
+            if half is None or half.due is not Due.FINISH:
+                break
             stop = await perform(call, half)
             scanned = None if stop is not None else await self._scan(call.scope)
             if scanned is None:
                 return stop or interrupted_stop()
             state = scanned
-        settled = await call.interruptible(self._settle_adoption(state))
-        if settled is None:
+        adopted = await call.interruptible(settle_adoption(call.workspace, state, call.prompter.agree))
+        if adopted is None:
             return interrupted_stop()
-        state = settled
+        for one in adopted:
+            inform(call.ui, adopted_text(one.item, one.status), one.item.task_id)
+        if adopted:
+            state = call.workspace.plan_state()
         if call.scope.starts_agents:
             await agree_to_stand_ins(call)
         if not state.begun:
             # Left by a call that was killed once all was recorded.
-            Journal(self._workspace.repo, "").clear()
+            Journal(call.workspace.repo, "").clear()
         require_decided(state, call.scope)
         first = None if self._first is None else self._first(state)
         notify_paused(call.ui, state, call.scope)
@@ -222,30 +218,14 @@ class Loop:
             case PlanState() | None:
                 return first or state
 
-    async def _settle_adoption(self, state: PlanState) -> PlanState:
-        """Ask whether what other programs did counts, and return the state that follows."""
-        adopted = await settle_adoption(self._workspace, state, self._call.ui.agree)
-        for one in adopted:
-            inform(self._call.ui, adopted_text(one.item, one.status), one.item.task_id)
-        return self._workspace.plan_state() if adopted else state
-
-    def _half_written(self, state: PlanState) -> Item | None:
-        """Return the interrupted landing or undo that is to be completed, if there is one.
-
-        Raises RequestError for a task that has left the plan.
-        """
-        require_planned(state)
-        item = self._confirmed(state, self._call.scope, frozenset())
-        return item if item is not None and item.due is Due.FINISH else None
-
     async def _next(self, state: PlanState) -> Stop | None:
         call = self._call
         if call.is_interrupted:
             return interrupted_stop()
-        if self._workspace.config.execution.jobs > 1:
+        if call.workspace.config.execution.jobs > 1:
             return await Scheduler(call, self._choose, perform, self._scan).run(state)
         item, holds = self._choose(state, call.scope)
-        if item is None and (stops := call.charge_failures()):
+        if item is None and (stops := call.empty_starts.charge_failures()):
             return next(filter(None, stops), None)
         if item is None:
             return await await_limit(call, holds) if holds else last_stop(call, state)
@@ -253,88 +233,82 @@ class Loop:
             return await perform(call, item)
         except AgentUnavailableError:
             if item.due is Due.START:
-                notify_without_agent(self._workspace, call.ui, state, call.scope, item.task)
+                notify_without_agent(call.workspace, call.ui, state, call.scope, item.task)
             raise
-
-    async def _scan(self, scope: CallScope) -> PlanState | None:
-        work = run_in_thread(lambda: scan(self._workspace, self._call.ui, scope))
-        return await self._call.interruptible(work)
 
     def _choose(self, state: PlanState, scope: CallScope) -> tuple[Item | None, Sequence[LimitHold]]:
         """Return the next item; without one the usage limits for which all that is left waits, if it does."""
         call = self._call
         held = holds_of(call, state)
         if call.stand_ins:
-            self._workspace = call.workspace = with_stand_ins(call, held.keys())
+            call.workspace = with_stand_ins(call, held.keys())
         scope = replace(scope, busy=scope.busy | call.empty_starts.held)
-        if self._is_time_up or call.awaits_enough(state):
+        if call.is_time_up or call.awaits_enough(state):
             scope = replace(scope, starts_left=0)
         chosen = self._choose_by_slots(state, scope, call.empty_starts.stopped | held.keys())
         if held and (chosen is None or scope.goes_past(chosen)):
             wanted = self._choose_by_slots(state, scope, call.empty_starts.stopped)
-            if wanted is not None and held.keys() & models_of(self._workspace, wanted):
+            if wanted is not None and held.keys() & models_of(call.workspace, wanted):
                 if self._is_half_done(wanted):
                     name_half_done(call, state, held.keys(), wanted.task.id)
                 return None, tuple(held.values())
         call.show_limits()
         return chosen, ()
 
-    @property
-    def _is_time_up(self) -> bool:
-        until = self._call.scope.until
-        return until is not None and self._workspace.environment.now() >= until
-
     def _choose_by_slots(
-        self, state: PlanState, scope: CallScope, left_out: frozenset[AgentModel]
+        self, state: PlanState, scope: CallScope, left_out: AbstractSet[AgentModel]
     ) -> Item | None:
         """Return the next item of other agents. A landing waits for its slot.
 
         It lands before its slot if nothing else can be done without a person.
         """
+        workspace = self._call.workspace
         if left_out:
-            elsewhere = scope.elsewhere | tasks_of_agents(self._workspace, state.plan, left_out)
+            elsewhere = scope.elsewhere | tasks_of_agents(workspace, state.plan, left_out)
             scope = replace(scope, elsewhere=elsewhere)
         item = first = self._confirmed(state, scope, left_out)
-        while item is not None and item.due is Due.LAND and self._waits_for_slot(item):
+        while (
+            item is not None
+            and item.due is Due.LAND
+            and next_to_land(workspace, item.state, item.of_run) is not None
+        ):
             scope = replace(scope, busy=scope.busy | {item.task.id})
             item = self._confirmed(state, scope, left_out)
-        is_over = not scope.keeps_slots and self._needs_person(item)
+        # With several jobs, people are asked beside other work.
+        needs_person = item is None or (item.due in ASKS and workspace.config.execution.jobs == 1)
+        is_over = needs_person and not scope.keeps_slots
         return first if is_over and first is not None and first.due is Due.LAND else item
 
-    def _waits_for_slot(self, item: Item) -> bool:
-        return next_to_land(self._workspace, item.state, item.of_run) is not None
-
-    def _needs_person(self, item: Item | None) -> bool:
-        """Whether only a person can go on; with several jobs, people are asked beside other work."""
-        return item is None or (item.due in ASKS and self._workspace.config.execution.jobs == 1)
-
-    def _confirmed(self, state: PlanState, scope: CallScope, left_out: frozenset[AgentModel]) -> Item | None:
+    def _confirmed(
+        self, state: PlanState, scope: CallScope, left_out: AbstractSet[AgentModel]
+    ) -> Item | None:
         """Return the next item, confirmed with every record of its task.
 
         Agents in ``left_out``, and those that no budget is left for, do nothing; where one of them is to go
         on in the user's worktree, no task starts over what it left there. Once the time of the call is up,
         only what no agent or person does is done.
         """
+        call = self._call
         while (item := next_item(state, scope)) is not None:
             task_id = item.task.id
-            if self._is_time_up and item.due not in {Due.CHECK, Due.LAND, Due.FINISH}:
+            if call.is_time_up and item.due not in {Due.CHECK, Due.LAND, Due.FINISH}:
                 scope = replace(scope, busy=scope.busy | {task_id})
-            elif (within := self._call.within_budget(scope, item)) is not scope:
+            elif (within := call.within_budget(scope, item)) is not scope:
                 scope = within
-            elif left_out and left_out & models_of(self._workspace, item):
+            elif left_out and left_out & models_of(call.workspace, item):
                 left = 0 if self._is_half_done(item) else scope.starts_left
                 scope = replace(scope, busy=scope.busy | {task_id}, starts_left=left)
             elif state.history(task_id).is_whole:
                 break
             else:
-                whole = self._workspace.store.records.history(task_id)
+                whole = call.workspace.store.records.history(task_id)
                 state = replace(state, histories={**state.histories, task_id: whole})
         return item
 
     def _is_half_done(self, item: Item) -> bool:
         """Whether tasks that start now would start over what a run is to go on with."""
         is_begun = item.due in {Due.REQUEST, Due.CONTINUE} and item.of_run.is_in_place
-        return is_begun and not self._workspace.uses_worktrees
+        return is_begun and not self._call.workspace.uses_worktrees
 
 
 async def perform(call: Call, item: Item) -> Stop | None:  # noqa: PLR0911  # a table

@@ -116,7 +116,7 @@ class Scheduler:
 
     def _charge_failures(self) -> bool:
         """Count starts that no agent refused as failures of their tasks; return whether there were any."""
-        stops = self._call.charge_failures()
+        stops = self._call.empty_starts.charge_failures()
         self._stops += filter(None, stops)
         return bool(stops)
 
@@ -175,7 +175,7 @@ class Scheduler:
     def _doubted_at_work(self) -> frozenset[AgentModel]:
         """The agents that may refuse every task, of which one is at work."""
         at_work = frozenset[AgentModel]().union(*(job.models for job in self._jobs.values()))
-        return self._call.empty_starts.doubted & at_work
+        return at_work & self._call.empty_starts.doubted
 
     def _has_room(self, holds: frozenset[str]) -> bool:
         held = Counter(each for job in self._jobs.values() for each in job.holds)

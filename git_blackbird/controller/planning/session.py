@@ -136,7 +136,7 @@ class PlanSession:
             planned = Planned(budget_stop(workspace, error.lines, self._again()))
         stop = planned.stop.with_options(workspace.call_options)
         if stop.reason is not StopReason.COMPLETED:
-            call.ui.end(stop, workspace.plan_state())
+            call.prompter.end(stop, workspace.plan_state())
         return replace(planned, stop=stop)
 
     def _require_tasks(self, plan: Plan) -> None:
@@ -205,7 +205,7 @@ class PlanSession:
             return Stop(StopReason.FAILED, text, (self._again(),))
         self._rounds_left -= 1
         task = new_task(PLANNING, self._request.kind.value, self._workspace.environment.timestamp())
-        reply = await self._call.interruptible(self._call.ui.answer(task, questions))
+        reply = await self._call.interruptible(self._call.prompter.answer(task, questions))
         if isinstance(reply, Mapping):
             answers = match_answers(questions, reply, take_answer)
             for question in questions:
@@ -230,7 +230,7 @@ class PlanSession:
             return self._save(proposal)
         fault = next(iter(proposal.faults), None)
         panel = PlanPanel(tuple(proposal_lines(proposal)), fault, proposal.page is not None)
-        reply = await self._call.interruptible(self._call.ui.review_plan(panel))
+        reply = await self._call.interruptible(self._call.prompter.review_plan(panel))
         match reply:
             case PlanReply(PlanChoice.REVISE, text):
                 return text

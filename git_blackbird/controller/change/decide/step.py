@@ -46,7 +46,7 @@ async def decide(call: Call, item: Item) -> Stop | None:
             run_in_thread(lambda: build_checkpoint(workspace, state, task, run))
         )
         if checkpoint is not None:
-            ask = race_external_change(workspace, lambda: call.ui.decide(checkpoint), run)
+            ask = race_external_change(workspace, lambda: call.prompter.decide(checkpoint), run)
             reply = checkpoint.with_shown(await call.interruptible(ask))
     match reply:
         case Decision():

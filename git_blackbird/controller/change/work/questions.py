@@ -32,7 +32,7 @@ async def ask_questions(call: Call, item: Item, message: str | None = None) -> S
     """
     task, run = item.task, item.of_run
     questions = questions_of(run)
-    ask = race_external_change(call.workspace, lambda: call.ui.answer(task, questions), run)
+    ask = race_external_change(call.workspace, lambda: call.prompter.answer(task, questions), run)
     reply = await call.interruptible(ask)
     if isinstance(reply, Mapping):
         answers = match_answers(questions, reply, take_answer)
@@ -90,7 +90,7 @@ async def ask_paused(call: Call, item: Item) -> Stop | None:
     can_continue = is_resumable(state, task)
     options = (*((_CONTINUE,) if can_continue else ()), _RESTART, _LEAVE)
     question = Question(id=_QUESTION, prompt=prompt, options=options)
-    ask = race_external_change(call.workspace, lambda: call.ui.answer(task, (question,)), run)
+    ask = race_external_change(call.workspace, lambda: call.prompter.answer(task, (question,)), run)
     reply = await call.interruptible(ask)
     if isinstance(reply, Run):
         return None

@@ -78,7 +78,9 @@ async def work_on(call: Call, start: Start) -> Stop | None:
     """
     task_id, launcher = start.task.id, start.by_hand or call.launcher
     call.ledger.require(task_id)
-    with call.start_of(task_id), contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as held:
+        call.starting.add(task_id)
+        held.callback(call.starting.discard, task_id)
         if start.resumes is not None:
             require_session_name(start.agent, start.resumes)
         # A session stays with its agent, and only a start can be in another.
