@@ -53,7 +53,7 @@ class CommandContext:
         """Open that worktree; the options given by ``flags`` overrule its configuration."""
         from git_blackbird.controller.core.workspace import (  # some commands need none
             open_workspace,
-            workspace_of,
+            view_workspace,
         )
 
         # A task that was named has been looked up there: git need not find it again.
@@ -61,7 +61,7 @@ class CommandContext:
         if known is None:
             workspace = open_workspace(self.environment, flags, no_input=self.no_input)
         else:
-            workspace = workspace_of(known.repo, self.environment, flags, no_input=self.no_input)
+            workspace = view_workspace(known.repo, self.environment, flags, no_input=self.no_input)
         self.__dict__["workspace"] = workspace
         return workspace
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.controller.core.workspace import Workspace, workspace_of
+from git_blackbird.controller.core.workspace import Workspace, view_workspace
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.model.views.events import Event, LimitsHeld, RunStarted
 from git_blackbird.model.views.stop import Stop
@@ -147,5 +147,5 @@ def call_at(
 ) -> Stop:
     """Run a loop to its stop by the person's clock."""
     world = Environment(dict(os.environ), repo, person.clock.now, secrets.randbits)
-    workspace = workspace_of(repository_at(repo, world.environ), world)
+    workspace = view_workspace(repository_at(repo, world.environ), world)
     return run_to_stop(workspace, prepare(workspace, person), watch)

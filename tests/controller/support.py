@@ -14,7 +14,7 @@ from git_blackbird.controller.core.agents import chosen_agent
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.notify import Prompter
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
-from git_blackbird.controller.core.workspace import Workspace, hold_controller, open_workspace, workspace_of
+from git_blackbird.controller.core.workspace import Workspace, hold_controller, open_workspace, view_workspace
 from git_blackbird.controller.engine.commands import execute_loop
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.messages.display.dialogue import Confirm
@@ -129,7 +129,7 @@ def bring(prepared: Prepared, repo: Path, prepare: Callable[[], object]) -> Path
 
 def open_at(repo: Path, **environ: str) -> Workspace:
     world = make_world(repo, **environ)
-    return workspace_of(repository_at(repo, world.environ), world)
+    return view_workspace(repository_at(repo, world.environ), world)
 
 
 def store_at(repo: Path) -> Store:

@@ -9,7 +9,6 @@ from git_blackbird.cli.render.tables import render_section
 from git_blackbird.cli.syntax.plan import NEWEST
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries import runs as run_queries
-from git_blackbird.controller.queries.attach import attach_command
 from git_blackbird.errors import ExitCode, RequestError, UsageError
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.history import History
@@ -66,7 +65,7 @@ def _list(call: CommandContext, workspace: Workspace, task_id: str | None, limit
         call.print(f"and {listed.more} older")
     work = [run for run in listed.runs if not run.is_review]
     if task_id is not None and work:
-        opens = by_hand_lines(work[0], attach_command(workspace, work[0]))
+        opens = by_hand_lines(work[0], run_queries.attach_command(workspace, work[0]))
         call.lines(render_section("open the session yourself", opens))
     call.data("runs:RunsOutput", listed)
     call.warn_records(listed.faults)

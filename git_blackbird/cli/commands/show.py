@@ -13,8 +13,8 @@ from git_blackbird.cli.render.status import item_lines, worktree_lines
 from git_blackbird.cli.render.tables import Cell, label_cell, render_section, render_table
 from git_blackbird.controller.core.guards import runs_elsewhere
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.queries.attach import attach_command
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_live_commits
+from git_blackbird.controller.queries.runs import attach_command
 from git_blackbird.controller.queries.status import TaskView, view_task
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import (

@@ -212,7 +212,13 @@ class Call:
             self.held.add(run.task_id)
             return None
         if run.terminal_reason is TerminalReason.NOT_STARTED:
-            return self._stop_before_start(run, resumed)
+            if self.is_interrupted:
+                return interrupted_stop(f"before {run.task_id} was started")
+            if resumed is not None:
+                return agent_refused_stop(self.workspace, run)
+            # Others go on.
+            self.skip_task(run.task_id, SetupError(run.error or "", hint=run.way_out))
+            return None
         if run.terminal_reason is TerminalReason.AGENT_UNAVAILABLE:
             return None if self.goes_on_after(run) else agent_refused_stop(self.workspace, run)
         is_resumed_next = resumed is not None and (
@@ -254,15 +260,6 @@ class Call:
         is_apart = is_of_task and (run is None or run.is_review or not run.is_in_place)
         starts_left = scope.starts_left if is_apart else 0
         return replace(scope, busy=scope.busy | {task_id}, starts_left=starts_left)
-
-    def _stop_before_start(self, run: Run, resumed: Run | None) -> Stop | None:
-        """Return the stop of a run whose agent was not started; others go on where it was not set up."""
-        if self.is_interrupted:
-            return interrupted_stop(f"before {run.task_id} was started")
-        if resumed is not None:
-            return agent_refused_stop(self.workspace, run)
-        self.skip_task(run.task_id, SetupError(run.error or "", hint=run.way_out))
-        return None
 
     def skip_task(self, task_id: TaskId, error: SetupError) -> None:
         """Skip a task whose set-up failed for the rest of this call."""

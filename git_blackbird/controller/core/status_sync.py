@@ -37,7 +37,7 @@ def save_status(transaction: Transaction, task_id: TaskId) -> None:
     """Derive and save the status of one task and all parents; read no other task's records."""
     state = transaction.state_of(task_id)
     if state.plan is not state.saved:
-        save_derived(transaction, state, state.plan)
+        save_plan(transaction, state, state.plan, is_derived=True)
 
 
 def save_feedback_and_statuses(transaction: Transaction, state: PlanState) -> StatusUpdate:
@@ -66,21 +66,12 @@ def note_process(workspace: Workspace, run: Run, process: LocalProcess | RemoteP
 def _save(transaction: Transaction, state: PlanState) -> StatusUpdate:
     if state.plan is state.saved:
         return StatusUpdate(state, {})
-    written = save_derived(transaction, state, state.plan)
+    written = save_plan(transaction, state, state.plan, is_derived=True)
     if written is state.saved:
         return StatusUpdate(replace(state, saved_feedback=transaction.saved_feedback()), {})
     after = replace(state, saved=written, saved_feedback=transaction.saved_feedback())
     moved = {key: statuses for key, statuses in state.drift.items() if state.plan.tasks[key].is_leaf}
     return StatusUpdate(after, moved)
-
-
-def save_derived(transaction: Transaction, state: PlanState, after: Plan) -> Plan:
-    """Save what follows from the records alone, and return what was written.
-
-    Nothing is while `git stash` has the plan: everyone derives it, and `git stash pop` brings the plan back
-    over an unchanged file only.
-    """
-    return save_plan(transaction, state, after, is_derived=True)
 
 
 def save_plan(
@@ -96,7 +87,8 @@ def save_plan(
     A verdict says nothing any more once the children that it is about have changed. The leaves that are
     ``done`` now, by a run that ended after their feedback or because a person says so (``by_hand``), have
     acted on it: it is marked first and dropped last, so that it is known after a crash whether the plan was
-    saved.
+    saved. What ``is_derived`` follows from the records alone, and is not written while `git stash` has the
+    plan: `git stash pop` brings that back over an unchanged file only.
     """
     settled = {
         task_id: after.tasks[task_id].updated_at

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from git_blackbird.controller.core.environment import Environment
@@ -14,7 +14,6 @@ from git_blackbird.git.core.repository import Repository, discover
 from git_blackbird.model.base.ids import IdIndex, TaskId
 from git_blackbird.model.base.next_steps import CallOptions
 from git_blackbird.model.base.sanitize import clean_line, quoted
-from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.config.config import KEYS, Config
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
@@ -170,20 +169,11 @@ class Workspace:
                 settle_edits(self.store, transaction)
             yield transaction
 
-    def stopped_at(self, moment: str) -> "Workspace":
-        """Return the workspace with a clock that stands still: all that is recorded happened then."""
-        nanoseconds = parse_timestamp(moment)
-        return replace(self, environment=self.environment._replace(now=lambda: nanoseconds))
-
-    @property
-    def reviews_parents(self) -> bool:
-        """Whether a parent is done only once its review passed or was dismissed."""
-        return self.config.execution.parent_review_enabled
-
     @property
     def plan_rules(self) -> PlanRules:
         """What the configuration says of the plan."""
-        return PlanRules(self.reviews_parents, only_lasting=self.config.plan.statuses == "lasting")
+        is_gated = self.config.execution.parent_review_enabled
+        return PlanRules(is_gated, only_lasting=self.config.plan.statuses == "lasting")
 
     def plan_state(self) -> PlanState:
         """Read plan, records and feedback. Raises UnusableError when there is no plan to be read."""
@@ -203,7 +193,7 @@ class Workspace:
 
     def transition(self, histories: Mapping[TaskId, History]) -> Transition:
         """Return the moment of a change: the time now, and the review gate by these records."""
-        gate = ReviewGate(self.reviews_parents, histories)
+        gate = ReviewGate(self.config.execution.parent_review_enabled, histories)
         return Transition(self.environment.timestamp(), gate)
 
     def require_settings(self) -> None:
@@ -226,13 +216,7 @@ def open_workspace(
 
     Raises UnusableError when there is no usable repository, ElsewhereError in the worktree of a task.
     """
-    return workspace_of(discover(environment.cwd, environment.environ), environment, flags, no_input=no_input)
-
-
-def workspace_of(
-    repo: Repository, environment: Environment, flags: Iterable[RawSetting] = (), *, no_input: bool = False
-) -> Workspace:
-    """Open a worktree that was found. Raises UnusableError, ElsewhereError as ``open_workspace``."""
+    repo = discover(environment.cwd, environment.environ)
     workspace = view_workspace(repo, environment, flags, no_input=no_input)
     if os.path.lexists(repo.index_lock):
         from git_blackbird.git.worktree.index_lock import clear_leftover_lock  # rarely there
@@ -274,17 +258,15 @@ def _plan_in_git(repo: Repository) -> "PlanInGit":
 
 def _redactors(environ: Mapping[str, str]) -> "Callable[[], Redactor]":
     """Return what makes a redactor; the secrets of an environment are looked for once."""
-
-    @cache
-    def secrets() -> Mapping[str, str]:
-        from git_blackbird.model.base.redaction import secret_values  # reading needs none
-
-        return secret_values(environ)
+    secrets: Mapping[str, str] | None = None
 
     def redactor() -> "Redactor":
-        from git_blackbird.model.base.redaction import Redactor  # reading needs none
+        from git_blackbird.model.base.redaction import Redactor, secret_values  # reading needs none
 
-        return Redactor(secrets())
+        nonlocal secrets
+        if secrets is None:
+            secrets = secret_values(environ)
+        return Redactor(secrets)
 
     return redactor
 

@@ -33,11 +33,12 @@ from git_blackbird.controller.core.drafts import drop_recorded_drafts
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.engine.ending import end_of_call, last_stop
 from git_blackbird.controller.engine.recovery import recover, require_decided, require_planned, scan
 from git_blackbird.controller.engine.scheduler import Scheduler
 from git_blackbird.controller.engine.stops import (
     agent_stopped_stop,
+    end_of_call,
+    last_stop,
     lost_sessions_stop,
     not_started_stop,
     notify_paused,

@@ -2,7 +2,7 @@
 
 import gc
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -78,7 +78,12 @@ def scan(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState
     The records are read once. If one shows an agent at work that this call did not start, recover.
     """
     if not scope.busy:
-        _discard_leftovers(workspace)
+        # No agent is at work: what runs left that have ended.
+        stop_tracking(workspace)
+        remove_observed(workspace)
+        publish_leftover_logs(workspace)
+        if workspace.store.backup.exists:
+            drop_stale_plan_backup(workspace)
     try:
         if (text := recover_approval(workspace)) is not None:
             inform(ui, text)
@@ -100,20 +105,15 @@ def scan(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState
     return settled.state
 
 
-def _discard_leftovers(workspace: Workspace) -> None:
-    """Discard leftovers of finished runs; no agent may be at work."""
-    stop_tracking(workspace)
-    remove_observed(workspace)
-    publish_leftover_logs(workspace)
-    if workspace.store.backup.exists:
-        drop_stale_plan_backup(workspace)
-
-
 def lost_runs(workspace: Workspace, histories: Mapping[TaskId, History], scope: CallScope) -> Iterator[Run]:
     """Yield the runs recorded as running here, which nobody runs if the controller lock is free."""
     suspects = {task_id: history for task_id, history in histories.items() if task_id not in scope.busy}
     yield from (run for run in running_records(suspects) if not run.is_remote)
-    yield from _running_reviews(workspace, suspects)
+    for task_id, history in suspects.items():
+        # Reviews also of superseded changes.
+        if any(run.review_state in _UNDER_REVIEW for run in history.recent):
+            reviews = workspace.store.records.reviews(task_id).runs
+            yield from (run for run in reviews if run.status is RunStatus.RUNNING)
     yield from workspace.store.records.history(PLANNING).at_work
 
 
@@ -121,14 +121,6 @@ def running_records(histories: Mapping[TaskId, History]) -> Iterator[Run]:
     """Yield the runs recorded as running, also of tasks that left the plan."""
     for task_id in sorted(task_id for task_id, history in histories.items() if history.at_work):
         yield from histories[task_id].at_work
-
-
-def _running_reviews(workspace: Workspace, histories: Mapping[TaskId, History]) -> Iterator[Run]:
-    """Yield the change reviews recorded as running, also of superseded changes."""
-    for task_id, history in histories.items():
-        if any(run.review_state in _UNDER_REVIEW for run in history.recent):
-            reviews = workspace.store.records.reviews(task_id).runs
-            yield from (run for run in reviews if run.status is RunStatus.RUNNING)
 
 
 def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallScope) -> None:
@@ -183,28 +175,23 @@ def _close_lost_review(workspace: Workspace, ui: UserInterface, run: Run) -> Non
 
 
 def _stop_orphans(workspace: Workspace, ui: UserInterface, run: Run) -> None:
-    pids = processes_at_work(workspace.paths, run)
+    pids, process = processes_at_work(workspace.paths, run), run.process
     if pids:
-        _stop_processes(workspace, ui, run, pids)
+        listed = ", ".join(map(str, pids))
+        text = f"{run.task_id}: the agent of run {run.id} is still running (process {listed}); stopping it"
+        warn(ui, text, run.task_id)
+        signals.stop_tree(
+            process.pid if isinstance(process, LocalProcess) else 0,
+            run.id,
+            identity=process.identity if isinstance(process, LocalProcess) else None,
+            grace_seconds=workspace.config.execution.stop_grace_seconds,
+        )
     if is_of_other_worktree(workspace.paths, run):
         return
     # A container that a daemon runs is at work also where no process of ours is left.
     fault = signals.run_stop_command(stop_command(workspace, run))
     if fault is not None:
         warn(ui, f"{run.task_id}: {fault}", run.task_id)
-
-
-def _stop_processes(workspace: Workspace, ui: UserInterface, run: Run, pids: Sequence[int]) -> None:
-    listed = ", ".join(map(str, pids))
-    text = f"{run.task_id}: the agent of run {run.id} is still running (process {listed}); stopping it"
-    warn(ui, text, run.task_id)
-    process = run.process
-    signals.stop_tree(
-        process.pid if isinstance(process, LocalProcess) else 0,
-        run.id,
-        identity=process.identity if isinstance(process, LocalProcess) else None,
-        grace_seconds=workspace.config.execution.stop_grace_seconds,
-    )
 
 
 def read_log(workspace: Workspace, run: Run) -> Ended:

@@ -13,8 +13,12 @@ from git_blackbird.controller.change.stops import NotAgreedError, interrupted_st
 from git_blackbird.controller.core.agents import agent_name_for, models_of, tasks_of_agents
 from git_blackbird.controller.core.ui import inform
 from git_blackbird.controller.core.waiting import external_change
-from git_blackbird.controller.engine.ending import last_stop
-from git_blackbird.controller.engine.stops import joined_steps, not_started_stop, without_agent_text
+from git_blackbird.controller.engine.stops import (
+    joined_steps,
+    last_stop,
+    not_started_stop,
+    without_agent_text,
+)
 from git_blackbird.controller.launch.ledger import BudgetSpentError
 from git_blackbird.errors import AgentUnavailableError, BlackbirdError
 from git_blackbird.model.base.ids import TaskId

@@ -1,6 +1,7 @@
 """The files of a run: its private folder, its logs, and what a killed agent leaves in its worktree."""
 
 import contextlib
+import itertools
 import os
 import stat
 import tempfile
@@ -27,29 +28,26 @@ _TRIES = 100
 def scratch_dir(paths: Paths, run_id: RunId) -> Iterator[Path]:
     """Make the folder of one run; its mark in the git directory outlives it, to find it by after a crash.
 
-    Raises UnusableError when it cannot be made.
+    It has another name where what a killed or foreign process left cannot be removed. Raises UnusableError
+    when it cannot be made.
     """
-    folder = _make(paths, run_id)
+    name = f"{RUN_FOLDER_PREFIX}{run_id}"
+    folder = Path(tempfile.gettempdir(), name)
+    numbers = itertools.count(1)
+    try:
+        paths.make_private(paths.scratch)
+        while not _claim(paths, folder):
+            if (number := next(numbers)) == _TRIES:
+                text = f"cannot make {folder}: it is there, as are those before it"
+                raise UnusableError(text, hint="remove them")
+            folder = folder.with_name(f"{name}.{number}")
+    except OSError as error:
+        message = f"cannot make {folder}: {error.strerror}"
+        raise UnusableError(message, hint=refusal_hint(error)) from error
     try:
         yield folder
     finally:
         _remove(paths, folder)
-
-
-def _make(paths: Paths, run_id: RunId) -> Path:
-    """Make the folder of a run: another one where what a killed or foreign process left cannot be removed."""
-    name = f"{RUN_FOLDER_PREFIX}{run_id}"
-    folder = Path(tempfile.gettempdir(), name)
-    try:
-        paths.make_private(paths.scratch)
-        for number in range(_TRIES):
-            folder = folder.with_name(f"{name}.{number}" if number else name)
-            if _claim(paths, folder):
-                return folder
-    except OSError as error:
-        message = f"cannot make {folder}: {error.strerror}"
-        raise UnusableError(message, hint=refusal_hint(error)) from error
-    raise UnusableError(f"cannot make {folder}: it is there, as are those before it", hint="remove them")
 
 
 def _claim(paths: Paths, folder: Path) -> bool:

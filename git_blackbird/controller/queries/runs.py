@@ -1,15 +1,17 @@
-"""Values for ``runs``: lists, one run, its saved streams."""
+"""Values for ``runs``: lists, one run, its session, its saved streams."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from git_blackbird.agents.registry import DECLARATIONS
 from git_blackbird.controller.core.guards import UnreadableRecordError, is_alive, require_usable
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import PLANNING, TaskId, owner_fault
 from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.rules.reviews import reviews_about
 from git_blackbird.model.run.history import NO_HISTORY, History, RecordError
 from git_blackbird.model.run.run import Run
@@ -91,6 +93,17 @@ def find_run(workspace: Workspace, history: History, task_id: str, run_id: str |
             f"{task_id}: {what} {run_id}", hint=TaskCommand("runs", task_id, remark="lists them")
         )
     return found[0]
+
+
+def attach_command(workspace: Workspace, run: Run) -> str | None:
+    """Return the shell command that opens a run's session where its files are; None where there is none."""
+    declared, session = DECLARATIONS.get(run.provider), run.provider_session_ref or "-"
+    if declared is None or not declared.attach or session.startswith("-") or run.is_remote:
+        return None
+    folder = str(workspace.paths.state_root) if run.is_in_place else workspace.worktree_of(run)
+    program = getattr(workspace.config, run.provider).path
+    opens = " ".join(map(shell_word, (program, *declared.attach, session)))
+    return f"cd {shell_word(folder)} && {opens}" if folder is not None and Path(folder).is_dir() else None
 
 
 def log_places(workspace: Workspace, run: Run) -> dict[str, str]:

@@ -21,6 +21,7 @@ from git_blackbird.git.commit.plan import CommitPlan
 from git_blackbird.git.worktree.log import commit_parts, tree_of
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.system import PLAN_NAME
+from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.stages import following
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.state import PlanState
@@ -91,7 +92,8 @@ def at_commit(workspace: Workspace, oid: str | None = None, task_id: TaskId | No
         before = tree_of(workspace.repo, parents[0] if parents else oid)
         restated = _restated_between(workspace, before, tree)
         now = next((task.updated_at for task in restated if task.id == task_id), now)
-    return workspace.stopped_at(now)
+    moment = parse_timestamp(now)
+    return replace(workspace, environment=workspace.environment._replace(now=lambda: moment))
 
 
 def follow_commit(workspace: Workspace, before: str, after: str) -> None:

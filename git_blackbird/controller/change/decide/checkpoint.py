@@ -58,15 +58,18 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
     Missing facts are left out and never stop the decision: the summary then says that it is
     minimal.
     """
-    runs = workspace.runs_to_decide(state.history(task.id))
+    history = state.history(task.id)
+    change, runs = Change.of(history), workspace.runs_to_decide(history)
     pair, summary = change_of(workspace, state, task.id)
     place = place_of(workspace, run)
     worktree = None if pair is None else place.files_now(pair)
     merged, edits = merged_or_none(run), _edits(place)
-    rulings = Change.of(state.history(task.id)).standing_rulings
+    rulings, outside = change.standing_rulings, outside_of_runs(runs)
+    reasons = escalation_reasons(workspace, history, run)
     if edits is not None:
         pair, summary = edits.pair, summarize(workspace.repo, edits.pair)
-    outside = outside_of_runs(runs)
+        # What was edited is decided on, though the agent changed nothing.
+        reasons = tuple(reason for reason in reasons if reason != run.no_change_reason)
     return Checkpoint(
         task=task,
         run=run,
@@ -77,19 +80,19 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         conflict=None if pair is None else unresolved_text(place.conflicts(pair)),
         both_added=_both_added(workspace, run),
         worktree=workspace.worktree_of(run),
-        is_in_worktree=Work(state.history(task.id)).is_in_worktree,
+        is_in_worktree=Work(history).is_in_worktree,
         runs=len(runs),
         round_number=count_rounds(runs),
         cost_usd=total_cost(runs),
-        request_blocked_reason=why_not_resumable(workspace, state.history(task.id), run),
+        request_blocked_reason=why_not_resumable(workspace, history, run),
         commit=None if run.worktree_path else preview_commit(workspace, state, pair, worktree, runs),
         merged=merged,
         suggested_request=render_suggestion(run, merged) or "\n".join(map(render_overruled, rulings)) or None,
-        reasons=_reasons(workspace, state.history(task.id), run, edits),
+        reasons=reasons,
         options=workspace.call_options,
-        since_request=_since_request(workspace, state, run),
-        asked=Change.of(state.history(task.id)).last_asked(state.feedback.get(task.id)),
-        told=Change.of(state.history(task.id)).told,
+        since_request=_since_request(workspace, state, run, change.requests),
+        asked=change.last_asked(state.feedback.get(task.id)),
+        told=change.told,
         rulings=rulings,
         other_branch=place.other_branch(),
         behind=sum(due.run_id != run.id for due in pending_decisions(state)),
@@ -98,12 +101,6 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         outside=outside,
         work_elsewhere=find_work_elsewhere(workspace, task, run, outside) if edits is None else None,
     )
-
-
-def _reasons(workspace: Workspace, history: History, run: Run, edits: TaskEdits | None) -> tuple[str, ...]:
-    """Return why a person decides; what was edited since is decided on, though the agent changed nothing."""
-    reasons = escalation_reasons(workspace, history, run)
-    return reasons if edits is None else tuple(reason for reason in reasons if reason != run.no_change_reason)
 
 
 def _edits(place: Place) -> TaskEdits | None:
@@ -206,19 +203,15 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
         return (f"it {run.landing_words}: {run.landing_reason}",)
     if stage_of(run) is Stage.NOT_COMMITTED and run.landing_reason is not None:
         return (run.landing_reason,)
+    switched = None if run.review_summary is None else run.review_summary.switched
     reasons = (
         *_check_reasons(workspace, history, run),
         *_review_reasons(workspace, history, run),
-        *_branch_reasons(run),
+        *(("; ".join(switched_lines(switched)),) if switched is not None and switched.is_unclear else ()),
         *plan_edited,
     )
     # This reason is given only if there is no other.
     return tuple(reason for reason in reasons if reason != _CLEARED) or reasons
-
-
-def _branch_reasons(run: Run) -> tuple[str, ...]:
-    switched = None if run.review_summary is None else run.review_summary.switched
-    return () if switched is None or not switched.is_unclear else ("; ".join(switched_lines(switched)),)
 
 
 def _check_reasons(workspace: Workspace, history: History, run: Run) -> Iterator[str]:
@@ -249,8 +242,9 @@ def _review_reasons(workspace: Workspace, history: History, run: Run) -> tuple[s
     return () if obstacle is None else (f"cannot request fixes: {obstacle}",)
 
 
-def _since_request(workspace: Workspace, state: PlanState, run: Run) -> SinceRequest | None:
-    requests = Change.of(state.history(run.task_id)).requests
+def _since_request(
+    workspace: Workspace, state: PlanState, run: Run, requests: Sequence[RequestedChange]
+) -> SinceRequest | None:
     if not requests:
         return None
     outcomes, last = _outcomes(workspace, requests), requests[-1]

@@ -35,7 +35,7 @@ from git_blackbird.controller.core.guards import (
     require_usable,
     runs_elsewhere,
 )
-from git_blackbird.controller.core.status_sync import save_derived, save_status, supersede_runs
+from git_blackbird.controller.core.status_sync import save_plan, save_status, supersede_runs
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
@@ -348,7 +348,7 @@ def _record(call: Call, workspace: Workspace, start: Start, run: Run) -> None:
             supersede_runs(transaction, state.history(task.id), now, run.id)
         histories = {**state.histories, task.id: History((run,))}
         started = derive(state.saved, histories, state.gate, only_lasting=state.only_lasting)
-        save_derived(transaction, state, started)
+        save_plan(transaction, state, started, is_derived=True)
         watch_agent(workspace, transaction, run)
     start_tracking(workspace, call.ui, run)
 
