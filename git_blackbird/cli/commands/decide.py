@@ -14,9 +14,8 @@ from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.stops import show_stop
 from git_blackbird.cli.ui.base import SilentUI
 from git_blackbird.controller.change.decide.checkpoint import find_pending
-from git_blackbird.controller.change.decide.edited_request import edit_request
-from git_blackbird.controller.change.decide.overrule import overruling_request
 from git_blackbird.controller.change.decide.record import DecisionResult, record_decision
+from git_blackbird.controller.change.decide.requests import edit_request, overruling_request
 from git_blackbird.controller.change.undo.undo import has_anything_to_undo, undo_task
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, find_task, running_command

@@ -5,8 +5,11 @@ from pathlib import Path
 
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.programs import IN_CHECK_VARIABLE, UserCommand
-from git_blackbird.controller.change.commit.checked import after_verdicts, has_passed
-from git_blackbird.controller.change.decide.checkpoint import escalation_reasons, why_not_resumable
+from git_blackbird.controller.change.decide.checkpoint import (
+    after_verdicts,
+    escalation_reasons,
+    why_not_resumable,
+)
 from git_blackbird.controller.change.stops import interrupted_stop
 from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.change.work.worktree_setup import SetupError
@@ -57,7 +60,8 @@ async def check_change(call: Call, item: Item) -> Stop | None:
         return interrupted_stop("", EXECUTE, task_id=task.id)
     ended = _save(workspace, run, result)
     call.ui.notify(ended)
-    if workspace.commits_checked and due_of(ended.run) in _UNASKED and not has_passed(ended.run):
+    has_passed = result.outcome is CheckOutcome.PASSED
+    if workspace.commits_checked and due_of(ended.run) in _UNASKED and not has_passed:
         text = f"the change of {task.id} is not committed: its check {check_word(result)}"
         warn(call.ui, text, task.id, TaskCommand("decide", task.id, " --approve", remark="commits it"))
     return None

@@ -43,7 +43,7 @@ from git_blackbird.model.rules.reviews import (
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History, is_session_lost
-from git_blackbird.model.run.parts import LandingBlocked
+from git_blackbird.model.run.parts import CheckOutcome, LandingBlocked, LandingDue
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PLAN_EDITED, Requester, RunStatus
 from git_blackbird.model.run.summary import Summary, Trees
@@ -212,6 +212,18 @@ def escalation_reasons(workspace: Workspace, history: History, run: Run) -> tupl
     )
     # This reason is given only if there is no other.
     return tuple(reason for reason in reasons if reason != _CLEARED) or reasons
+
+
+def after_verdicts(workspace: Workspace, run: Run, now: str) -> Run:
+    """Return a record whose check and reviews leave it to a person only where that was required before.
+
+    The commit of a change in place that passed its check is due in the same save.
+    """
+    if run.decision_required:
+        return run.awaiting_decision(now)
+    has_passed = run.check is not None and run.check.outcome is CheckOutcome.PASSED
+    is_due = workspace.commits_checked and run.is_in_place and has_passed
+    return run.updated(landing=LandingDue()) if is_due else run
 
 
 def _check_reasons(workspace: Workspace, history: History, run: Run) -> Iterator[str]:

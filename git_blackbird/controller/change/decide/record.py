@@ -1,6 +1,6 @@
 """Recording a decision, or that a record counts: under the store lock, once."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,7 +25,6 @@ from git_blackbird.controller.change.decide.checkpoint import (
     require_requestable,
     why_not_resumable,
 )
-from git_blackbird.controller.change.decide.overrule import require_words
 from git_blackbird.controller.change.land.landing import prepare_landing
 from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.change.work.manual_commits import recording_deferred
@@ -43,6 +42,7 @@ from git_blackbird.controller.place.place import is_conflict_shown, place_of, un
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.change.changes import limited_to, paths_outside, rename_halves
 from git_blackbird.messages.display.checkpoint import GOES_BACK
+from git_blackbird.messages.display.format import bare_quote_error
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId
@@ -55,6 +55,7 @@ from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.history import History
+from git_blackbird.model.run.parts import Ruling
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS, DecisionState, RunStatus
 from git_blackbird.model.run.summary import Trees
@@ -91,7 +92,6 @@ class DecisionResult:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Further remarks, one line each."""
         is_elsewhere = not self.run.is_in_place
         kept = f"run {self.run.id} keeps it" if is_elsewhere else "it stays in your worktree"
         return (
@@ -111,7 +111,6 @@ class DecisionResult:
 
     @property
     def decided(self) -> Decided | None:
-        """The event that reports the decision."""
         run = self.run
         if run.decision_state is None:
             return None
@@ -127,7 +126,6 @@ class DecisionResult:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about the outcome."""
         warnings = () if self.commit is None else self.commit.warnings
         if self.other_branch is not None:
             warnings = (
@@ -310,6 +308,12 @@ def _keep_hook_output(
             "decide", run.task_id, " --request-changes", remark="sends what the hook printed"
         )
         refusal.hint = f"{refusal.hint}\nor have the agent fix it: {command}"
+
+
+def require_words(rulings: Iterable[Ruling], request: str) -> None:
+    """Refuse a change request that quotes a ruling and says no more. Raises RequestError."""
+    if (text := bare_quote_error(rulings, request)) is not None:
+        raise RequestError(text, hint="write it below the quotation, or delete that if the ruling stands")
 
 
 class _Saved(NamedTuple):

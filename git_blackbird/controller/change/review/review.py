@@ -9,8 +9,11 @@ from typing import Any
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.change.agent_run import open_run
 from git_blackbird.controller.change.call import Call
-from git_blackbird.controller.change.commit.checked import after_verdicts
-from git_blackbird.controller.change.decide.checkpoint import escalation_reasons, why_not_resumable
+from git_blackbird.controller.change.decide.checkpoint import (
+    after_verdicts,
+    escalation_reasons,
+    why_not_resumable,
+)
 from git_blackbird.controller.change.reading_run import (
     NOT_ASKED_AGAIN,
     Reading,

@@ -1,6 +1,9 @@
-"""A change request that is written in an editor, below the lines of the diff it is about."""
+"""Change requests: written in an editor, below the lines of the diff, or overruling rulings."""
+
+from collections.abc import Mapping
 
 from git_blackbird.controller.change.decide.checkpoint import find_pending
+from git_blackbird.controller.change.decide.record import require_words
 from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.workspace import Workspace, find_task
@@ -12,9 +15,12 @@ from git_blackbird.messages.forms.review_form import (
     parse_review_form,
     render_review_form,
 )
-from git_blackbird.messages.outgoing.prompts import render_suggestion
+from git_blackbird.messages.outgoing.prompts import join_messages, render_suggestion
+from git_blackbird.messages.outgoing.rulings import render_overruled
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.sanitize import quoted
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.storage.drafts import MAX_BYTES
 
@@ -59,3 +65,24 @@ def edit_request(workspace: Workspace, task_id: str, run_id: RunId | None) -> Re
         draft.drop()
         raise RequestError("the request is empty: nothing was done")
     return edited
+
+
+def overruling_request(
+    workspace: Workspace, task_id: str, given: Mapping[str, str], words: str | None
+) -> str:
+    """Return the change request that overrules rulings on a task, by question id; then ``words``.
+
+    Raises RequestError for a blank text, and for an id of no task or no ruling.
+    """
+    history = workspace.store.records.history(find_task(workspace.store.plan(), task_id).id)
+    rulings = {ruling.question.id: ruling for ruling in Change.of(history).rulings}
+    for name in given:
+        if name not in rulings:
+            known = (
+                f"its rulings are: {', '.join(rulings)}" if rulings else "its agent decided nothing itself"
+            )
+            raise RequestError(f"{task_id} has no ruling {quoted(name)}", hint=known)
+    texts = [render_overruled(rulings[name], text) for name, text in given.items()]
+    for text in texts:
+        require_words(rulings.values(), text)
+    return join_messages(*texts, words or "")
