@@ -181,7 +181,6 @@ class Call:
                 await self._clearing.pop(task_id)
 
     def set_up(self, task_id: TaskId, what: str, folder: Path, log: Path, slot: Slot) -> SetUp:
-        """Return the preparation of a folder for a task."""
         return SetUp(
             self.workspace,
             self.ui,

@@ -39,7 +39,6 @@ class EmptyStarts:
             self.seen_at_work.set()
 
     def note_end(self, run: Run) -> None:
-        """Note how a start of an agent has ended."""
         by = AgentModel.of(run)
         if run.terminal_reason is not TerminalReason.WITHOUT_WORK:
             self.see_work(by)

@@ -65,7 +65,6 @@ class Move:
 
     @property
     def journal(self) -> Journal:
-        """The journal of its files."""
         return Journal(self.workspace.repo, f"{self.verb} {self.run.id}")
 
 

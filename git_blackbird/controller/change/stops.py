@@ -58,7 +58,6 @@ def _retry_command(workspace: Workspace, run: Run) -> str:
 
 
 def interrupted_stop(when: str = "", *next_steps: str, task_id: TaskId | None = None) -> Stop:
-    """Return the stop after an interrupt."""
     return Stop(StopReason.INTERRUPTED, f"interrupted {when}".rstrip(), next_steps, task_id)
 
 
@@ -124,7 +123,6 @@ def go_on_command(run: Run) -> str:
 
 
 def refused_session_text(run: Run) -> str:
-    """Describe a session that cannot be continued."""
     return f"{agent_in_text(run.provider)} refused session {run.provider_session_ref} of run {run.resumes}"
 
 

@@ -123,8 +123,6 @@ class SavedComments(Record):
 
 
 class CommentDraft:
-    """The unsent comments on the change of one run."""
-
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
 

@@ -59,8 +59,6 @@ def is_of_other_worktree(paths: Paths, run: Run) -> bool:
 
 
 class UnreadableRecordError(UnusableError):
-    """A task has a record that cannot be used."""
-
     def __init__(self, task_id: TaskId, faults: Sequence[RecordError]) -> None:
         hint = "\n".join(fault.hint for fault in faults)
         super().__init__(stopped_text(task_id, faults), hint=hint)

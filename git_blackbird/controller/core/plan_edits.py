@@ -114,7 +114,6 @@ class PlanInGit(NamedTuple):
     repo: Repository
 
     def position(self) -> str:
-        """Return the present end of the log."""
         return str(log_size(self.repo.git_dir))
 
     def since(self, position: str) -> tuple[list[tuple[bytes | None, bytes | None, bool]], bytes | None]:

@@ -50,7 +50,6 @@ class UserInterface(Protocol):
         return None
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
-        """Ask for a decision."""
         return None
 
     async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:

@@ -76,12 +76,10 @@ class Workspace:
 
     @property
     def config(self) -> Config:
-        """The configuration."""
         return self.settings.config
 
     @property
     def paths(self) -> Paths:
-        """The paths of this worktree."""
         return self.store.paths
 
     @property
@@ -139,7 +137,6 @@ class Workspace:
 
     @property
     def commits_approvals(self) -> bool:
-        """Whether an approval makes a commit."""
         return self.config.execution.commit != "never"
 
     @property

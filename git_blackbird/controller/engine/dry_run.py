@@ -44,7 +44,6 @@ class DryRun(NamedTuple):
 
     @property
     def resumed(self) -> tuple[Task, ...]:
-        """The tasks whose session would be resumed, in order."""
         return (*self.requests, *self.continued)
 
     @property

@@ -79,9 +79,7 @@ class Machines(Launcher, Protocol):
         ...
 
     @property
-    def about(self) -> str:
-        """What they are, in one line."""
-        ...
+    def about(self) -> str: ...
 
     async def take_up(self, call: Call) -> None:
         """Follow the runs of earlier calls there to their ends."""

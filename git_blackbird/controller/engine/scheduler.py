@@ -187,7 +187,6 @@ class Scheduler:
         return all(held[each] < (jobs if each == _AGENT else 1) for each in holds)
 
     def _collect(self) -> None:
-        """Collect the results of what has been done."""
         for task in [task for task in self._jobs if task.done()]:
             job = self._jobs.pop(task)
             try:

@@ -51,9 +51,7 @@ class Child(Protocol):
         """End it before the agent has begun."""
         ...
 
-    async def follow(self, watcher: Watcher) -> Ended:
-        """Follow it to its end."""
-        ...
+    async def follow(self, watcher: Watcher) -> Ended: ...
 
 
 class Launcher(Protocol):

@@ -43,7 +43,6 @@ class RunMeter:
         self.reported = self.reported.updated(usage, cost_usd)
 
     def spent(self, now: int) -> Spent:
-        """Return what the run took until now."""
         return replace(self.reported, seconds=(now - self.began) / SECOND)
 
 

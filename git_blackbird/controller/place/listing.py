@@ -46,7 +46,6 @@ class PlaceState(StrEnum):
 
     @property
     def words(self) -> str:
-        """The state in words for people."""
         return self.value.replace("_", " ")
 
 

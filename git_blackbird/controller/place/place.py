@@ -296,7 +296,6 @@ class InWorktree:
 
 
 def place_of(workspace: Workspace, run: Run) -> Place:
-    """Return where a run's files are."""
     return InPlace(workspace, run) if run.is_in_place else InWorktree(workspace, run)
 
 

@@ -120,7 +120,6 @@ class _Deletion:
             require_whole(self._workspace.store.records.history(below))
 
     def foresee(self) -> DeleteResult:
-        """Return the consequences."""
         self._require_free()
         return self._result(self._changed(is_kept=False), is_dry_run=True)
 

@@ -138,7 +138,6 @@ class EditResult:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Name the fields that changed, as TaskFields does."""
         return changed_fields(self.before, self.after)
 
 

@@ -21,7 +21,6 @@ def deadlock_text(deadlock: Sequence[TaskId]) -> str:
 
 
 def edit_line(result: EditResult) -> str:
-    """Say which fields of a task were changed."""
     return _edit_line(result.task_id, result.fields)
 
 
@@ -31,13 +30,11 @@ def _edit_line(task_id: TaskId, fields: Sequence[str]) -> str:
 
 
 def tree_lines(result: PageResult) -> Iterator[str]:
-    """Show new tasks as a tree."""
     for one in result.added:
         yield f"{'  ' * one.depth}{one.id}  {clean_line(one.title)}"
 
 
 def page_lines(result: PageResult) -> Iterator[str]:
-    """Describe what a page made of the plan."""
     if len(result.added) == 1:
         yield f"added {result.added[0].id}"
     elif result.added:
@@ -51,7 +48,6 @@ def page_lines(result: PageResult) -> Iterator[str]:
 
 
 def moved_task_lines(result: MoveResult) -> Iterator[str]:
-    """Describe the consequences of a move."""
     yield f"moved {result.task_id}" if result.is_changed else f"{result.task_id} is already there"
     yield from _changed_status_lines(result.followed)
     if result.not_undone:
@@ -62,7 +58,6 @@ def moved_task_lines(result: MoveResult) -> Iterator[str]:
 
 
 def deletion_lines(result: DeleteResult) -> Iterator[str]:
-    """Describe the consequences of a deletion."""
     would = result.is_dry_run
     first, *others = result.task_ids
     if not would:

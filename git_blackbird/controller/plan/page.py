@@ -45,7 +45,6 @@ class PageResult:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the plan is another one."""
         return bool(self.added or self.edited or self.moved or self.deleted or self.is_reordered)
 
 

@@ -18,7 +18,6 @@ _TEXTS = frozenset({"description", "prompt", "notes"})
 
 
 def proposal_lines(proposal: Proposal) -> Iterator[str]:
-    """Describe a proposal, and what is wrong with it."""
     if proposal.change is not None:
         yield from change_lines(proposal.change)
     if proposal.remarks:
@@ -31,7 +30,6 @@ def proposal_lines(proposal: Proposal) -> Iterator[str]:
 
 
 def change_lines(change: PageChange) -> Iterator[str]:
-    """Describe what would become of the plan."""
     result, before, after = change.result, change.before.tasks, change.after.tasks
     if not result.is_changed:
         yield "nothing would change"

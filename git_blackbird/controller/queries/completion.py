@@ -19,8 +19,6 @@ _ENDED_WELL = frozenset({"done", "skipped"})
 
 
 class TaskGlance(NamedTuple):
-    """What completion knows of a task."""
-
     id: str
     title: str
     status: str
@@ -156,7 +154,6 @@ def glance(environ: Mapping[str, str], cwd: str) -> Glance:
 
 
 def list_refs(environ: Mapping[str, str], cwd: str) -> list[str]:
-    """Return the names of branches and tags."""
     from pathlib import Path  # this and the next are slow to load
 
     from git_blackbird.git.core.process import run_git

@@ -28,7 +28,6 @@ class Filter(NamedTuple):
     stopped: frozenset[TaskId] = NONE_STOPPED
 
     def admits(self, plan: Plan, task: Task) -> bool:
-        """Whether the list shows this task."""
         if self.text and self.text.casefold() not in f"{task.id} {task.title}".casefold():
             return False
         if self.status is not None:

@@ -70,7 +70,6 @@ class ReportedTask:
 
     @cached_property
     def spent(self) -> Spent:
-        """What all its runs took."""
         return total_of(run.spent for run in self.runs)
 
     @property
@@ -81,7 +80,6 @@ class ReportedTask:
 
     @property
     def check(self) -> CheckOutcome | None:
-        """The verdict of the user's check on the change."""
         return None if self.last is None else self.last.check
 
     @property
@@ -106,8 +104,6 @@ class ReportedTask:
 
 
 class AgentSpent(NamedTuple):
-    """What the runs of one agent took."""
-
     agent: str
     spent: Spent
 
@@ -147,7 +143,6 @@ class Report:
 
     @property
     def spent(self) -> Spent:
-        """What all runs took."""
         return total_of(part.spent for part in self.agents)
 
     @property

@@ -180,7 +180,6 @@ def is_at_work(workspace: Workspace, run: Run) -> bool:
 
 
 def reread(workspace: Workspace, run: Run) -> Run:
-    """Return the record as it is now."""
     records = workspace.store.records
     history = (records.reviews if run.is_of_change else records.history)(run.task_id)
     return history.find(run.id) or run

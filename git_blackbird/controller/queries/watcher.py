@@ -42,7 +42,6 @@ class ViewState(NamedTuple):
 
     @property
     def plan(self) -> Plan:
-        """The plan."""
         return self.state.plan
 
     def pending(self, task_id: TaskId) -> Item | None:
@@ -51,7 +50,6 @@ class ViewState(NamedTuple):
         return next(found, None)
 
     def view(self, task: Task) -> TaskView:
-        """Show one task of it."""
         view = view_in(self.state, task, self.overview.due)
         adoptable = tuple(item for item in self.overview.adoptable if item.task_id == task.id)
         return view._replace(adoptable=adoptable)

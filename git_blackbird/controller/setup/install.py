@@ -179,7 +179,6 @@ def _staying(workspace: Workspace, hook: HookStatus, tracked: Iterable[str]) -> 
 
 
 def _is_ours(hook: HookStatus) -> bool:
-    """Whether there is anything to uninstall."""
     return hook.state is not HookState.REPLACED and (
         hook.state is not HookState.ABSENT or hook.backup is not None
     )

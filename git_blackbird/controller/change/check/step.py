@@ -79,8 +79,6 @@ async def run_check(call: Call, run: Run, pair: Trees, what: str = "") -> CheckR
 
 @dataclass(frozen=True)
 class _Check:
-    """The check of one run's change."""
-
     call: Call
     of_run: Run
     command: str

@@ -229,7 +229,6 @@ def _refused_by_hook(
 
 
 def _finish(workspace: Workspace, created: CreatedCommit) -> Iterator[str]:
-    """Return warnings about the commit that was made."""
     if created.cut_short is not None:
         yield (
             f"commit {created.oid[:12]} was made, but git did not finish what comes after it:"

@@ -149,7 +149,6 @@ class Expectation:
         )
 
     def _obstacle(self, path: bytes, stuck: Iterable[WorkId | None]) -> str:
-        """Say who stands on a path."""
         others = {each for each in stuck if each is not None} - {self.work}
         reasons = []
         if self.work in stuck and (gone := self._gone_below(path)):
