@@ -7,8 +7,8 @@ import re
 import select
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
@@ -49,19 +49,21 @@ class CommandContext:
         """The worktree around the working directory. Raises UnusableError when there is no usable one."""
         return self.open(())
 
-    def open(self, flags: "Iterable[RawSetting]") -> "Workspace":
-        """Open that worktree; the options given by ``flags`` overrule its configuration."""
-        from git_blackbird.controller.core.workspace import (  # some commands need none
-            open_workspace,
-            view_workspace,
-        )
+    def open(self, flags: "Sequence[RawSetting]") -> "Workspace":
+        """Open that worktree; the options given by ``flags`` overrule its configuration.
 
-        # A task that was named has been looked up there: git need not find it again.
+        What was found and read of it before, to look up an id, stays.
+        """
+        from git_blackbird.controller.core.workspace import open_workspace, view_workspace  # some need none
+
         known: Workspace | None = self.__dict__.get("workspace")
         if known is None:
             workspace = open_workspace(self.environment, flags, no_input=self.no_input)
-        else:
+        elif flags:
             workspace = view_workspace(known.repo, self.environment, flags, no_input=self.no_input)
+            workspace = replace(workspace, store=known.store)
+        else:
+            return known
         self.__dict__["workspace"] = workspace
         return workspace
 
