@@ -127,7 +127,7 @@ class RunPlace:
 class _Notes(UserInterface):
     """Sends the notices home while a worktree is prepared."""
 
-    wants_output = is_on_terminal = False
+    wants_output = is_on_terminal = shows_checkpoints = False
 
     def __init__(self, publish: Callable[[str, bytes], None]) -> None:
         self._publish = publish

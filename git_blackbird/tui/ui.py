@@ -27,7 +27,7 @@ T = TypeVar("T")
 class TuiUI:
     """Implements UserInterface; to be called from workers of the application."""
 
-    is_on_terminal = True
+    is_on_terminal = shows_checkpoints = True
 
     def __init__(self, app: AppContext, workspace: Workspace) -> None:
         self.wants_output = True
@@ -93,6 +93,7 @@ class ThreadsafeUI:
 
     def __init__(self, ui: UserInterface, ui_loop: asyncio.AbstractEventLoop) -> None:
         self.wants_output, self.is_on_terminal = ui.wants_output, ui.is_on_terminal
+        self.shows_checkpoints = ui.shows_checkpoints
         self._ui = ui
         self._ui_loop = ui_loop
 

@@ -57,6 +57,7 @@ class Person:
     agrees: bool | Unanswered | None = True
     wants_output: bool = False
     is_on_terminal: bool = False
+    shows_checkpoints: bool = True
 
     def notify(self, event: Event) -> None:
         self.events.append(event)

@@ -66,6 +66,7 @@ class AtScreen:
 
     def __init__(self, shown: UserInterface, person: UserInterface, pilot: Pilot[None]) -> None:
         self.wants_output, self.is_on_terminal = person.wants_output, person.is_on_terminal
+        self.shows_checkpoints = True
         self._shown = shown
         self._person = person
         self._pilot = pilot

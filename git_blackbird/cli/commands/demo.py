@@ -126,6 +126,8 @@ class ScriptedUI(BaseUI):
     ``shown`` shows what happens; its answers are not used.
     """
 
+    shows_checkpoints = True
+
     def __init__(self, shown: UserInterface, writer: Writer, *, as_json: bool) -> None:
         super().__init__(wants_output=False)
         self._shown = shown

@@ -35,7 +35,7 @@ OpenDraft = Callable[[], Draft]
 class BaseUI(UserInterface):
     """Ask nothing, as long as no subclass does, and remember which reviews were shown to have ended."""
 
-    is_on_terminal = False
+    is_on_terminal = shows_checkpoints = False
 
     def __init__(self, *, wants_output: bool) -> None:
         self.wants_output = wants_output

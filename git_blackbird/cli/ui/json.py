@@ -17,6 +17,8 @@ from git_blackbird.model.views.events import Event, RunOutput, RunProgress
 class JsonUI(BaseUI):
     """Print everything and ask nothing: the call stops where a decision or an answer is due."""
 
+    shows_checkpoints = True
+
     def __init__(self, writer: Writer, *, wants_output: bool) -> None:
         super().__init__(wants_output=wants_output)
         self._writer = writer

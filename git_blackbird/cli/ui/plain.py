@@ -146,7 +146,7 @@ class PlainUI(AskingUI):
 
     def __init__(self, workspace: Workspace, writer: Writer, *, asks: bool, wants_output: bool) -> None:
         super().__init__(workspace, writer, colored=False, wants_output=wants_output)
-        self._asks = asks
+        self._asks = self.shows_checkpoints = asks
         # The task that is asked about, before each prompt.
         self._asked = ""
         self._input = StdinReader()

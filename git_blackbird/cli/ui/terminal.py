@@ -84,7 +84,7 @@ def _countdown_line(hold: LimitHold) -> LiveActivity:
 class TerminalUI(AskingUI):
     """Shows and asks on a terminal, and leaves it as it was; a context manager."""
 
-    is_on_terminal = True
+    is_on_terminal = shows_checkpoints = True
 
     def __init__(self, call: CommandContext, workspace: Workspace, *, wants_output: bool) -> None:
         self._display = LiveDisplay(colored=call.colored)

@@ -83,9 +83,12 @@ class Prompter:
             return await self._ui.agree(step)
 
     async def decide(self, checkpoint: Checkpoint) -> Reply | Unanswered | None:
-        self._send(calling_for_decision(checkpoint.task, checkpoint.run.id))
+        self.call_for_decision(checkpoint.task, checkpoint.run.id)
         async with self._asking:
             return await self._ui.decide(checkpoint)
+
+    def call_for_decision(self, task: Task, run_id: str) -> None:
+        self._send(calling_for_decision(task, run_id))
 
     async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
         self._send(Notification("decision", "a plan is proposed", PLANNING))

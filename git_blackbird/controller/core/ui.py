@@ -22,13 +22,14 @@ class Unanswered:
 class UserInterface(Protocol):
     """A terminal, an application or a script: it shows and asks, and has no logic of its own.
 
-    What it does not ask itself, nobody is asked.
+    What it does not ask itself, nobody is asked. Where it shows no checkpoints, none is put together for it.
 
     A question may be cancelled because someone answered elsewhere; it must survive that with its
     terminal restored.
     """
 
     wants_output: bool
+    shows_checkpoints: bool
 
     @property
     def is_on_terminal(self) -> bool:

@@ -135,6 +135,14 @@ def test_nobody_here_leaves_the_decision_pending_and_starts_nothing_more(gated: 
     assert not (gated / "y").exists()
 
 
+def test_no_checkpoint_is_made_for_who_shows_none(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write a.out x"))
+    person = Person([APPROVE], shows_checkpoints=False)
+    stop = execute(gated, person)
+    assert (stop.reason, stop.task_id) == (StopReason.DECISION_REQUIRED, "a")
+    assert (person.checkpoints, person.decisions) == ([], [APPROVE])
+
+
 def test_a_decision_left_open_is_asked_again_before_anything_starts(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1"))
     assert execute(gated, Person([Unanswered()])).reason == StopReason.INTERRUPTED

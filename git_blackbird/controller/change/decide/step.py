@@ -1,6 +1,7 @@
 """Ask for a decision, and carry it out."""
 
 from dataclasses import replace
+from functools import partial
 
 from git_blackbird import trace
 from git_blackbird.controller.change.call import Call
@@ -42,10 +43,10 @@ async def decide(call: Call, item: Item) -> Stop | None:
     if call.scope.decisions_left is not None:
         call.scope = replace(call.scope, decisions_left=call.scope.decisions_left - 1)
     with trace.measured(Phase.DECISION, task.id):
-        checkpoint = await call.interruptible(
-            run_in_thread(lambda: build_checkpoint(workspace, state, task, run))
-        )
-        if checkpoint is not None:
+        build = partial(build_checkpoint, workspace, state, task, run)
+        if not call.ui.shows_checkpoints:
+            call.prompter.call_for_decision(task, run.id)
+        elif (checkpoint := await call.interruptible(run_in_thread(build))) is not None:
             ask = race_external_change(workspace, lambda: call.prompter.decide(checkpoint), run)
             reply = checkpoint.with_shown(await call.interruptible(ask))
     match reply:
