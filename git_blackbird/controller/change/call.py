@@ -78,7 +78,9 @@ class Call:
         self.slots = Slots(workspace)
         self.check_slots = CheckSlots(workspace, ui)
         self.not_set_up: dict[TaskId, SetupError] = {}
-        self.launcher: Launcher = ThisMachine(workspace)
+        # Reviewers work here, whoever works on tasks.
+        self.here: Launcher = ThisMachine(workspace)
+        self.launcher: Launcher = self.here
         self.empty_starts = EmptyStarts()
         self.ledger = Ledger(workspace)
         self.held: set[TaskId] = set()
@@ -89,8 +91,6 @@ class Call:
         self._steps: set[asyncio.Future[Any]] = set()
         self._running: dict[TaskId, tuple[str, str]] = {}
         self._clearing: dict[TaskId, asyncio.Future[None]] = {}
-        # Reviewers work here, whoever works on tasks.
-        self.here: Launcher = ThisMachine(workspace)
 
     def interrupt(self) -> None:
         """Pause what runs and stop; a second interrupt kills it."""

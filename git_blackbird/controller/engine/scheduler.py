@@ -140,7 +140,7 @@ class Scheduler:
             models = models_of(self._call.workspace, item)
             if agent in self._gone:
                 self._not_started.add(task_id)
-            if agent in self._gone or not self._has_room(holds) or not self._may_begin(models):
+            if agent in self._gone or not self._has_room(holds) or models & self._doubted_at_work:
                 waiting |= {task_id}
                 continue
             trace.event("begin", item.due.name.lower(), task_id)
@@ -171,9 +171,6 @@ class Scheduler:
                 return item.of_run.provider, item.of_run.worker
             case _:
                 return None
-
-    def _may_begin(self, models: frozenset[AgentModel]) -> bool:
-        return not models & self._doubted_at_work
 
     @property
     def _doubted_at_work(self) -> frozenset[AgentModel]:

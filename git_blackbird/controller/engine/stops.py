@@ -46,9 +46,10 @@ def notify_waiting(
     workspace: Workspace, ui: UserInterface, state: PlanState, scope: CallScope, stop: Stop
 ) -> None:
     """Name the tasks that wait for a person, and the records that block one, unless the stop does."""
+    options = workspace.call_options
     for item in queue(state):
         if item.due in _WAITING and not scope.covers(item.task.id) and item.command not in stop.next_steps:
-            command = with_options(item.command, workspace.call_options)
+            command = with_options(item.command, options)
             inform(ui, f"{item.task.id} is waiting for you too", item.task.id, command)
     for task_id, faults in state.unreadable.items():
         for fault in faults:

@@ -17,7 +17,6 @@ from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import SUPERSEDED_BY_RESTART, RunStatus
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.locks import TaskLockedError
@@ -74,7 +73,8 @@ async def continue_run(call: Call, item: Item) -> Stop | None:
     Stop with the command that restarts the task where that is impossible.
     """
     stop = lost_session_stop(call.workspace, item)
-    if _restarts_on_lost_worker(call, item.of_run):
+    restarts = call.workspace.config.cluster.on_lost_worker == "restart"
+    if restarts and call.launcher.is_machine_lost(item.of_run):
         text = f"{item.task.id} starts again elsewhere, since worker {item.of_run.worker} is gone"
         warn(call.ui, text, item.task.id)
         return await restart_task(call, Restart(item.task, None), item.state)
@@ -87,11 +87,6 @@ async def continue_run(call: Call, item: Item) -> Stop | None:
     for question in item.of_run.questions:
         inform(call.ui, f"{item.task.id} decides itself: {question_line(question)}", item.task.id)
     return await go_on(call, item, ruling(call.workspace, item.of_run, item.task, pending))
-
-
-def _restarts_on_lost_worker(call: Call, run: Run) -> bool:
-    restarts = call.workspace.config.cluster.on_lost_worker == "restart"
-    return restarts and call.launcher.is_machine_lost(run)
 
 
 async def apply_change_request(call: Call, item: Item) -> Stop | None:
