@@ -34,7 +34,6 @@ from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.recovery import recover, require_decided, require_planned, scan
-from git_blackbird.controller.engine.scheduler import Scheduler
 from git_blackbird.controller.engine.stops import (
     agent_stopped_stop,
     end_of_call,
@@ -222,6 +221,8 @@ class Loop:
         if call.is_interrupted:
             return interrupted_stop()
         if call.workspace.config.execution.jobs > 1:
+            from git_blackbird.controller.engine.scheduler import Scheduler  # one job needs none
+
             return await Scheduler(call, self._choose, perform, self._scan).run(state)
         item, holds = self._choose(state, call.scope)
         if item is None and (stops := call.empty_starts.charge_failures()):
