@@ -17,7 +17,7 @@ from git_blackbird.messages.display.format import (
     review_word,
     run_seconds,
 )
-from git_blackbird.messages.display.quantities import format_moment, format_seconds
+from git_blackbird.messages.display.quantities import format_moment, format_seconds, some_of
 from git_blackbird.messages.display.queue import item_words, reviews_text
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import DECIDE_EACH, EXECUTE, TaskCommand
@@ -182,9 +182,7 @@ def _due(overview: StatusReport, columns: int | None) -> Iterator[str]:
         yield f"decisions due: {decisions}"
         yield f"    {DECIDE_EACH}"
     if ready := overview.ready:
-        named = ", ".join(item.task.id for item in ready[:MAX_LISTED])
-        more = f" and {len(ready) - MAX_LISTED} more" if len(ready) > MAX_LISTED else ""
-        yield truncate(f"ready: {named}{more}", columns)
+        yield truncate(f"ready: {some_of([item.task.id for item in ready], MAX_LISTED)}", columns)
         yield f"    {_execute(overview)}"
 
 

@@ -16,7 +16,7 @@ from git_blackbird.cli.ui.writer import STDOUT, Writer
 from git_blackbird.messages.display.checkpoint import TITLE
 from git_blackbird.messages.display.dialogue import question_title
 from git_blackbird.messages.display.events import render_event
-from git_blackbird.messages.display.quantities import render_duration, render_spent
+from git_blackbird.messages.display.quantities import render_duration, render_spent, some_of
 from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.plan.plan import Task
@@ -57,9 +57,8 @@ def at_work_text(activities: Sequence[LiveActivity]) -> str:
     """Return on one line which tasks are worked on, and for how long; "" for none."""
     if not activities:
         return ""
-    named = [f"{one.task_id} {render_duration(one.seconds)}" for one in activities[:_MOST_LINES]]
-    more = f" and {len(activities) - _MOST_LINES} more" if len(activities) > _MOST_LINES else ""
-    return f"{len(activities)} at work: {', '.join(named)}{more}"
+    named = [f"{one.task_id} {render_duration(one.seconds)}" for one in activities]
+    return f"{len(activities)} at work: {some_of(named, _MOST_LINES)}"
 
 
 class LiveDisplay(Writer):

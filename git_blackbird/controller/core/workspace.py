@@ -333,8 +333,9 @@ def full_id(plan: Plan, name: str) -> TaskId:
         return TaskId(name)
     found = IdIndex(plan.tasks).find(name)
     if len(found) > 1:
-        more = f" and {len(found) - _MAX_NAMED} more" if len(found) > _MAX_NAMED else ""
-        raise RequestError(f"{quoted(name)} begins several ids: {', '.join(found[:_MAX_NAMED])}{more}")
+        from git_blackbird.messages.display.quantities import some_of  # only an ambiguous id pays for it
+
+        raise RequestError(f"{quoted(name)} begins several ids: {some_of(found, _MAX_NAMED)}")
     return TaskId(found[0] if found else name)
 
 

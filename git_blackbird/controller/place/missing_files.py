@@ -9,6 +9,7 @@ from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.folders import first_naming, list_all_ignored, list_ignored
+from git_blackbird.messages.display.quantities import some_of
 from git_blackbird.model.base.next_steps import Blank, ShellLine
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.system import is_exhausted
@@ -61,8 +62,7 @@ def _bound(repo: Repository, names: Iterable[str]) -> dict[str, str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return f"{', '.join(map(shell_word, map(clean_line, names[:_MOST])))}{more}"
+    return some_of([shell_word(clean_line(name)) for name in names], _MOST)
 
 
 def _way_out(workspace: Workspace, missing: Sequence[str]) -> ShellLine:

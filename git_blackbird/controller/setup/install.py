@@ -25,7 +25,7 @@ from git_blackbird.git.hooks.merge_driver import (
 from git_blackbird.git.hooks.script import HookCommand
 from git_blackbird.git.worktree.linked import task_worktrees
 from git_blackbird.git.worktree.saved_trees import delete_refs, list_our_refs
-from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.display.quantities import counted, some_of
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.system import STATE_NAME
 from git_blackbird.model.run.states import RunStatus
@@ -149,13 +149,13 @@ def _going(workspace: Workspace, hook: HookStatus, tracked: Iterable[str]) -> It
             and not run.is_superseded
             and (run.is_pending or run.status in _GOING_ON)
         ]
-        yield f"{text}; {_join_ids(unfinished)} still needs them" if unfinished else text
+        yield f"{text}; {some_of(unfinished, _MAX_TASKS)} still needs them" if unfinished else text
     kept = _kept_state(workspace, tracked)
     if has_state(paths, kept):
         records = sum(len(history.runs) for history in histories.values())
         text = f"{counted(records, 'run')} on record: {paths.state}, {paths.private}"
         if places := [place.task_id for place in task_worktrees(repo)]:
-            text += f"; worktrees of {_join_ids(places)}"
+            text += f"; worktrees of {some_of(places, _MAX_TASKS)}"
         # Text that a person wrote cannot be recovered.
         own = _names(workspace, list_own_files(paths, kept))
         yield text + (f"; your own among them: {own}" if own else "")
@@ -182,11 +182,6 @@ def _is_ours(hook: HookStatus) -> bool:
     return hook.state is not HookState.REPLACED and (
         hook.state is not HookState.ABSENT or hook.backup is not None
     )
-
-
-def _join_ids(task_ids: Sequence[str]) -> str:
-    more = f" and {len(task_ids) - _MAX_TASKS} more" if len(task_ids) > _MAX_TASKS else ""
-    return f"{', '.join(task_ids[:_MAX_TASKS])}{more}"
 
 
 def _names(workspace: Workspace, files: Sequence[Path]) -> str:

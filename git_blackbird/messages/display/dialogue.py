@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from git_blackbird.messages.display.events import render_rights
 from git_blackbird.messages.display.format import MAX_LISTED, adoptable_lines, bare_quote_error
-from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.display.quantities import counted, some_of
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.sanitize import clean_line
@@ -209,9 +209,8 @@ def confirm_quit(at_work: Sequence[str]) -> Confirm:
 
 def confirm_unknown(names: Sequence[str]) -> Confirm:
     """Ask whether to send a text that names paths which are not there."""
-    listed = ", ".join(f"@{clean_line(name)}" for name in names[:MAX_LISTED])
-    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-    remark = f"Careful: {listed}{more} {'is' if len(names) == 1 else 'are'} not there."
+    listed = some_of([f"@{clean_line(name)}" for name in names], MAX_LISTED)
+    remark = f"Careful: {listed} {'is' if len(names) == 1 else 'are'} not there."
     return Confirm((remark,), "Send it as it is?", "Send it as it is", "Go back to the text")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, takewhile
 from typing import assert_never
 
-from git_blackbird.messages.display.quantities import counted, format_moment, render_duration
+from git_blackbird.messages.display.quantities import counted, format_moment, render_duration, some_of
 from git_blackbird.model.base.next_steps import ADOPT
 from git_blackbird.model.base.sanitize import clean_line, quoted, strip_controls
 from git_blackbird.model.base.timestamps import seconds_between
@@ -322,8 +322,7 @@ def _outside_lines(summary: Summary, *, in_change: bool) -> list[str]:
 
 def some_paths(paths: Sequence[str]) -> str:
     """List the first of these paths, or other names, and count the rest."""
-    more = f" and {len(paths) - MAX_LISTED} more" if len(paths) > MAX_LISTED else ""
-    return ", ".join(map(render_path, paths[:MAX_LISTED])) + more
+    return some_of([*map(render_path, paths)], MAX_LISTED)
 
 
 _ADOPTABLE_NOUNS = {

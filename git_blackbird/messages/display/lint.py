@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.display.quantities import counted, some_of
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.lint import LintFinding, Severity
@@ -38,7 +38,6 @@ def _alike(findings: Sequence[LintFinding]) -> Iterator[list[LintFinding]]:
 def _places(finding: LintFinding, tasks: Sequence[TaskId]) -> Iterator[str]:
     """Yield where a finding is that does not name its task."""
     if len(tasks) > 1:
-        more = f" and {len(tasks) - _MAX_NAMED} more" if len(tasks) > _MAX_NAMED else ""
-        yield ", ".join(tasks[:_MAX_NAMED]) + more
+        yield some_of(tasks, _MAX_NAMED)
     elif not tasks:
         yield from finding.places

@@ -1,5 +1,6 @@
 """Numbers as people read them: counts, sizes, durations, moments, tokens and costs."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from git_blackbird.model.base.timestamps import SECOND, parse_timestamp
@@ -9,6 +10,12 @@ from git_blackbird.model.rules.spending import Spent
 def counted(number: int, what: str) -> str:
     """Return ``1 task``, ``2 tasks``."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """Return ``a, b and 3 more``: the first names, and how many there are beside them."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def render_cost(dollars: float) -> str:

@@ -29,6 +29,7 @@ from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.trees import TreeEntry, TreeStore
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import bulleted_lines
+from git_blackbird.messages.display.quantities import some_of
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import TaskCommand, approve_without_commit
 from git_blackbird.model.base.sanitize import clean_line, shell_word
@@ -122,7 +123,7 @@ def _first_touches(workspace: Workspace, state: PlanState, task_id: TaskId) -> d
 HookEdits = Mapping[bytes, TreeEntry | None]
 """The files as the hook left them, by path; None where it removed one."""
 
-_MAX_NAMED = 5
+_MAX_EDITS = 5
 
 
 def find_hook_edits(workspace: Workspace, plan: CommitPlan, before: str) -> HookEdits:
@@ -153,8 +154,7 @@ def hook_edits_text(run: Run, edits: HookEdits) -> str:
 def named_edits(edits: HookEdits) -> str:
     """Name the paths of edits, the first few of them."""
     names = [clean_line(path.decode(errors="replace")) for path in sorted(edits)]
-    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-    return f"{', '.join(names[:_MAX_NAMED])}{more}"
+    return some_of(names, _MAX_EDITS)
 
 
 def with_hook_edits(workspace: Workspace, run: Run, edits: HookEdits) -> Run:
