@@ -11,14 +11,14 @@ from git_blackbird.errors import BlackbirdError, LockedError, RequestError, Unus
 from git_blackbird.git.core.repository import other_worktrees
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
-from git_blackbird.model.change.stages import Due
+from git_blackbird.model.change.stages import Due, due_of
 from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import IN_HAND, Status
 from git_blackbird.model.rules.limits import AgentModel, LimitHold, held_agents
 from git_blackbird.model.rules.queue import UNWATCHED
 from git_blackbird.model.rules.spending import Spent, spent_in, total_of
-from git_blackbird.model.rules.state import PlanState, unreadable_below
+from git_blackbird.model.rules.state import PlanState, full_readiness, unreadable_below
 from git_blackbird.model.run.history import History, RecordError
 from git_blackbird.model.run.parts import LocalProcess
 from git_blackbird.model.run.run import Run
@@ -81,6 +81,37 @@ def require_readable(state: PlanState, task: Task) -> None:
     """Refuse a task that has, or is above, an unusable record. Raises UnreadableRecordError."""
     for blocked in unreadable_below(state, task):
         raise UnreadableRecordError(blocked.id, state.unreadable[blocked.id])
+
+
+class StaleTaskError(RequestError):
+    """A task changed between its choice and its start."""
+
+
+_GOES_ON = frozenset({Due.FINISH, Due.REQUEST, Due.LAND, Due.ASK_PAUSED, Due.CONTINUE})
+_COMMANDS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
+
+
+def require_ready(state: PlanState, task: Task) -> Task:
+    """Return the task when it is ready, or when its latest run only waits for a call to go on with it.
+
+    Raises RequestError with its reasons and the ways out, UnreadableRecordError.
+    """
+    require_readable(state, task)
+    readiness = full_readiness(state, task)
+    if readiness.is_ready:
+        return task
+    run = state.history(task.id).latest
+    if run is not None and due_of(run) in _GOES_ON:
+        return task
+    hints = [*readiness.hints]
+    if run is not None and run.is_pending:
+        hints.append(decide_run_command(run))
+    elif task.status in _COMMANDS:
+        hints.append(TaskCommand(_COMMANDS[task.status], task.id))
+    raise RequestError(
+        f"{task.id} is not ready: {'; '.join(readiness.reasons)}",
+        hint="\n".join(hints) or TaskCommand("show", task.id),
+    )
 
 
 class HalfWrittenError(RequestError):

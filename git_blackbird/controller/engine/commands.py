@@ -17,14 +17,13 @@ from git_blackbird.controller.change.work.starts import (
     continuing,
     going_on_by_hand,
 )
-from git_blackbird.controller.change.work.task_run import require_ready
 from git_blackbird.controller.core.agents import (
     adding_way_out,
     find_agent_for_run,
     probe,
     start_with_other_agent,
 )
-from git_blackbird.controller.core.guards import require_readable
+from git_blackbird.controller.core.guards import require_readable, require_ready
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.loop import Loop

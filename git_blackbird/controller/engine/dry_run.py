@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from git_blackbird.controller.change.stops import budget_stop, execute_again, lost_session_stop
 from git_blackbird.controller.change.work.questions import paused_stop
-from git_blackbird.controller.change.work.task_run import require_ready
 from git_blackbird.controller.core.agents import require_reviewers, starting_agents
+from git_blackbird.controller.core.guards import require_ready
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.stops import parent_review_stop, unreadable_stop
 from git_blackbird.controller.launch.ledger import Ledger

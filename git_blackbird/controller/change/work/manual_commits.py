@@ -6,7 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from git_blackbird.controller.core.guards import UnreadableRecordError, require_unclaimed, require_usable
+from git_blackbird.controller.core.guards import (
+    StaleTaskError,
+    UnreadableRecordError,
+    require_unclaimed,
+    require_usable,
+)
 from git_blackbird.controller.core.status_sync import new_run, save_statuses, supersede_runs
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import BlackbirdError, LockedError, RequestError, UnusableError
@@ -259,6 +264,19 @@ def deferred_commit_of(workspace: Workspace, task_id: TaskId) -> str | None:
         if verdict.is_work and task_id in verdict.tasks:
             return oid
     return None
+
+
+def require_recorded(workspace: Workspace, task_id: TaskId) -> None:
+    """Refuse to start a task that a person's commit did, as long as the commit is not recorded.
+
+    Raises StaleTaskError, GitError.
+    """
+    oid = deferred_commit_of(workspace, task_id)
+    if oid is not None:
+        raise StaleTaskError(
+            f"{task_id} was not started: commit {oid[:10]} is work on it that is still to be recorded",
+            hint="`git blackbird execute` records it; its first lines say what prevents that",
+        )
 
 
 def _deferred(workspace: Workspace, *more: str) -> dict[str, tuple[str, bool]]:

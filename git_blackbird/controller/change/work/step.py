@@ -6,11 +6,16 @@ from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.status_changes import reset_task
 from git_blackbird.controller.change.stops import interrupted_stop, lost_session_stop
 from git_blackbird.controller.change.trees import change_of
+from git_blackbird.controller.change.work.manual_commits import (
+    deferred_commit_of,
+    record_deferred,
+    require_recorded,
+)
 from git_blackbird.controller.change.work.starts import Restart, changing, continuing, new_start, ruling
-from git_blackbird.controller.change.work.task_run import StaleTaskError, go_on, is_work_deferred, work_on
+from git_blackbird.controller.change.work.task_run import go_on, work_on
 from git_blackbird.controller.change.work.worktree_setup import SetupError
 from git_blackbird.controller.core.agents import adding_way_out, agent_for, start_with_other_agent
-from git_blackbird.controller.core.guards import BegunElsewhereError, require_not_elsewhere
+from git_blackbird.controller.core.guards import BegunElsewhereError, StaleTaskError, require_not_elsewhere
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.messages.display.format import question_line
 from git_blackbird.model.base.next_steps import restart_command
@@ -28,7 +33,11 @@ async def start_task(call: Call, item: Item) -> Stop | None:
     One that has begun in another worktree is named and passed over, unless this call is about it alone.
     """
     workspace, task = call.workspace, item.task
-    if is_work_deferred(workspace, call.ui, task.id):
+    if deferred_commit_of(workspace, task.id) is not None:
+        # A person's commit may do it.
+        for text in record_deferred(workspace):
+            inform(call.ui, text)
+        require_recorded(workspace, task.id)
         return None
     try:
         require_not_elsewhere(workspace, task.id)

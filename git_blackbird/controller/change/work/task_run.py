@@ -15,7 +15,7 @@ from git_blackbird.controller.change.limits import await_agent, name_what_follow
 from git_blackbird.controller.change.move import bring_merge
 from git_blackbird.controller.change.stops import interrupted_stop, undelivered_stop
 from git_blackbird.controller.change.work.close import close_run
-from git_blackbird.controller.change.work.manual_commits import deferred_commit_of, record_deferred
+from git_blackbird.controller.change.work.manual_commits import require_recorded
 from git_blackbird.controller.change.work.starts import Start
 from git_blackbird.controller.change.work.watch import (
     start_tracking,
@@ -30,13 +30,13 @@ from git_blackbird.controller.core.agents import (
     start_with_other_agent,
 )
 from git_blackbird.controller.core.guards import (
+    StaleTaskError,
     require_not_elsewhere,
-    require_readable,
     require_usable,
     runs_elsewhere,
 )
 from git_blackbird.controller.core.status_sync import save_plan, save_status, supersede_runs
-from git_blackbird.controller.core.ui import UserInterface, inform, warn
+from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.run_files import remove_litter, scratch_dir
@@ -44,20 +44,17 @@ from git_blackbird.controller.place.missing_files import name_bound_copies, name
 from git_blackbird.controller.place.place import place_of
 from git_blackbird.controller.place.snapshots import snapshot, submodules
 from git_blackbird.controller.place.worktrees import Opened, open_place
-from git_blackbird.errors import AgentUnavailableError, RequestError, UnusableError
+from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.git.core.repository import head, other_worktrees
 from git_blackbird.git.worktree.log import log_size
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand, restart_command
 from git_blackbird.model.change.stages import Due, due_of
-from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.config.layers import AGENT_NAMES
 from git_blackbird.model.plan.graph import readiness
-from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.other_tasks import based_at, brought_at, other_tasks
 from git_blackbird.model.rules.queue import Item
-from git_blackbird.model.rules.state import PlanState, full_readiness
 from git_blackbird.model.rules.status import derive
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History
@@ -351,60 +348,3 @@ def _record(call: Call, workspace: Workspace, start: Start, run: Run) -> None:
         save_plan(transaction, state, started, is_derived=True)
         watch_agent(workspace, transaction, run)
     start_tracking(workspace, call.ui, run)
-
-
-_GOES_ON = frozenset({Due.FINISH, Due.REQUEST, Due.LAND, Due.ASK_PAUSED, Due.CONTINUE})
-_COMMANDS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
-
-
-class StaleTaskError(RequestError):
-    """A task changed between its choice and its start."""
-
-
-def require_recorded(workspace: Workspace, task_id: TaskId) -> None:
-    """Refuse to start a task that a person's commit did, as long as the commit is not recorded.
-
-    Raises StaleTaskError, GitError.
-    """
-    oid = deferred_commit_of(workspace, task_id)
-    if oid is not None:
-        raise StaleTaskError(
-            f"{task_id} was not started: commit {oid[:10]} is work on it that is still to be recorded",
-            hint="`git blackbird execute` records it; its first lines say what prevents that",
-        )
-
-
-def is_work_deferred(workspace: Workspace, ui: UserInterface, task_id: TaskId) -> bool:
-    """Record a commit that does this task if the hook left one; return whether it did.
-
-    Raises StaleTaskError where it cannot be.
-    """
-    if deferred_commit_of(workspace, task_id) is None:
-        return False
-    for text in record_deferred(workspace):
-        inform(ui, text)
-    require_recorded(workspace, task_id)
-    return True
-
-
-def require_ready(state: PlanState, task: Task) -> Task:
-    """Return the task when it is ready, or when its latest run only waits for a call to go on with it.
-
-    Raises RequestError with its reasons and the ways out, UnreadableRecordError.
-    """
-    require_readable(state, task)
-    readiness = full_readiness(state, task)
-    if readiness.is_ready:
-        return task
-    run = state.history(task.id).latest
-    if run is not None and due_of(run) in _GOES_ON:
-        return task
-    hints = [*readiness.hints]
-    if run is not None and run.is_pending:
-        hints.append(decide_run_command(run))
-    elif task.status in _COMMANDS:
-        hints.append(TaskCommand(_COMMANDS[task.status], task.id))
-    raise RequestError(
-        f"{task.id} is not ready: {'; '.join(readiness.reasons)}",
-        hint="\n".join(hints) or TaskCommand("show", task.id),
-    )
