@@ -106,7 +106,8 @@ class _CallWatcher(Watcher):
         self.wants_output = call.ui.wants_output
         # Without events it may be at work and print nothing.
         self._works = self._is_plain = not agent.abilities.prints_events
-        self._looked = 0.0
+        # Its record was saved just now.
+        self._looked = time.monotonic()
 
     def see_step(self, step: Progress) -> None:
         self._meter.update(step.usage, step.cost_usd)
