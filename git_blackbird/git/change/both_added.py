@@ -216,16 +216,15 @@ def paths_with_markers(repo: Repository, change: Trees) -> tuple[bytes, ...]:
 
     Markers of any other merge are left to whoever wrote them. Raises UnusableError.
     """
-    trees = TreeStore(repo)
+    trees, found = TreeStore(repo), list[bytes]()
     with using_objects(repo):
-        return tuple(path for path in sorted(trees.changed_paths(*change)) if _has_new(trees, change, path))
+        for path in sorted(trees.changed_paths(*change)):
+            before, after = (set(_marked_sides(trees, trees.entry(tree, path))) for tree in change)
+            if any(is_our_commit(trees.objects, side) for side in after - before):
+                found.append(path)
+    return tuple(found)
 
 
-def _has_new(trees: TreeStore, change: Trees, path: bytes) -> bool:
-    before, after = (set(_sides(trees, trees.entry(tree, path))) for tree in change)
-    return any(is_our_commit(trees.objects, side) for side in after - before)
-
-
-def _sides(trees: TreeStore, entry: TreeEntry | None) -> Iterator[str]:
+def _marked_sides(trees: TreeStore, entry: TreeEntry | None) -> Iterator[str]:
     if entry is not None and entry.mode != SUBMODULE:
         yield from (side.decode() for side in _MARKER.findall(trees.objects.read(entry.oid)[1]))

@@ -20,7 +20,7 @@ from git_blackbird.git.core.output import Completed, grouped
 from git_blackbird.git.core.process import operands, revisions, run_git
 from git_blackbird.git.core.repository import Head, Repository, using_objects
 from git_blackbird.git.core.trees import EXECUTABLE, REGULAR, TreeEntry, TreeStore
-from git_blackbird.git.core.user_programs import ALONG, run_user_program
+from git_blackbird.git.core.user_programs import FOREGROUND, run_user_program
 from git_blackbird.git.worktree.index import (
     private_index,
     read_entry,
@@ -247,7 +247,7 @@ def commit_in_subprocess(
     """
     order = {
         "repo": [str(path) for path in (repo.top, repo.git_dir, repo.common_dir)],
-        "environ": ALONG.environ(repo.environ),
+        "environ": FOREGROUND.environ(repo.environ),
         "call_configuration": dict(repo.call_configuration),
         "parent": plan.head.commit,
         "base_tree": plan.base_tree,

@@ -215,7 +215,7 @@ class GitWork:
 
 _running_lock = threading.Lock()
 _work: ContextVar[GitWork] = ContextVar("git work")
-_ALONE = GitWork()
+_UNSTOPPED = GitWork()
 
 
 @contextlib.contextmanager
@@ -224,7 +224,7 @@ def deferring_stop() -> Iterator[None]:
 
     Raises GitStoppedError after the block if the surrounding work was stopped meanwhile.
     """
-    work = _work.get(_ALONE)
+    work = _work.get(_UNSTOPPED)
     before = work.stops
     with GitWork().in_this_thread():
         yield
@@ -244,7 +244,7 @@ def _started(
     args: Sequence[str], cwd: Path, environ: Mapping[str, str], *, has_input: bool
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start git for the block; kill its group afterwards. Raises GitStoppedError if the user ended it."""
-    running = _work.get(_ALONE).running
+    running = _work.get(_UNSTOPPED).running
     process = None
     try:
         with _deferring_interrupt():

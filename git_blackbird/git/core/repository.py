@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 # Configuration of this call (``git -c``) applies to all of it; agents do not inherit it.
 _CALL_CONFIGURATION = ("GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT")
-# Programs that the repository configures must not affect our own git commands.
-ALONE = ("-c", "core.fsmonitor=false")
+# A program that the repository configures must not tell our own git commands what has changed.
+_NO_MONITOR = ("-c", "core.fsmonitor=false")
 
 _BRANCHES = "refs/heads/"
 _LIST_SECONDS = 10.0
@@ -137,7 +137,7 @@ class Repository:
         ``variables`` are added to the environment. Raises as ``run_git`` does.
         """
         return run_git(
-            [*ALONE, *self.git_options, *args],
+            [*_NO_MONITOR, *self.git_options, *args],
             cwd=self.top,
             environ={**self.git_environ, **(variables or {})},
             stdin=stdin,

@@ -74,7 +74,7 @@ class ForegroundProcesses:
         return {name: value for name, value in environ.items() if self.has_terminal or name != "GPG_TTY"}
 
 
-ALONG = ForegroundProcesses()
+FOREGROUND = ForegroundProcesses()
 """The processes of this program, which has one terminal."""
 
 
@@ -92,7 +92,7 @@ def run_user_program(
     no time limit. Ctrl+C is left to the program, and SIGTERM or SIGHUP are passed on. Raises UnusableError if
     it cannot be started.
     """
-    is_apart = not ALONG.has_terminal
+    is_apart = not FOREGROUND.has_terminal
     began = time.monotonic()
     try:
         process = subprocess.Popen(
@@ -107,7 +107,11 @@ def run_user_program(
         )
     except OSError as error:
         raise not_started(error, cwd) from error
-    with process, _passing_on(process), ALONG.tracking(process.pid) if is_apart else contextlib.nullcontext():
+    with (
+        process,
+        _passing_on(process),
+        FOREGROUND.tracking(process.pid) if is_apart else contextlib.nullcontext(),
+    ):
         interrupted, completed = False, None
         feed(process, stdin)
         while completed is None:
@@ -116,7 +120,7 @@ def run_user_program(
             except KeyboardInterrupt:
                 interrupted = True
         trace.event("exit", process.pid, completed.code, time.monotonic() - began, command)
-        return completed._replace(interrupted=interrupted or ALONG.was_interrupted(process.pid))
+        return completed._replace(interrupted=interrupted or FOREGROUND.was_interrupted(process.pid))
 
 
 @contextlib.contextmanager

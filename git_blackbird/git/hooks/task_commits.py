@@ -23,7 +23,7 @@ _AMEND = "commit (amend)"
 _REPEATS = frozenset({"am", "cherry-pick", "rebase", "revert"})
 _TAIL_BYTES = 4 * 1024 * 1024
 _HEX = frozenset("0123456789abcdef")
-_LOOK = ("log", "-1", "--no-walk", "--ignore-missing", "--no-show-signature", "--encoding=UTF-8")
+_SHOW = ("log", "-1", "--no-walk", "--ignore-missing", "--no-show-signature", "--encoding=UTF-8")
 _FORMAT = (
     f"--format=%H %P%x00%(trailers:key={TASK},valueonly,separator=%x1f)%x00%(trailers:key={RUN},valueonly)"
 )
@@ -134,7 +134,7 @@ def judge(git: Git, moves: bytes, oid: str, *, in_bisect: bool) -> Verdict:
 
 def _names_in(git: Git, oid: str) -> tuple[list[str], list[str]]:
     """Return the ids of a commit and its parents, and the tasks of its trailers; none for one of ours."""
-    output = git(*_LOOK, _FORMAT, "--end-of-options", oid, "--")
+    output = git(*_SHOW, _FORMAT, "--end-of-options", oid, "--")
     oids, _, rest = output.partition("\0")
     tasks, _, run = rest.partition("\0")
     named = [] if run.strip() else list(filter(None, map(str.strip, tasks.split("\x1f"))))

@@ -164,7 +164,7 @@ def private_folder(repo: Repository, purpose: str, kept: Path | None = None) -> 
             # A new folder is not locked yet, as one that a killed process left.
             with _locked(repo.private_dir):
                 _sweep(repo.private_dir, purpose)
-                folder = _taken(repo.private_dir, purpose, kept) or Path(
+                folder = _take_kept(repo.private_dir, purpose, kept) or Path(
                     tempfile.mkdtemp(prefix=f"{purpose}.", dir=repo.private_dir)
                 )
                 stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -172,7 +172,7 @@ def private_folder(repo: Repository, purpose: str, kept: Path | None = None) -> 
         yield folder
 
 
-def _taken(private: Path, purpose: str, kept: Path | None) -> Path | None:
+def _take_kept(private: Path, purpose: str, kept: Path | None) -> Path | None:
     """Take a kept folder, so that no other process has it; None without one."""
     if kept is None or not has_own_folder(kept):
         return None

@@ -275,7 +275,7 @@ class ObjectFaults:
         self._store = TreeStore(repo)
         self._folder = os.fspath(repo.common_dir / "objects")
         self._above: dict[str, list[str]] = {}
-        self._faulty = self._look({tree: TreeEntry(DIRECTORY, tree) for tree in trees})
+        self._faulty = self._find_faulty({tree: TreeEntry(DIRECTORY, tree) for tree in trees})
         # Those, and what has them in it.
         self._leading, pending = set(self._faulty), [*self._faulty]
         while pending:
@@ -292,12 +292,12 @@ class ObjectFaults:
             fresh = {entry.oid for tree in loaded for entry in tree.values()} & self._leading - found
         return tuple(sorted(found & self._faulty))
 
-    def _look(self, pending: dict[str, TreeEntry]) -> set[str]:
+    def _find_faulty(self, pending: dict[str, TreeEntry]) -> set[str]:
         """Return what is gone or damaged, and note which trees are above each object."""
         faulty = set()
         while pending:
             oid, one = pending.popitem()
-            inner = self._inside(one)
+            inner = self._entries_in(one)
             if inner is None:
                 faulty.add(oid)
             for entry in inner or ():
@@ -306,7 +306,7 @@ class ObjectFaults:
                 self._above.setdefault(entry.oid, []).append(oid)
         return faulty
 
-    def _inside(self, one: TreeEntry) -> list[TreeEntry] | None:
+    def _entries_in(self, one: TreeEntry) -> list[TreeEntry] | None:
         if one.mode == DIRECTORY:
             try:
                 return [entry for entry in self._store.load(one.oid).values() if entry.mode != SUBMODULE]

@@ -50,7 +50,7 @@ from git_blackbird.git.commit.create import (
     commit_in_subprocess,
 )
 from git_blackbird.git.commit.plan import CommitPlan, plan_commit
-from git_blackbird.git.core.user_programs import ALONG
+from git_blackbird.git.core.user_programs import FOREGROUND
 from git_blackbird.git.worktree.index_lock import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run, tree_of
 from git_blackbird.model.base.next_steps import TaskCommand
@@ -68,7 +68,7 @@ from git_blackbird.storage.notes import (
     save_pending_approval,
 )
 
-COMMITTING = ALONG
+COMMITTING = FOREGROUND
 """The commits of this process, with the hooks and signing that may ask at its terminal."""
 
 
