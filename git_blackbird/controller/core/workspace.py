@@ -272,11 +272,11 @@ def _require_no_task(repo: Repository) -> None:
     """Raise ElsewhereError in the worktree of a task: its plan and records are another worktree's."""
     from git_blackbird.git.worktree.linked import home_repository, owner_of  # in linked worktrees only
 
-    if (task_id := owner_of(repo)) is not None:
+    if (owner := owner_of(repo)) is not None:
         found = home_repository(repo)
         home = None if found is None else found.top
         of = "" if home is None else f" of {home}"
-        raise ElsewhereError(f"this is the worktree of task {clean_line(task_id)}{of}", home)
+        raise ElsewhereError(f"this is the worktree of task {clean_line(owner.task_id)}{of}", home)
 
 
 def read_layers(

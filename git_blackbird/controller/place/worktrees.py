@@ -320,7 +320,7 @@ def release(workspace: Workspace, linked: Repository) -> str | None:
     keep_submodules(workspace, linked)
     name = _keep_strays(workspace, linked)
     owner = owner_of(linked)
-    runs = () if owner is None else workspace.store.records.history(TaskId(owner)).work_runs
+    runs = () if owner is None else workspace.store.records.history(TaskId(owner.task_id)).work_runs
     known = set[str | None]().union(*(_known_trees(run) for run in runs))
     is_edited = taken.tree not in known and not _is_incomplete_checkout(linked, taken.tree, known)
     is_named = bool(runs) or taken.tree != base_tree(linked)

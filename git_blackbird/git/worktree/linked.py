@@ -214,10 +214,10 @@ def altered_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
 
 def _of_tasks(repo: Repository, among: Iterable[Repository]) -> Iterator[TaskWorktree]:
     for linked in among:
-        task_id, home, made_at = _owner_of(linked)
-        if task_id is not None and home == _home_name(repo):
+        owner = owner_of(linked)
+        if owner is not None and owner.home == _home_name(repo):
             is_set_aside = (linked.private_dir / _SET_ASIDE).exists()
-            yield TaskWorktree(task_id, linked, Path(made_at or linked.top), is_set_aside)
+            yield TaskWorktree(owner.task_id, linked, Path(owner.made_at or linked.top), is_set_aside)
 
 
 def _is_unaltered(linked: Repository) -> bool:
@@ -259,31 +259,31 @@ def move_back(repo: Repository, linked: Repository, folder: Path) -> Repository:
     return replace(linked, top=folder)
 
 
-def owner_of(linked: Repository) -> str | None:
-    """Return the task of a linked worktree; None for one of a person's."""
-    return _owner_of(linked).task_id
-
-
-class _Owner(NamedTuple):
+class Owner(NamedTuple):
     """``home`` is the worktree whose plan has the task, ``made_at`` the folder that git was given."""
 
-    task_id: str | None = None
-    home: str = ""
-    made_at: str = ""
+    task_id: str
+    home: str
+    made_at: str
 
 
-def _owner_of(linked: Repository) -> _Owner:
-    with contextlib.suppress(OSError):
+def owner_of(linked: Repository) -> Owner | None:
+    """Return the task that a linked worktree is of; None for one of a person's."""
+    try:
         text = (linked.private_dir / _OWNER).read_text(encoding="utf-8", errors="surrogateescape")
-        task_id, _, rest = text.partition("\n")
-        home, _, made_at = rest.partition("\n")
-        return _Owner(task_id or None, home, made_at)
-    return _Owner()
+    except OSError:
+        return None
+    task_id, _, rest = text.partition("\n")
+    home, _, made_at = rest.partition("\n")
+    return Owner(task_id, home, made_at) if task_id else None
 
 
 def home_repository(linked: Repository) -> Repository | None:
-    home = _owner_of(linked).home
-    wanted = linked.common_dir if home == "." else linked.common_dir / "worktrees" / home
+    """Return the worktree whose plan has the task of a linked one, if it is there."""
+    owner = owner_of(linked)
+    if owner is None:
+        return None
+    wanted = linked.common_dir if owner.home == "." else linked.common_dir / "worktrees" / owner.home
     return next((each for each in other_worktrees(linked) if each.git_dir == wanted), None)
 
 
