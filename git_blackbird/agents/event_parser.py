@@ -3,8 +3,8 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from dataclasses import replace
+from typing import Generic, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -36,7 +36,7 @@ class EventParser(ABC, Generic[E]):
         self._reviews = assignment.read_only
         self._folder = folder
         self._previous = finite_counters(assignment.previous_totals)
-        self._provider = replace(self.provider, args=args, task_id=assignment.task_id)
+        self._provider = self.provider._replace(args=args, task_id=assignment.task_id)
         self._lines = JsonEvents(self.events)
         self._forms = StandingForms()
         self._printed = False
@@ -171,8 +171,7 @@ R = TypeVar("R")
 _MAX_TURNS = 20
 
 
-@dataclass(frozen=True)
-class Turn(Generic[R]):
+class Turn(NamedTuple, Generic[R]):
     """A turn; ``is_woken`` is None if unknown, ``is_finished`` where its end is known to mean that."""
 
     result: R

@@ -6,8 +6,8 @@ searched, since a model may quote any of this.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from git_blackbird.model.base.next_steps import restart_command
@@ -142,8 +142,7 @@ _HINTS = {
 }
 
 
-@dataclass(frozen=True)
-class ProviderHelp:
+class ProviderHelp(NamedTuple):
     """Data for hints on how to fix a program's setup.
 
     ``name`` is that of the agent and of the section of its configuration keys. ``args`` are the arguments
@@ -157,7 +156,7 @@ class ProviderHelp:
     login: str
     args: tuple[str, ...] = ()
     task_id: str = ""
-    phrases: Mapping[AgentFailure, tuple[str, ...]] = field(default_factory=dict)
+    phrases: Mapping[AgentFailure, tuple[str, ...]] = {}
 
     @property
     def install(self) -> str:
@@ -167,8 +166,7 @@ class ProviderHelp:
         )
 
 
-@dataclass(frozen=True)
-class FailureMatch:
+class FailureMatch(NamedTuple):
     refusal: AgentFailure
     hint: str
 

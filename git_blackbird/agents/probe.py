@@ -6,8 +6,8 @@ import signal
 import subprocess
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from git_blackbird.agents.failures import ProviderHelp, error_line, exit_text, last_line
 from git_blackbird.agents.registry import without_outer_session
@@ -18,8 +18,7 @@ from git_blackbird.model.base.system import find_on_path
 _SECONDS = 30.0
 
 
-@dataclass(frozen=True)
-class CommandOutput:
+class CommandOutput(NamedTuple):
     exit_code: int
     stdout: str
     stderr: str
@@ -29,8 +28,7 @@ class CommandOutput:
         return next(filter(None, map(clean_line, f"{self.stdout}\n{self.stderr}".splitlines())), "")
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(NamedTuple):
     """An agent's program, and the options in its help."""
 
     path: str

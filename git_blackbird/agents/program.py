@@ -105,10 +105,10 @@ class ProgramAgent(ABC, Generic[S]):
         try:
             program = find_program(self._settings.path, environ, provider)
             said = run_query(program.path, *self.help_words, environ=environ)
-            program = replace(program, help=f"{said.stdout}\n{said.stderr}".strip())
+            program = program._replace(help=f"{said.stdout}\n{said.stderr}".strip())
             self._check(program)
         except AgentUnavailableError as error:
-            found = replace(found, blocked_reason=error.message, hint=error.hint)
+            found = found._replace(blocked_reason=error.message, hint=error.hint)
         if program is None:
             return found
         try:
@@ -120,9 +120,9 @@ class ProgramAgent(ABC, Generic[S]):
         if lacks:
             unknown = f"{self.name} {program.version} does not know {lacks}"
             remark = f"it cannot review: {unknown}; update it: {provider.update}"
-            found = replace(found, holds_reviews=False, remarks=(*self.remarks, remark))
-        return replace(
-            found, program=program.path, version=program.version, login="; ".join(logins) or "unknown"
+            found = found._replace(holds_reviews=False, remarks=(*self.remarks, remark))
+        return found._replace(
+            program=program.path, version=program.version, login="; ".join(logins) or "unknown"
         )
 
     def _check(self, program: Program) -> None:
@@ -171,12 +171,12 @@ class PermittedAgent(ProgramAgent[PermittedConfig]):
     def launch(self, assignment: Assignment, folder: str = "", scratch: str = "") -> Launch:
         if not assignment.read_only:
             launch = self._start(assignment, folder, scratch)
-            return replace(launch, argv=(*launch.argv, *self._settings.args))
+            return launch._replace(argv=(*launch.argv, *self._settings.args))
         from git_blackbird.messages.outgoing.reviewer_prompts import located
 
         assignment = replace(assignment, prompt=located(assignment.prompt, folder))
         launch = self._start(assignment, folder, scratch)
-        return replace(launch, argv=(*_BESIDE, f"{scratch}/{TMP_FOLDER}", *launch.argv))
+        return launch._replace(argv=(*_BESIDE, f"{scratch}/{TMP_FOLDER}", *launch.argv))
 
     @abstractmethod
     def _start(self, assignment: Assignment, folder: str, scratch: str) -> Launch:

@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from git_blackbird.errors import AgentUnavailableError
@@ -17,8 +17,7 @@ JsonObject = dict[str, Any]
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
-@dataclass(frozen=True)
-class Capabilities:
+class Capabilities(NamedTuple):
     """What a provider supports; the controller checks before it relies on it.
 
     ``prints_events``: its standard output is an event stream for programs, and its standard error is noise.
@@ -75,8 +74,7 @@ class Assignment:
     usd_left: float | None = None
 
 
-@dataclass(frozen=True)
-class ProbeResult:
+class ProbeResult(NamedTuple):
     """What can be found out about a provider locally, without using a model.
 
     ``program`` is its path, None if it was not found. ``blocked_reason`` says why it cannot be started, with
@@ -132,8 +130,7 @@ class ExitCodeReader:
         return Ended(succeeded=exit_code == 0)
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(NamedTuple):
     """A process to start and to follow, made where it runs: an agent says how, and its launcher the rest.
 
     ``files`` are created before it starts, by plain names in ``scratch``, the run's private work folder.
@@ -143,13 +140,13 @@ class Launch:
 
     argv: tuple[str, ...]
     stdin: bytes = b""
-    environ: Mapping[str, str] = field(default_factory=dict)
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    environ: Mapping[str, str] = {}
+    files: Mapping[str, bytes] = {}
     stop: tuple[str, ...] = ()
     folder: str = ""
     scratch: str = ""
     limits: Limits = Limits()
-    reader: OutputParser = field(default_factory=ExitCodeReader)
+    reader: OutputParser = ExitCodeReader()
 
 
 class Agent(Protocol):

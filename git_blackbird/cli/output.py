@@ -8,7 +8,7 @@ import select
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
@@ -31,14 +31,12 @@ JSON_SCHEMA_VERSION = 1
 _SURROGATES = re.compile(r"\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(?P<lone>\\ud[89a-f][0-9a-f]{2})")
 
 
-@dataclass(frozen=True)
 class CommandContext:
     """One call of a command: its environment, where and in which form it prints, whether it may ask."""
 
-    command: str
-    environment: Environment
-    as_json: bool
-    no_input: bool
+    def __init__(self, command: str, environment: Environment, *, as_json: bool, no_input: bool) -> None:
+        self.command, self.environment = command, environment
+        self.as_json, self.no_input = as_json, no_input
 
     def can_confirm(self, stream: TextIO) -> bool:
         """Whether a person can be asked by a question on this stream."""

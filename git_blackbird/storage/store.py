@@ -244,9 +244,8 @@ class Transaction:
                     hint="repeat it once the run is over and decided on, or take that edit back",
                 )
             file = taken
-        data = written = self._store.renderer.render(plan)
-        if file is not plan:
-            written = self._store.renderer.render(file)
+        data = self._store.renderer.render(plan)
+        written = data if file is plan else self._store.renderer.render(file)
         if written != self.plan_bytes() or file is not plan:
             self._forget_plan()
             write_atomic(self._paths, self._paths.plan, written)

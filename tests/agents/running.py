@@ -94,13 +94,13 @@ class Stage:
             tmp_dir=work / TMP_FOLDER,
             extra=launch.environ,
         )
-        here = replace(launch, environ=environ, folder=str(self.tree), scratch=str(work), limits=self.limits)
+        here = launch._replace(environ=environ, folder=str(self.tree), scratch=str(work), limits=self.limits)
         return spawn_gated(here, self.logs)
 
     async def follow(
         self, child: GatedProcess, reader: OutputParser | None = None, hurry: asyncio.Event | None = None
     ) -> Ended:
-        child.launch = replace(child.launch, reader=reader or Ear())
+        child.launch = child.launch._replace(reader=reader or Ear())
         return await child.follow(StageWatcher(self, hurry or asyncio.Event()))
 
     def run_shell(self, script: str, reader: OutputParser | None = None, stdin: bytes = b"") -> Ended:

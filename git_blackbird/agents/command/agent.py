@@ -10,7 +10,6 @@ import json
 import re
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from git_blackbird.agents.failures import exit_text, last_line
 from git_blackbird.agents.probe import is_missing
@@ -64,7 +63,7 @@ class CommandAgent:
 
     def __init__(self, settings: CommandConfig) -> None:
         self._command = (settings.run or "").strip()
-        self.abilities = replace(type(self).abilities, schema=settings.schema)
+        self.abilities = type(self).abilities._replace(schema=settings.schema)
 
     @property
     def summary(self) -> str:

@@ -10,10 +10,9 @@ import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from git_blackbird.model.base.redaction import Redactor, Span
 from git_blackbird.model.base.system import is_exhausted, make_own_folder
@@ -36,8 +35,7 @@ _FREED_AT_ONCE = 1024 * 1024
 _PAUSE_SECONDS = 0.0005
 
 
-@dataclass(frozen=True)
-class LogFiles:
+class LogFiles(NamedTuple):
     """The log files of a run, how many bytes of each are kept, and what masks secrets in them."""
 
     stdout: Path

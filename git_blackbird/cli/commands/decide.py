@@ -214,7 +214,8 @@ def _land(call: CommandContext, task_ids: Sequence[TaskId]) -> Stop | None:
     if not task_ids:
         return None
     workspace = call.workspace
-    with build_ui(replace(call, no_input=True, as_json=False), workspace, stream=False) as ui:
+    silent = CommandContext(call.command, call.environment, as_json=False, no_input=True)
+    with build_ui(silent, workspace, stream=False) as ui:
         shown: UserInterface = SilentUI() if call.as_json else ui
         try:
             stop = _run_landing(call, task_ids, shown)

@@ -5,7 +5,6 @@ import shutil
 import sys
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 from git_blackbird.cli.commands.run import build_ui, run_loop
@@ -44,7 +43,8 @@ _PROGRAM = "git-blackbird"
 def demo(call: CommandContext, *, folder: str | None, auto: bool, jobs: int) -> ExitCode:
     place = Path(folder or DEMO_FOLDER)
     path = strip_controls(str(place))
-    inside = replace(call, environment=make_demo(call.environment, call.environment.cwd / place, jobs))
+    environment = make_demo(call.environment, call.environment.cwd / place, jobs)
+    inside = CommandContext(call.command, environment, as_json=call.as_json, no_input=call.no_input)
     workspace = inside.workspace
     call.print(f"made a repository with a plan of {len(workspace.store.plan().tasks)} tasks: {path}")
     if auto:
@@ -55,7 +55,7 @@ def demo(call: CommandContext, *, folder: str | None, auto: bool, jobs: int) -> 
             stop = run_loop(workspace, "demo", loop)
         code = show_stop(inside, stop, ui.shown_reviews)
     call.print("\n$ git blackbird status")
-    status(replace(inside, command="status"))
+    status(CommandContext("status", environment, as_json=call.as_json, no_input=call.no_input))
     _print_hints(call, path, workspace)
     return code
 

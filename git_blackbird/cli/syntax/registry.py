@@ -60,7 +60,7 @@ class CommandSpec(click.Command):
         state.as_json = as_json
         if state.begin is not None:
             state.begin()
-        call = CommandContext(name, state.environment, as_json, no_input)
+        call = CommandContext(name, state.environment, as_json=as_json, no_input=no_input)
         if not gc.isenabled():
             gc.freeze()
             gc.enable()

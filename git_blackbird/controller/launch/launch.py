@@ -3,7 +3,6 @@
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -120,7 +119,7 @@ class AtTerminal(ThisMachine):
         if not isinstance(agent, ProgramAgent):
             raise AgentUnavailableError(f"{agent_in_text(agent.name)} opens no session by hand")
         launch = agent.launch_by_hand(assignment.session or "")
-        launch = replace(launch, reader=ByHandReader(assignment))
+        launch = launch._replace(reader=ByHandReader(assignment))
         launch = _completed(launch, place, assignment, scratch, ("--tty",))
         return spawn_in_foreground(launch, run.id, self._lend)
 
@@ -128,7 +127,7 @@ class AtTerminal(ThisMachine):
 def launch_here(agent: Agent, place: Opened, assignment: Assignment, scratch: Path) -> Launch:
     """Return how an agent is started on this machine, with its environment and configuration."""
     launch = agent.launch(assignment, str(place.folder), str(scratch))
-    launch = replace(launch, reader=agent.parser(assignment, str(place.folder)))
+    launch = launch._replace(reader=agent.parser(assignment, str(place.folder)))
     return _completed(launch, place, assignment, scratch)
 
 
@@ -148,7 +147,7 @@ def _completed(
         extra={**place.variables, **launch.environ},
     )
     folder = str(place.folder)
-    launch = replace(launch, environ=environ, folder=folder, scratch=str(scratch), limits=assignment.limits)
+    launch = launch._replace(environ=environ, folder=folder, scratch=str(scratch), limits=assignment.limits)
     config = workspace.config.execution
     if not config.wrapper:
         return launch
@@ -161,8 +160,8 @@ def _completed(
     }
     repeated = {_TERMINAL: terminal, _VARIABLE: names}
     words = [word for each in config.wrapper for word in _repeated(each, repeated)]
-    return replace(
-        launch, argv=(*_filled(words, places), *launch.argv), stop=_filled(config.wrapper_stop, places)
+    return launch._replace(
+        argv=(*_filled(words, places), *launch.argv), stop=_filled(config.wrapper_stop, places)
     )
 
 

@@ -1,7 +1,7 @@
 """The state of every agent, found by starting its program, without asking a model."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from git_blackbird.agents.protocol import Capabilities, ProbeResult
 from git_blackbird.agents.registry import load_agent
@@ -108,7 +108,7 @@ def _view(workspace: Workspace, name: str) -> AgentView:
         require_wrapper(workspace)
     except WrapperMissingError as error:
         if found.blocked_reason is None:
-            found = replace(found, blocked_reason=error.message, hint=error.hint)
+            found = found._replace(blocked_reason=error.message, hint=error.hint)
     return AgentView(
         name=name,
         is_chosen=workspace.settings.applied["agent"].value == name,

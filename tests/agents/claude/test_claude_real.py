@@ -4,7 +4,6 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -239,7 +238,7 @@ def test_tools_denied_are_noted_and_the_run_was_kept_from_working(
 
 def test_bypassing_as_root_without_a_sandbox_is_named(model: StandIn, stage: Stage, agent: Agent) -> None:
     launch = agent.launch(assign("Go"))
-    child = stage.hold(replace(launch, environ={**launch.environ, "IS_SANDBOX": "0"}))
+    child = stage.hold(launch._replace(environ={**launch.environ, "IS_SANDBOX": "0"}))
     child.open_gate()
     ended = asyncio.run(stage.follow(child, agent.parser(assign("Go"))))
     if "IS_SANDBOX" in launch.environ:
