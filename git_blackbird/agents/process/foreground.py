@@ -23,7 +23,7 @@ Lend = Callable[[Callable[[], object]], Awaitable[None]]
 """Leave the terminal to a program, which is called in a thread, until its end."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class ForegroundProcess(StartedProcess):
     """The program, waiting at its gate, until ``follow`` lends it the terminal.
 

@@ -93,7 +93,7 @@ def starting() -> Iterator[None]:
         raise AgentUnavailableError(f"cannot start the agent: {error}", hint=hint) from error
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class StartedProcess:
     """A started process that does nothing before ``open_gate``.
 

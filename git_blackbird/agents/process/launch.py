@@ -82,7 +82,7 @@ def spawn_gated(launch: Launch, logs: LogFiles) -> "GatedProcess":
     return GatedProcess(popen, identity, run_id, launch, stdout_log, stderr_log)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class GatedProcess(StartedProcess):
     """A started process that does nothing before ``open_gate``, with its logs; leader of its own group."""
 
