@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
 
 from git_blackbird.cluster.client import Cluster
 from git_blackbird.cluster.follow import RemoteRun
@@ -84,7 +83,7 @@ async def _follow_to_end(cluster: Cluster, call: Call, run: Run) -> None:
     title = plan.tasks[run.task_id].title if run.task_id in plan.tasks else run.task_id
     reader, limits = recorded_reader(workspace, agent, run), limits_of(workspace)
     child = RemoteRun(cluster.connection, ui, place, run, reader, limits, worker=run.worker)
-    ui.notify(replace(started_event(run, title, child), is_taken_up=True))
+    ui.notify(started_event(run, title, child)._replace(is_taken_up=True))
     ended = await follow_agent(call, agent, place, run, child)
     is_stopped = ended.cause in {ExitCause.INTERRUPTED, ExitCause.TOLD}
     if is_stopped and run.id in child.connection.runs:

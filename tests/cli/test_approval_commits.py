@@ -15,7 +15,7 @@ from git_blackbird.messages.display.styled import Style, StyledLine
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus
-from git_blackbird.model.run.summary import Summary
+from git_blackbird.model.run.summary import Outside, Summary
 from git_blackbird.model.views.checkpoint import ApprovalCommit, Checkpoint, CommitPreview
 from git_blackbird.model.views.events import Decided
 from tests import preloaded
@@ -323,11 +323,13 @@ RUN = Run(
 )
 
 
-PLAIN = render_checkpoint(Checkpoint(leaf("a"), RUN, Summary(), None))
+PLAIN = render_checkpoint(Checkpoint(leaf("a"), RUN, Summary(), None, Outside()))
 
 
 def commit_lines(outlook: CommitPreview | None) -> list[StyledLine]:
-    return render_checkpoint(Checkpoint(leaf("a"), RUN, Summary(), None, commit=outlook))[len(PLAIN) :]
+    return render_checkpoint(Checkpoint(leaf("a"), RUN, Summary(), None, Outside(), commit=outlook))[
+        len(PLAIN) :
+    ]
 
 
 def test_a_checkpoint_says_what_approving_means() -> None:
@@ -344,7 +346,7 @@ def test_a_checkpoint_says_what_approving_means() -> None:
         StyledLine("  a: why", Style.WARNING),
         StyledLine("  a merge is in progress", Style.WARNING),
     ]
-    assert CheckpointReached.of(Checkpoint(leaf("a"), RUN, Summary(), None)).commit is None
+    assert CheckpointReached.of(Checkpoint(leaf("a"), RUN, Summary(), None, Outside())).commit is None
 
 
 def test_a_decision_says_what_it_committed() -> None:

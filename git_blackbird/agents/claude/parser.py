@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from pydantic import JsonValue
 
@@ -305,7 +304,7 @@ class ClaudeParser(EventParser[Event]):
         steps = self._steps.of_message(event)
         if changed:
             first = next(steps, Progress(ProgressKind.SPENDS, ""))
-            yield replace(first, usage=self._live_usage.usage)
+            yield first._replace(usage=self._live_usage.usage)
         yield from steps
 
     def _end(self, result: Result) -> Iterator[Progress]:

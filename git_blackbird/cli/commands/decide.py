@@ -203,7 +203,7 @@ def _written(call: CommandContext, task_id: str, run_id: RunId | None, chosen: D
     """Return a change request with the text, and the comments, that a person writes in the editor."""
     edited = _edited(call, task_id, run_id)
     comments: tuple[ReviewComment, ...] = edited.comments
-    return replace(chosen, feedback=request_with(edited.text, comments, ()), comments=comments)
+    return chosen._replace(feedback=request_with(edited.text, comments, ()), comments=comments)
 
 
 def _land(call: CommandContext, task_ids: Sequence[TaskId]) -> Stop | None:

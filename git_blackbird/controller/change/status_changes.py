@@ -1,7 +1,5 @@
 """Statuses that a person sets: retry and set-status. Nothing is started."""
 
-from dataclasses import replace
-
 from git_blackbird.controller.change.work.manual_commits import recording_deferred
 from git_blackbird.controller.core.guards import require_not_busy, require_readable, require_whole
 from git_blackbird.controller.core.status_sync import save_plan, save_statuses, supersede_runs
@@ -34,7 +32,7 @@ def reset_task(workspace: Workspace, task_id: str, by: str = SUPERSEDED_BY_RETRY
                 f"task {task.id} is not failed, waiting or blocked: it is {task.status}",
                 hint=f"`{TaskCommand('set-status', task.id, ' todo')}` does it anyway",
             )
-        return replace(_set(workspace, transaction, task, Status.TODO, by), commits=commits)
+        return _set(workspace, transaction, task, Status.TODO, by)._replace(commits=commits)
 
 
 def _idle_task(workspace: Workspace, transaction: Transaction, task_id: str) -> tuple[PlanState, Task]:
@@ -64,10 +62,8 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
             _require_no_open_children(state.plan, task)
         if are_children_over(state.plan.tasks, task) and status != task.status:
             raise _derived_status_error(task, status)
-        return replace(
-            _set(workspace, transaction, task, status, f"{SUPERSEDED_BY_STATUS}{status.value}"),
-            commits=commits,
-        )
+        change = _set(workspace, transaction, task, status, f"{SUPERSEDED_BY_STATUS}{status.value}")
+        return change._replace(commits=commits)
 
 
 def _require_no_open_children(plan: Plan, parent: Task) -> None:

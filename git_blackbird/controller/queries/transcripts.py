@@ -5,7 +5,7 @@ Imports the agents: to be imported only by what shows such a stream.
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from git_blackbird.agents.process.logs import LogReader
 from git_blackbird.agents.protocol import OutputParser
@@ -85,7 +85,7 @@ class FollowedSteps:
 
     def _without_partial_figures(self, step: Progress) -> Progress:
         """Remove figures that may count only a part of the run, because its beginning was not read."""
-        return replace(step, usage=None, cost_usd=None) if self._stream.passed_over else step
+        return step._replace(usage=None, cost_usd=None) if self._stream.passed_over else step
 
 
 def followed_steps(workspace: Workspace, run: Run) -> FollowedSteps | None:

@@ -1,7 +1,6 @@
 """The lines of a checkpoint; user interfaces only add colours."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import chain
 
 from git_blackbird.messages.display.change_sections import (
@@ -72,7 +71,7 @@ def fit_checkpoint(checkpoint: Checkpoint, rows: int, height: Height) -> tuple[l
     """Return what fits into so many rows, and the checkpoint, which knows whether that is all of it."""
     sections = fit(_sections(checkpoint), rows, height)
     is_cut = any(one.left_out and one.rank in _OF_CHANGE for one in sections)
-    return lines_of(sections), replace(checkpoint, is_cut=is_cut)
+    return lines_of(sections), checkpoint._replace(is_cut=is_cut)
 
 
 def _sections(checkpoint: Checkpoint) -> Iterator[Section]:

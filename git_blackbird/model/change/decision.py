@@ -1,7 +1,8 @@
 """The decisions of a checkpoint, and their equivalent commands."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from git_blackbird.model.base.next_steps import MESSAGE, Blank, TaskCommand
 from git_blackbird.model.change.stages import TABLE, Stage, stage_of
@@ -11,8 +12,7 @@ from git_blackbird.model.run.states import APPROVALS, Choice, DecisionState, Run
 from git_blackbird.model.run.summary import Trees
 
 
-@dataclass(frozen=True)
-class ChoiceSpec:
+class ChoiceSpec(NamedTuple):
     """How a choice is offered: by its digit, which is the same wherever it is offered, and as a command."""
 
     choice: Choice
@@ -122,8 +122,7 @@ APPROVES = frozenset({Choice.APPROVE_CONTINUE, Choice.APPROVE_QUIT})
 """The choices that approve, with the commit that approvals make."""
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(NamedTuple):
     """A decision; ``feedback`` holds the text of a change request, unchanged.
 
     ``branch_confirmed``: the user knows that HEAD is no longer on the branch of the run. ``shown``: the
@@ -224,12 +223,12 @@ def _offered(run: Run, choice: Choice, max_rounds: int) -> ChoiceSpec:
     spec = SPECS[choice]
     if choice is Choice.REVIEW_AGAIN and may_fix(run, max_rounds):
         fixes = f"{spec.description}; the agent may fix what is found"
-        return replace(spec, label=REVIEW_AND_FIX, description=fixes, alias=spec.label)
+        return spec._replace(label=REVIEW_AND_FIX, description=fixes, alias=spec.label)
     if choice not in APPROVES:
         return spec
     if stage_of(run) is Stage.NOT_COMMITTED:
-        return replace(spec, label="Commit again", description="approves it, and commits what has landed")
+        return spec._replace(label="Commit again", description="approves it, and commits what has landed")
     if run.status is RunStatus.FAILED:
         label = spec.label.replace("Approve", "Accept as it is")
-        return replace(spec, label=label, description="accepts what it did; the task is done")
-    return replace(spec, description="approves it and lands it") if run.awaits_landing else spec
+        return spec._replace(label=label, description="accepts what it did; the task is done")
+    return spec._replace(description="approves it and lands it") if run.awaits_landing else spec

@@ -1,8 +1,7 @@
 """The work of a task, all that its changes brought into the user's worktree; and commands for it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 from git_blackbird.model.base.next_steps import MESSAGE, Blank, TaskCommand
 from git_blackbird.model.base.sanitize import shell_word
@@ -16,19 +15,18 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus, RunType
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """What undo, redo and ``branch`` are about."""
 
     history: History
 
-    @cached_property
+    @property
     def runs(self) -> tuple[Run, ...]:
         """The runs after the last whose change was taken back, oldest first."""
         own = self.history.work_runs
         return own[_end_of_undone(own) :]
 
-    @cached_property
+    @property
     def undone(self) -> tuple[Run, ...]:
         """The runs whose change was taken back last."""
         own = self.history.work_runs

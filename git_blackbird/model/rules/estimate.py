@@ -4,7 +4,6 @@ import heapq
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from typing import NamedTuple
 
@@ -35,8 +34,7 @@ class Spread(NamedTuple):
     p90: float
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """What tasks that are left will take, going by ``samples``; the spreads are None where nothing is known.
 
     ``seconds`` and ``cost_usd`` are of all of them, the time with ``jobs`` of them at once. ``chain`` is the

@@ -3,7 +3,6 @@
 import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
@@ -33,8 +32,7 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True)
-class LintFinding:
+class LintFinding(NamedTuple):
     """One doubt about a plan: a task and its field, or the whole plan for None, and where to look."""
 
     severity: Severity

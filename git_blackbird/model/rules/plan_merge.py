@@ -1,7 +1,7 @@
 """Merge two plans that began as one: by task and by field."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
@@ -19,8 +19,7 @@ class Sides(NamedTuple):
     theirs: Any
 
 
-@dataclass(frozen=True)
-class PlanMerge:
+class PlanMerge(NamedTuple):
     """The merged plan; where both sides changed one thing differently, as each side has it.
 
     Without ``conflicts`` the three are the same. They name a task and what of it, as the file does.

@@ -3,8 +3,9 @@
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
+from typing import NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timestamp
@@ -319,8 +320,7 @@ class PlanProgress:
         return self._plan.tasks[task.parent] if is_new else None
 
 
-@dataclass(frozen=True)
-class StatusChange:
+class StatusChange(NamedTuple):
     """The effects of a status change: the superseded runs, and the task's pending messages.
 
     ``dependents`` build on the task and are not undone; ``reopened`` parents changed with it. ``let_go`` is

@@ -1,6 +1,5 @@
 """What agents do and report: progress, failures, rights."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -34,8 +33,7 @@ class ProgressKind(StrEnum):
 _WORK = frozenset(ProgressKind) - {ProgressKind.NOTE, ProgressKind.SPENDS}
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(NamedTuple):
     """One readable step of an agent's output.
 
     ``text`` has one line, or several for messages; it is bounded and not sanitized. ``usage`` and

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -35,8 +36,7 @@ class ChildResult(Record):
     feedback: str | None = None
 
 
-@dataclass(frozen=True)
-class ParentVerdict:
+class ParentVerdict(NamedTuple):
     """A valid answer of a parent's reviewer.
 
     ``resume_task_ids`` are sorted; they and ``feedback`` are empty exactly if it passed. ``results`` has
@@ -46,7 +46,7 @@ class ParentVerdict:
     passed: bool
     resume_task_ids: tuple[TaskId, ...] = ()
     feedback: str = ""
-    results: Mapping[TaskId, ChildResult] = field(default_factory=dict)
+    results: Mapping[TaskId, ChildResult] = MappingProxyType({})
 
 
 class Dismissal(Record):

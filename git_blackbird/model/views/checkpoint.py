@@ -1,6 +1,5 @@
 """What a person needs for a decision."""
 
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 from git_blackbird.model.base.next_steps import NO_OPTIONS, CallOptions, ShellLine, TaskCommand
@@ -17,8 +16,7 @@ from git_blackbird.model.run.summary import Outside, Summary, Trees
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class CommitPreview:
+class CommitPreview(NamedTuple):
     """What approving would commit: the number of paths, onto ``branch`` (None: a detached HEAD).
 
     ``with_status``: one of them is the plan, with the status of the task. With ``obstacles``, in words, it
@@ -31,8 +29,7 @@ class CommitPreview:
     with_status: bool = False
 
 
-@dataclass(frozen=True)
-class ApprovalCommit:
+class ApprovalCommit(NamedTuple):
     """What an approval committed: the number of paths; ``oid`` is None if nothing was left to commit.
 
     ``moved`` are the paths of the change that differ in the worktree, ``warnings`` are problems in spite of
@@ -87,8 +84,7 @@ class CommentOutcome(NamedTuple):
     is_taken_up: bool
 
 
-@dataclass(frozen=True)
-class SinceRequest:
+class SinceRequest(NamedTuple):
     """A person's last request, unchanged, and what the task's runs did since.
 
     ``pair`` is None if the snapshots are gone. ``comments`` are those on lines that this request and those
@@ -101,8 +97,7 @@ class SinceRequest:
     comments: tuple[CommentOutcome, ...] = ()
 
 
-@dataclass(frozen=True)
-class Checkpoint:
+class Checkpoint(NamedTuple):
     """One decision to make.
 
     ``pair``: the *change* as two trees, None if no snapshot could be taken. ``moved``: the paths of the
@@ -128,6 +123,7 @@ class Checkpoint:
     run: Run
     summary: Summary
     pair: Trees | None
+    outside: Outside
     moved: tuple[str, ...] = ()
     runs: int = 1
     round_number: int = 1
@@ -153,11 +149,10 @@ class Checkpoint:
     is_cut: bool = False
     max_rounds: int = 1
     work_elsewhere: WorkElsewhere | None = None
-    outside: Outside = field(default_factory=Outside)
 
     def with_shown(self, reply: T) -> T:
         """Return a reply; a decision carries the trees that were shown."""
-        return replace(reply, shown=self.pair) if isinstance(reply, Decision) else reply
+        return reply._replace(shown=self.pair) if isinstance(reply, Decision) else reply
 
     @property
     def has_objections(self) -> bool:

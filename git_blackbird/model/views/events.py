@@ -1,8 +1,8 @@
 """What a command tells user interfaces while it runs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.rules.limits import LimitHold
@@ -14,8 +14,7 @@ from git_blackbird.model.run.states import DecisionState, RunType
 from git_blackbird.model.views.checkpoint import ApprovalCommit
 
 
-@dataclass(frozen=True)
-class RunStarted:
+class RunStarted(NamedTuple):
     """An agent was started on a task; without ``pid`` it is to work on another machine.
 
     ``is_taken_up``: an earlier call started it there.
@@ -31,8 +30,7 @@ class RunStarted:
     is_taken_up: bool = False
 
 
-@dataclass(frozen=True)
-class RunPlaced:
+class RunPlaced(NamedTuple):
     """A worker of a cluster has taken a run."""
 
     task_id: TaskId
@@ -40,8 +38,7 @@ class RunPlaced:
     worker: str
 
 
-@dataclass(frozen=True)
-class RunProgress:
+class RunProgress(NamedTuple):
     """A step from the agent's output."""
 
     task_id: TaskId
@@ -49,8 +46,7 @@ class RunProgress:
     progress: Progress
 
 
-@dataclass(frozen=True)
-class RunOutput:
+class RunOutput(NamedTuple):
     """Raw output of the agent, if requested.
 
     ``stream`` is ``stdout`` or ``stderr``; ``skipped`` counts the bytes before ``data`` that were printed
@@ -66,8 +62,7 @@ class RunOutput:
     is_plain: bool = True
 
 
-@dataclass(frozen=True)
-class RunEnded:
+class RunEnded(NamedTuple):
     """A run's record was closed; ``seconds`` by the monotonic clock."""
 
     run: Run
@@ -75,8 +70,7 @@ class RunEnded:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Decided:
+class Decided(NamedTuple):
     """A decision was recorded, here or by another process; ``commit`` is what it committed here.
 
     ``is_of_failure``: it is about a run that failed. ``undoes``: what was rejected is taken back next.
@@ -91,8 +85,7 @@ class Decided:
     undoes: bool = False
 
 
-@dataclass(frozen=True)
-class CheckEnded:
+class CheckEnded(NamedTuple):
     """The user's check of a change is over; ``run`` is the run as recorded after it.
 
     ``reasons`` say why a person has to decide, if so.
@@ -104,8 +97,7 @@ class CheckEnded:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class LandingEnded:
+class LandingEnded(NamedTuple):
     """The change of a task has landed, was sent back to its session, or is left to a person.
 
     ``run`` is the run as recorded after it, ``commit`` what was committed. ``reasons`` say why it was sent
@@ -118,8 +110,7 @@ class LandingEnded:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class ReviewsEnded:
+class ReviewsEnded(NamedTuple):
     """Both reviews of a change are over; ``run`` is the reviewed run, as recorded after them.
 
     ``reasons`` say why a person has to decide, if so; ``max_rounds`` limits the rounds.
@@ -132,8 +123,7 @@ class ReviewsEnded:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class LimitsHeld:
+class LimitsHeld(NamedTuple):
     """The call waits for these usage limits, ``now`` in nanoseconds since 1970; without any it goes on."""
 
     holds: tuple[LimitHold, ...]
@@ -148,8 +138,7 @@ class Level(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True)
-class Notice:
+class Notice(NamedTuple):
     """A message on one line, possibly with a hint."""
 
     weight: Level
@@ -172,8 +161,7 @@ class Phase(StrEnum):
     DECISION = "decision"
 
 
-@dataclass(frozen=True)
-class TaskTimings:
+class TaskTimings(NamedTuple):
     """The seconds that each phase of the work on one task took."""
 
     task_id: TaskId
@@ -184,8 +172,7 @@ class TaskTimings:
         return sum(self.phases.values())
 
 
-@dataclass(frozen=True)
-class Timings:
+class Timings(NamedTuple):
     """Where the time of a call went: by task, in the order in which work on them began, and in all."""
 
     tasks: tuple[TaskTimings, ...]

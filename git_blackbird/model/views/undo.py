@@ -1,7 +1,7 @@
 """The result of an undo or a redo."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Task
@@ -10,8 +10,7 @@ from git_blackbird.model.run.states import Verb
 from git_blackbird.model.run.summary import KeptPath, Summary
 
 
-@dataclass(frozen=True)
-class UndoResult:
+class UndoResult(NamedTuple):
     """What was taken back, or as ``verb`` says brought back.
 
     ``summary`` is what that changed in the worktree, ``kept`` the paths that stay as they are. ``dependents``

@@ -1,7 +1,6 @@
 """The decision on a run: a place to review its change, and the choices."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from textual import events
 from textual.app import ComposeResult
@@ -94,7 +93,7 @@ class CheckpointScreen(ChangeScreen):
         """Preselect nothing if the overview or the diff has more than is in view."""
         is_cut = len(self._diff.view.rows) > self._overview.size.height or self._overview.max_scroll_y > 0
         if is_cut and self.checkpoint.preselected is not None:
-            self.checkpoint = replace(self.checkpoint, is_cut=True)
+            self.checkpoint = self.checkpoint._replace(is_cut=True)
             chosen = self._choices.cursor
             self._choices.replace_items(tuple(self._items()), chosen and chosen + 1)
 
@@ -165,7 +164,7 @@ class CheckpointScreen(ChangeScreen):
             why = "Every file is left out: o takes one in" if self._change else "Its files are being read"
             self.notify(why, severity="warning")
             return
-        self.dismiss_once(replace(reply, only=paths))
+        self.dismiss_once(reply._replace(only=paths))
 
     async def _confirm(self, step: Confirm) -> None:
         async def go_on(answer: object) -> None:

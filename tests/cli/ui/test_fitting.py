@@ -11,7 +11,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.change import Asked
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, Requester, RunStatus
-from git_blackbird.model.run.summary import FileChange, FileStatus, Snippet, Summary, Totals, Trees
+from git_blackbird.model.run.summary import FileChange, FileStatus, Outside, Snippet, Summary, Totals, Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from tests.cli.terminal import CTRL_C, ENTER, Terminal
 from tests.controller.support import STAMP, configure, leaf, put_plan, runs_of
@@ -93,6 +93,7 @@ WHOLE = Checkpoint(
     run=RUN,
     summary=SUMMARY,
     pair=Trees("a" * 40, "b" * 40),
+    outside=Outside(),
     moved=("x", "y", "z"),
     asked=Asked("Do it.\nAll of it.\nNow.", Requester.REVIEWERS),
 )

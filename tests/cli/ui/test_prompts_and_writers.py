@@ -32,6 +32,7 @@ from git_blackbird.model.run.summary import (
     FileChange,
     FileStatus,
     InterleavedEdit,
+    Outside,
     SkippedPath,
     Snippet,
     Summary,
@@ -65,6 +66,7 @@ EVIL = "\x1b]0;title\x07\x1b[31mred\x1b[0m\u202e"
 
 
 def checkpoint(run: Run, summary: Summary, **fields: object) -> Checkpoint:
+    fields = {"outside": Outside(), **fields}
     return Checkpoint(task=leaf("a"), run=run, summary=summary, pair=None, **fields)  # type: ignore[arg-type]
 
 
@@ -158,7 +160,7 @@ def test_criteria_and_a_long_request_are_bounded() -> None:
     task = replace(leaf("a"), acceptance_criteria=tuple(f"Criterion {number}." for number in range(23)))
     text = "\n".join(map(str, range(20)))
     since = SinceRequest(text, Summary(minimal="tree dddd is gone"), None)
-    shown = lines(replace(checkpoint(RUN, Summary()), task=task, since_request=since, asked=Asked(text)))
+    shown = lines(checkpoint(RUN, Summary())._replace(task=task, since_request=since, asked=Asked(text)))
     assert "Acceptance criteria:\n  - Criterion 0.\n" in shown
     assert "  - Criterion 19.\n  (3 more: git blackbird show a)\nRun status" in shown
     assert "\n  > 11\n  (8 more lines)\nChanged since the request:\n  not known: tree dddd is gone\n" in shown

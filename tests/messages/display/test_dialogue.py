@@ -1,7 +1,5 @@
 """What each choice of a decision leads to, and what an agent's question is asked with."""
 
-from dataclasses import replace
-
 import pytest
 
 from git_blackbird.messages.display.dialogue import (
@@ -22,7 +20,7 @@ from git_blackbird.model.change.decision import SPECS, Decision, RerunReviews, R
 from git_blackbird.model.run.findings import FollowUp, MergedReview, ReviewerSummary
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.states import Choice, DecisionState, ReviewerVerdict
-from git_blackbird.model.run.summary import Summary, Trees
+from git_blackbird.model.run.summary import Outside, Summary, Trees
 from git_blackbird.model.views.checkpoint import Checkpoint, OtherBranch, SinceRequest
 from tests.controller.support import leaf
 from tests.records import STAMP, run_of
@@ -35,14 +33,14 @@ FACTS = {
     "status": "success",
     "decision_state": "pending",
 }
-SHOWN = Checkpoint(leaf("a"), run_of(**FACTS), Summary(), TREES, is_in_worktree=True)
-REQUESTED = replace(SHOWN, since_request=SinceRequest("Again.", Summary(), SINCE))
+SHOWN = Checkpoint(leaf("a"), run_of(**FACTS), Summary(), TREES, Outside(), is_in_worktree=True)
+REQUESTED = SHOWN._replace(since_request=SinceRequest("Again.", Summary(), SINCE))
 NOTHING = Unsent()
 APPROVE = Decision(DecisionState.APPROVED_CONTINUE)
 
 
 def with_run(**facts: object) -> Checkpoint:
-    return replace(SHOWN, run=run_of(**{**FACTS, **facts}))
+    return SHOWN._replace(run=run_of(**{**FACTS, **facts}))
 
 
 FAILED = with_run(status="failed")
@@ -54,7 +52,7 @@ NOT_COMMITTED = with_run(landing="landed", worktree="/w")
     ("shown", "digits"),
     [
         (SHOWN, "123459"),
-        (replace(SHOWN, is_in_worktree=False), "12345"),
+        (SHOWN._replace(is_in_worktree=False), "12345"),
         (REQUESTED, "1234589"),
         (FAILED, " 1234569"),
         (IN_PART, "1259"),
@@ -117,7 +115,7 @@ def test_a_digit_has_one_meaning_and_an_approval_is_preselected_only_where_all_i
 ) -> None:
     """The list is that of the line mode, the prompts and the screen."""
     run = with_run(**of_run).run
-    shown = replace(REQUESTED, run=run, **of_change, **of_reviews)  # type: ignore[arg-type]
+    shown = REQUESTED._replace(run=run, **of_change, **of_reviews)  # type: ignore[arg-type]
     offers = offers_of(shown)
     assert {offer.choice: offer.digit for offer in offers if offer.choice}.items() <= DIGITS.items()
     assert all(parse_choice(str(digit), SPECS.values()) is choice for choice, digit in DIGITS.items())
@@ -130,7 +128,7 @@ def test_a_digit_has_one_meaning_and_an_approval_is_preselected_only_where_all_i
 def test_what_reads_otherwise() -> None:
     assert [offer.label for offer in offers_of(NOT_COMMITTED)][:1] == ["Commit again"]
     assert offers_of(FAILED)[1].label == "Accept as it is and continue"
-    blocked = replace(SHOWN, request_blocked_reason="no session")
+    blocked = SHOWN._replace(request_blocked_reason="no session")
     assert [offer.blocked_reason for offer in offers_of(blocked)][2] == "no session"
 
 
@@ -146,7 +144,7 @@ def test_what_reads_otherwise() -> None:
         (Choice.REVIEW_AGAIN, RerunReviews()),
         (Choice.VIEW_SINCE_REQUEST, Say("no diff can be shown: there is no pair of snapshots to compare")),
         (Choice.REJECT_AND_UNDO, Decision(DecisionState.REJECTED, undoes=True)),
-        (Choice.ACCEPT_WITHOUT_COMMIT, replace(APPROVE, without_commit=True)),
+        (Choice.ACCEPT_WITHOUT_COMMIT, APPROVE._replace(without_commit=True)),
     ],
 )
 def test_where_a_choice_leads(choice: Choice, step: object) -> None:
@@ -159,16 +157,16 @@ def test_a_request_says_what_is_sent_with_it_and_becomes_a_decision() -> None:
     assert isinstance(step, WriteRequest)
     assert step.remark.startswith("What you requested before is sent again with this")
     assert step.reply(" Say two.\n") == Decision(DecisionState.CHANGES_REQUESTED, " Say two.\n")
-    blocked = replace(SHOWN, request_blocked_reason="no session")
+    blocked = SHOWN._replace(request_blocked_reason="no session")
     assert next_step(blocked, Choice.REQUEST_CHANGES, NOTHING) == Say("not possible: no session")
 
 
 def test_an_approval_on_another_branch_is_confirmed() -> None:
-    shown = replace(SHOWN, other_branch=OtherBranch("main", "side"))
+    shown = SHOWN._replace(other_branch=OtherBranch("main", "side"))
     step = next_step(shown, Choice.APPROVE_CONTINUE, NOTHING)
     assert isinstance(step, Confirm)
     assert step.remarks == ("Careful: the run worked on the branch main; now HEAD is on side.",)
-    assert step.then == replace(APPROVE, branch_confirmed=True)
+    assert step.then == APPROVE._replace(branch_confirmed=True)
     assert not isinstance(next_step(shown, Choice.REJECT, NOTHING), Confirm)
 
 
@@ -187,13 +185,13 @@ def test_an_approval_on_another_branch_is_confirmed() -> None:
 def test_what_is_not_sent_is_dropped_only_where_that_is_confirmed(
     unsent: Unsent, remark: str, yes: str
 ) -> None:
-    shown = replace(SHOWN, other_branch=OtherBranch("main", "side"))
+    shown = SHOWN._replace(other_branch=OtherBranch("main", "side"))
     step = next_step(shown, Choice.APPROVE_CONTINUE, unsent)
     then = next_step(shown, Choice.APPROVE_CONTINUE, NOTHING)
     assert step == Confirm((remark,), f"{yes}?", f"{yes}: approve and continue", then=then)  # type: ignore[arg-type]
     assert next_step(shown, Choice.VIEW_DIFF, unsent) == ShowDiff(TREES)
     assert isinstance(next_step(shown, Choice.REQUEST_CHANGES, unsent), WriteRequest)
-    blocked = next_step(replace(SHOWN, request_blocked_reason="gone"), Choice.REJECT, unsent)
+    blocked = next_step(SHOWN._replace(request_blocked_reason="gone"), Choice.REJECT, unsent)
     assert isinstance(blocked, Confirm)
     assert "; 3" not in blocked.remarks[0]
 

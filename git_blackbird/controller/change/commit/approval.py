@@ -6,7 +6,7 @@ decides otherwise in that time is refused.
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from git_blackbird.controller.change.commit.carried import (
     Becomes,
@@ -148,7 +148,7 @@ def commit_change(
             result = ApprovalCommit(commit_of_run(workspace.repo, approval.run.id, began))
             then = at_commit(workspace, result.oid, approval.task.id)
         try:
-            yield then, replace(result, moved=moved)
+            yield then, result._replace(moved=moved)
         except RequestError as error:
             if result.oid is None:
                 raise

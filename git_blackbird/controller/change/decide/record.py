@@ -171,13 +171,13 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     if decision.state is DecisionState.CHANGES_REQUESTED:
         if decision.feedback is None:
             # Then the findings of the hook and the reviewers are the request.
-            decision = replace(decision, feedback=render_suggestion(run, merged_or_none(run)))
+            decision = decision._replace(feedback=render_suggestion(run, merged_or_none(run)))
         if not (decision.feedback or "").strip():
             raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
         require_words(Change.of(state.history(task.id)).standing_rulings, decision.feedback or "")
         require_requestable(workspace, state.history(task.id), run)
         comments = decision.comments or Drafts(workspace).comments(run).items
-        decision = replace(decision, comments=sent_comments(comments, decision.feedback or ""))
+        decision = decision._replace(comments=sent_comments(comments, decision.feedback or ""))
     pair, runs, remarks = _decided_change(workspace, state, run, decision)
     place = place_of(workspace, run)
     strayed = place.other_branch() if is_approval and not decision.branch_confirmed else None

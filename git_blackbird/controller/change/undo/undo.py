@@ -1,7 +1,7 @@
 """Take the change of one task back out of the worktree, or bring it back, and leave all later edits."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
@@ -222,7 +222,7 @@ class _Undo:
         if refused:
             after = without_paths(self.workspace.repo, Trees(after, now), refused).base
         result = self._result(Trees(now, after), left, commit)
-        return replace(result, is_dry_run=False, is_whole=is_whole and not (self.is_redo and left))
+        return result._replace(is_dry_run=False, is_whole=is_whole and not (self.is_redo and left))
 
     def _left(self, prepared: Prepared) -> Mapping[bytes, str]:
         """Return the paths that stay as they are, each with the reason."""

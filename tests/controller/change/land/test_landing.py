@@ -5,7 +5,6 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -408,10 +407,10 @@ def test_what_a_hook_keeps_from_its_commit_waits_for_a_person(demo: Path, then: 
         record_decision(open_at(demo), "a", APPROVE)
         assert git(demo, "log", "-1", "--format=%s") == "Task a"
     elif then == "accept it as it is":
-        record_decision(open_at(demo), "a", replace(APPROVE, without_commit=True))
+        record_decision(open_at(demo), "a", APPROVE._replace(without_commit=True))
         assert git(demo, "log", "-1", "--format=%s") != "Task a"
     else:
-        record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
+        record_decision(open_at(demo), "a", REJECT._replace(undoes=True))
         undo_task(open_at(demo), "a")
     assert status(demo, "a") is (Status.FAILED if then == "take it back" else Status.DONE)
     assert (demo / "x.txt").exists() is (then != "take it back")
@@ -702,7 +701,7 @@ def test_a_conflict_that_is_never_resolved_is_for_a_person(demo: Path) -> None:
     write(demo, {"x.txt": "both\n"})
     with pytest.raises(RequestError, match="a is not approved: the conflict in x"):
         record_decision(open_at(demo), "a", APPROVE)
-    record_decision(open_at(demo), "a", replace(APPROVE, only=("own.txt",)))
+    record_decision(open_at(demo), "a", APPROVE._replace(only=("own.txt",)))
     assert execute(demo).reason is StopReason.COMPLETED
     assert git(demo, "status", "--short") == "?? own.txt\n?? x.txt"
     assert (demo / "x.txt").read_text() == "both\n"
@@ -767,7 +766,7 @@ def test_what_a_person_edits_in_the_worktree_of_a_task_is_approved_with_it(demo:
     # By name: either may have ended first.
     assert pending_checkpoint(open_at(demo), "a").edited == ("x.txt",)
     record_decision(open_at(demo), "a", APPROVE)
-    result = record_decision(open_at(demo), "b", replace(APPROVE, only=("z.txt",)))
+    result = record_decision(open_at(demo), "b", APPROVE._replace(only=("z.txt",)))
     assert result.remarks == (
         "with what was edited in its worktree after the run: z.txt",
         f"left out, run {last(demo, 'b').id} keeps it: y.txt",
@@ -860,7 +859,7 @@ def test_what_landed_in_part_is_taken_out_and_brought_back_whole(demo: Path, is_
         block_landing(open_at(demo), last(demo, "a"), "it cannot be written")
         with pytest.raises(RequestError, match="the landing of a was interrupted"):
             record_decision(open_at(demo), "a", REJECT)
-        record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
+        record_decision(open_at(demo), "a", REJECT._replace(undoes=True))
     undo_task(open_at(demo), "a")
     assert git(demo, "status", "--short") == ""
     assert status(demo, "a") is Status.FAILED
@@ -906,10 +905,10 @@ def test_what_is_in_the_way_is_found_before_the_first_file_is_written(
     assert text.startswith(f"{target}: {reason}")
     assert (demo / there).read_text() == "mine\n"
     assert not (demo / "a.new").exists()
-    record_decision(open_at(demo), "a", replace(APPROVE, only=("a.new",)))
+    record_decision(open_at(demo), "a", APPROVE._replace(only=("a.new",)))
     assert execute(demo).reason is StopReason.COMPLETED
     assert (demo / "a.new").read_text() == "a\n"
-    record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
+    record_decision(open_at(demo), "a", REJECT._replace(undoes=True))
     undo_task(open_at(demo), "a")
     assert not (demo / "a.new").exists()
 
@@ -1104,7 +1103,7 @@ def test_a_landing_that_was_cut_off_and_cannot_be_taken_back_says_what_is_there(
     configure(demo, execution__jobs="2")
     assert execute(demo).reason is StopReason.DECISION_REQUIRED
     assert runs_of(demo, "b") == ()
-    record_decision(open_at(demo), "a", replace(REJECT, undoes=True))
+    record_decision(open_at(demo), "a", REJECT._replace(undoes=True))
     execute(demo)
     assert len(runs_of(demo, "b")) == 1
 
@@ -1113,7 +1112,7 @@ def test_an_approval_without_a_commit_lands_without_one(demo: Path) -> None:
     configure(demo, execution__commit="approved")
     pending(demo, "write x.txt one")
     before = git(demo, "rev-parse", "HEAD")
-    record_decision(open_at(demo), "a", replace(APPROVE, without_commit=True))
+    record_decision(open_at(demo), "a", APPROVE._replace(without_commit=True))
     execute(demo)
     assert (status(demo, "a"), (demo / "x.txt").read_text()) == (Status.DONE, "one\n")
     assert git(demo, "rev-parse", "HEAD") == before
@@ -1141,7 +1140,7 @@ def test_a_landing_commits_on_another_branch_only_if_a_person_says_so(demo: Path
     )
     assert (person.checkpoints[0].other_branch or ("",))[0] == began
     assert git(demo, "status", "--short") == ""
-    record_decision(open_at(demo), "a", replace(APPROVE, branch_confirmed=True))
+    record_decision(open_at(demo), "a", APPROVE._replace(branch_confirmed=True))
     assert execute(demo).reason is StopReason.COMPLETED
     assert git(demo, "log", "-1", "--format=%s", "other") == "Task a"
 
@@ -1151,6 +1150,6 @@ def test_who_approves_one_half_of_a_rename_is_told(demo: Path, named: str, other
     by_command(demo, "git mv a.txt b.txt")
     pending(demo, "")
     kept = f"left out, run {last(demo, 'a').id} keeps it: {other}"
-    assert record_decision(open_at(demo), "a", replace(APPROVE, only=(named,))).remarks == (
+    assert record_decision(open_at(demo), "a", APPROVE._replace(only=(named,))).remarks == (
         f"{kept}, the other half of a rename: {named} is approved",
     )
