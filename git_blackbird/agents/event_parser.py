@@ -63,8 +63,7 @@ class EventParser(ABC, Generic[E]):
         skipped = self._lines.too_long
         long_lines = f"{skipped} lines of output longer than {MAX_LINE_BYTES} bytes were not read"
         notes = (reading.blocked, *reading.notes, long_lines if skipped else None)
-        return replace(
-            reading,
+        return reading._replace(
             succeeded=error is None and not questions,
             error=error,
             refusal=failure.refusal if failure else None,

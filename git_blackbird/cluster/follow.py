@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -133,7 +133,7 @@ class _Follower:
                 os.close(descriptor)
         result = await self._result(end)
         is_stopped = result.cause is ExitCause.INTERRUPTED
-        return replace(result, cause=self._stopped_for) if self._stopped_for and is_stopped else result
+        return result._replace(cause=self._stopped_for) if self._stopped_for and is_stopped else result
 
     def _submit(self, order: RunOrder) -> None:
         self._future = submit(self._connection.client, order, self._remote.pinned)
@@ -329,7 +329,7 @@ class _Follower:
         return self._cut_off(ExitCause.WORKER_LOST, self._reader.finish(None, ""))
 
     def _cut_off(self, cause: ExitCause, read: Ended) -> Ended:
-        return replace(read, cause=cause, duration_seconds=self._seconds)
+        return read._replace(cause=cause, duration_seconds=self._seconds)
 
     async def _result_of(self, end: RunEnd) -> Ended:
         """Return the result of an end, whose worker may have been stopped by another call."""
@@ -345,7 +345,7 @@ class _Follower:
         if end.ended.cause is ExitCause.INTERRUPTED and not self._is_interrupted:
             warn(ui, f"{run.task_id}: worker {end.worker} was stopped; run {run.id} is paused", run.task_id)
             await self._connection.wait_for_disconnect(end.worker)
-            return replace(end.ended, cause=ExitCause.WORKER_LOST)
+            return end.ended._replace(cause=ExitCause.WORKER_LOST)
         return end.ended
 
 

@@ -175,7 +175,7 @@ def send_unsent_runs(place: RunPlace) -> Iterator[str]:
                 assignment = kept.order.assignment
                 reader = load_agent(assignment.agent, workspace.config).parser(assignment)
                 reading = read_saved(reader, logs_of(workspace, kept.order), None)
-                end = RunEnd(place.worker, replace(reading, cause=ExitCause.WORKER_LOST))
+                end = RunEnd(place.worker, reading._replace(cause=ExitCause.WORKER_LOST))
                 kept.end = end_commit(workspace, kept.order, end)
                 kept.save()
             send_end(workspace, kept)

@@ -162,8 +162,7 @@ def assign(
 
 def as_read(ended: Ended) -> Ended:
     """Leave out what the process saw of an end."""
-    return replace(
-        ended,
+    return ended._replace(
         exit_code=None,
         stdout_tail="",
         stderr_tail="",

@@ -8,7 +8,7 @@ import termios
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from git_blackbird.agents.process import signals
@@ -50,8 +50,7 @@ class ForegroundProcess(StartedProcess):
         leftovers = await asyncio.to_thread(signals.kill_orphans, {}, self.run_id, grace_seconds=grace)
         await asyncio.to_thread(signals.run_stop_command, self.launch.stop)
         code = self.popen.returncode
-        return replace(
-            self.launch.reader.finish(code, ""),
+        return self.launch.reader.finish(code, "")._replace(
             exit_code=code,
             leftovers_stopped=leftovers,
             duration_seconds=time.monotonic() - began,
@@ -90,10 +89,10 @@ class ByHandReader(ExitCodeReader):
             ),
         )
         if exit_code == 0:
-            return replace(end, succeeded=True, worked=True)
+            return end._replace(succeeded=True, worked=True)
         why = f"signal: {-code}" if code < 0 else f"exit status {code}"
         way = TaskCommand("resume", TaskId(told.task_id), " --interactive")
-        return replace(end, error=f"its program ended with {why}", refusal=AgentFailure.REFUSED, way_out=way)
+        return end._replace(error=f"its program ended with {why}", refusal=AgentFailure.REFUSED, way_out=way)
 
 
 def spawn_in_foreground(launch: Launch, run_id: str, lend: Lend) -> ForegroundProcess:

@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from signal import Signals
@@ -165,8 +165,9 @@ class _Supervisor:
             stdout.close()
             stderr.close()
         reading = self._reading or self._reader.finish(self._exit_code, stderr.tail)
-        return replace(
-            reading if fault is None else reading.noting(fault),
+        if fault is not None:
+            reading = reading.noting(fault)
+        return reading._replace(
             exit_code=self._exit_code,
             cause=self._cause,
             stdout_tail=stdout.tail,

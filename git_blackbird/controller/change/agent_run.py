@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from git_blackbird.agents.process.gate import Watcher
@@ -88,12 +87,12 @@ async def follow_agent(call: Call, agent: Agent, workspace: Workspace, run: Run,
         ended = await child.follow(_CallWatcher(call, agent, workspace, run, meter))
         if error := ended.error:
             error = ": ".join((error, *silence_texts(workspace, ended)))
-            ended = replace(ended, error=error)
+            ended = ended._replace(error=error)
         meter.update(ended.usage, ended.cost_usd)
         if ended.cause is not ExitCause.BUDGET and not ended.is_budget_spent:
             return ended
         spent = spent_text(call.ledger.spent_lines(run.task_id))
-        return replace(ended.noting(spent), cause=ExitCause.BUDGET)
+        return ended.noting(spent)._replace(cause=ExitCause.BUDGET)
 
 
 class _CallWatcher(Watcher):

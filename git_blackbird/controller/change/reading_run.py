@@ -147,7 +147,7 @@ async def read(call: Call, place: Opened, reading: Reading[T]) -> ReadingEnd[T]:
         ended = ended.noting(masked_text(f"the {role.who}'s answer", kinds))
         warn(call.ui, ended.notes[-1], run.task_id)
     text, *woken = texts
-    ended = replace(ended, final_text=text, woken_texts=tuple(woken))
+    ended = ended._replace(final_text=text, woken_texts=tuple(woken))
     after = None
     if not reading.of_several:
         after = await read_worktree(call, place, start.agent, run.task_id, run.base_tree)

@@ -4,7 +4,6 @@ import gc
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from git_blackbird import trace
@@ -136,8 +135,7 @@ def _close_lost(workspace: Workspace, ui: UserInterface, run: Run, scope: CallSc
     read = read_log(workspace, run)
     session = run.session_after(read)
     status = RunStatus.PAUSED if session else RunStatus.FAILED
-    ended = replace(
-        _lost_end(workspace, run, read),
+    ended = _lost_end(workspace, run, read)._replace(
         status=status,
         session=read.session,
         final_text=read.final_text,

@@ -1,8 +1,8 @@
 """How a run ended: what its reader and its process saw, and what that means for its record."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any, NamedTuple
 
 from git_blackbird.model.run.agent_io import AgentFailure
 from git_blackbird.model.run.parts import Question, Usage, UsageLimit
@@ -46,8 +46,10 @@ CUT_OFF = {
 """What a record says of a run that something else ended than its agent."""
 
 
-@dataclass(frozen=True)
-class Ended:
+_NONE: Mapping[str, Any] = {}  # a proxy of one cannot be sent from a worker
+
+
+class Ended(NamedTuple):
     """The end of a run. Its reader makes it, its process adds what it saw, ``judged`` what follows from both.
 
     ``succeeded`` is true only if output and exit code both confirm it. ``session`` is the conversation that
@@ -79,7 +81,7 @@ class Ended:
     resets_at: float | None = None
     usage: Usage | None = None
     cost_usd: float | None = None
-    raw_totals: dict[str, float] = field(default_factory=dict)
+    raw_totals: Mapping[str, float] = _NONE
     notes: tuple[str, ...] = ()
     blocked: str | None = None
     lacked: str | None = None
@@ -89,7 +91,7 @@ class Ended:
     is_budget_spent: bool = False
     last_error: str | None = None
     is_unknown_end: bool = False
-    rulings: Mapping[str, tuple[str, str | None]] = field(default_factory=dict)
+    rulings: Mapping[str, tuple[str, str | None]] = _NONE
     edited: tuple[str, ...] = ()
 
     cause: ExitCause = ExitCause.EXITED
@@ -102,8 +104,8 @@ class Ended:
     stderr_dropped: int = 0
     leftovers_stopped: int = 0
     duration_seconds: float = 0.0
-    redacted: Mapping[str, int] = field(default_factory=dict)
-    marks: Mapping[str, str] = field(default_factory=dict)
+    redacted: Mapping[str, int] = _NONE
+    marks: Mapping[str, str] = _NONE
 
     at: str = ""
     status: RunStatus = RunStatus.FAILED
@@ -118,7 +120,7 @@ class Ended:
         return "\n\n".join(filter(None, (self.final_text, *later)))
 
     def noting(self, *notes: str) -> "Ended":
-        return replace(self, notes=(*self.notes, *notes)) if notes else self
+        return self._replace(notes=(*self.notes, *notes)) if notes else self
 
     def counting_as(
         self,
@@ -130,7 +132,7 @@ class Ended:
         """Return a copy that means that; without ``error`` the agent says why it exited badly."""
         if error is None and self.cause is ExitCause.EXITED and status is not RunStatus.SUCCESS:
             error = self.error or self._exit_text
-        return replace(self, status=status, reason=reason, error=error, superseded_by=superseded_by)
+        return self._replace(status=status, reason=reason, error=error, superseded_by=superseded_by)
 
     @property
     def _exit_text(self) -> str | None:

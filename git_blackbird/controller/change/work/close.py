@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from git_blackbird import trace
 from git_blackbird.agents.failures import find_reset
@@ -305,12 +305,12 @@ def concluded(ended: Ended, at: str) -> Ended:
     if ended.leftovers_stopped:
         ended = ended.noting(f"{ended.leftovers_stopped} process(es) the agent left behind were stopped")
     if ended.refusal is not AgentFailure.USAGE_LIMIT:
-        return replace(ended, at=at)
+        return ended._replace(at=at)
     moment = parse_timestamp(at)
     named = ended.resets_at or find_reset(ended.error or "", moment / 10**9)
     limit = limit_reached(moment, named)
     way_out = f"wait until {limit.until}" if believed_end(limit) else ended.way_out
-    return replace(ended, at=at, limit=limit, way_out=way_out)
+    return ended._replace(at=at, limit=limit, way_out=way_out)
 
 
 def _changed_nothing(workspace: Workspace, closed: Run) -> bool:
