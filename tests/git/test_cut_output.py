@@ -17,7 +17,7 @@ from git_blackbird.git.change.merging import merge_trees
 from git_blackbird.git.commit.branch import commit_tree
 from git_blackbird.git.commit.create import inspect_commit, make_commit
 from git_blackbird.git.commit.plan import CommitPlan
-from git_blackbird.git.core import config
+from git_blackbird.git.core import config, user_programs
 from git_blackbird.git.core.output import Completed
 from git_blackbird.git.core.repository import (
     Head,
@@ -178,9 +178,9 @@ CASES = {
     "list_own_keys": Case(config.list_own_keys, "--get-regexp", NUL, 1),
     "own scopes": Case(config.list_own_keys, "extensions.worktreeConfig"),
     "git_identity": Case(config.git_identity, "GIT_COMMITTER_IDENT"),
-    "pager_command": Case(config.pager_command, "pager.log"),
-    "default pager": Case(lambda repo: config.pager_command(repo, "show"), "GIT_PAGER"),
-    "editor_command": Case(config.editor_command, "GIT_EDITOR"),
+    "pager_command": Case(user_programs.pager_command, "pager.log"),
+    "default pager": Case(lambda repo: user_programs.pager_command(repo, "show"), "GIT_PAGER"),
+    "editor_command": Case(user_programs.editor_command, "GIT_EDITOR"),
     "colours wanted": Case(changes._colors, "--get-colorbool"),
     "colours": Case(changes._colors, "--type=color"),
     "view_hook": Case(lambda repo: view_hook(repo, HookCommand(Path("x"), Path("y"))), "--git-path"),

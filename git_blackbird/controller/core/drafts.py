@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 from git_blackbird.controller.core.editing import failed_editor
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, RequestError
-from git_blackbird.git.core.config import edit_file, editor_command
+from git_blackbird.git.core.user_programs import edit_file, editor_command
 from git_blackbird.messages.display.dialogue import Unsent
 from git_blackbird.messages.patch.comments import comment_block, request_with
 from git_blackbird.messages.patch.headers import unquoted

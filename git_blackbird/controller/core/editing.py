@@ -4,7 +4,7 @@ from pathlib import Path
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
-from git_blackbird.git.core.config import edit_file, editor_command
+from git_blackbird.git.core.user_programs import edit_file, editor_command
 from git_blackbird.messages.display.format import render_path
 
 

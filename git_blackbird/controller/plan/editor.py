@@ -14,7 +14,7 @@ from git_blackbird.controller.plan.edit import named_parent
 from git_blackbird.controller.plan.page import PageResult, RemovedError, add_page, edit_page, preview_page
 from git_blackbird.controller.plan.page_reading import PageConflictError, page_of
 from git_blackbird.errors import BlackbirdError, InterruptedByUserError, RequestError, UnusableError
-from git_blackbird.git.core.config import edit_file, editor_command
+from git_blackbird.git.core.user_programs import edit_file, editor_command
 from git_blackbird.messages.forms.page import (
     PageError,
     PageFault,

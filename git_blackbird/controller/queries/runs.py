@@ -187,7 +187,7 @@ def reread(workspace: Workspace, run: Run) -> Run:
 
 def page_text(workspace: Workspace, pieces: Iterable[bytes]) -> bool:
     """Show the text in the user's pager; False when there is none, and nothing was shown."""
-    from git_blackbird.git.core.config import page, pager_command  # only long text pays for it
+    from git_blackbird.git.core.user_programs import page, pager_command  # only long text pays for it
 
     pager = pager_command(workspace.repo)
     if pager is None:

@@ -11,8 +11,6 @@ from functools import partial
 
 from git_blackbird.errors import RequestError
 from git_blackbird.git.change.merging import merge_entries
-from git_blackbird.git.core.config import is_in_pager, page, pager_command
-from git_blackbird.git.core.output import Completed
 from git_blackbird.git.core.process import operands, revisions
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import OURS, SUBMODULE, TreeEntry, TreeStore, parents
@@ -94,7 +92,7 @@ def show_diff(repo: Repository, pair: Trees, harmless: Filter | None = None) -> 
     number, as for Ctrl+C in the pager.
     """
     # It is shown on a terminal, in a pager that git started, or coloured.
-    if harmless is not None and (sys.stdout.isatty() or is_in_pager(repo) or _is_colored(repo)):
+    if harmless is not None and (sys.stdout.isatty() or repo.is_in_pager or _is_colored(repo)):
         return _page_diff(repo, pair, harmless)
     command = _diff_command(repo, pair)
     with subprocess.Popen(command, cwd=repo.top, env=repo.git_environ) as process:
@@ -106,6 +104,8 @@ def show_diff(repo: Repository, pair: Trees, harmless: Filter | None = None) -> 
 
 
 def _page_diff(repo: Repository, pair: Trees, harmless: Filter) -> int:
+    from git_blackbird.git.core.user_programs import page, pager_command  # programs read without them
+
     command = _diff_command(repo, pair, "--color=never")
     # In its own group, so that Ctrl+C in the pager does not reach git.
     with subprocess.Popen(
@@ -134,15 +134,11 @@ def _colors(repo: Repository) -> Mapping[str, str]:
 
 def _is_colored(repo: Repository) -> bool:
     in_pager = ("config", "--type=bool", "--get", "color.pager")
-    if is_in_pager(repo) and _is_answer(repo.git(*in_pager, check=False), "false"):
+    if repo.is_in_pager and repo.git(*in_pager, check=False).answer_if_any() == "false":
         return False
     is_terminal = "true" if sys.stdout.isatty() else "false"
     asked = ("config", "--get-colorbool", "color.diff", is_terminal)
-    return _is_answer(repo.git(*asked, check=False), "true")
-
-
-def _is_answer(completed: Completed, answer: str) -> bool:
-    return completed.code == 0 and completed.answer() == answer
+    return repo.git(*asked, check=False).answer_if_any() == "true"
 
 
 def diff_text(repo: Repository, pair: Trees, extent: Extent = WHOLE) -> bytes:

@@ -1,15 +1,13 @@
-"""Git's configuration: ``blackbird.*`` in all its layers, colour, pager and editor."""
+"""Git's configuration: ``blackbird.*`` in all its layers, rules for files, and colour."""
 
-import contextlib
 import os
 import shutil
-import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from git_blackbird.git.core.output import Completed, grouped, texts
+from git_blackbird.git.core.output import grouped, texts
 from git_blackbird.git.core.process import GitError, operands
 from git_blackbird.git.core.repository import ConfigValue, KnownConfig, Repository, signature
 from git_blackbird.model.base.system import tick_of
@@ -17,7 +15,6 @@ from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting, 
 
 _CONVERTING = ("core.autocrlf", "core.ignorecase", "core.precomposeunicode")
 _SECTION = "blackbird."
-_PAGER_IN_USE = "GIT_PAGER_IN_USE"
 _AUTO = "auto"
 _DUMB = "dumb"
 _NO_SUCH_KEY = 1
@@ -220,7 +217,7 @@ def remove_own_sections(repo: Repository) -> None:
 def _own_scopes(repo: Repository) -> tuple[str, ...]:
     """Return the scopes to search; a worktree has its own file only if the repository enables that."""
     asked = ("config", "--local", "--type=bool", "--get", "extensions.worktreeConfig")
-    has_own = _answer(repo.git(*asked, check=False)) == "true"
+    has_own = repo.git(*asked, check=False).answer_if_any() == "true"
     return ("local", "worktree") if has_own else ("local",)
 
 
@@ -256,85 +253,7 @@ def color_wanted(repo: Repository, *, is_tty: bool) -> bool:
     try:
         if chosen != _AUTO and not parse_boolean(chosen):
             return False
-        in_pager = is_in_pager(repo) and parse_boolean(values.get("color.pager", "true"))
+        in_pager = repo.is_in_pager and parse_boolean(values.get("color.pager", "true"))
     except ValueError:
         return False
     return (is_tty or in_pager) and repo.environ.get("TERM", _DUMB) != _DUMB
-
-
-# What git sets for a pager if the user has not configured it.
-_MANNERS = {"LESS": "FRX", "LV": "-c"}
-_NO = frozenset({"false", "no", "off", "0"})
-_YES = frozenset({"true", "yes", "on", "1"})
-
-
-def is_in_pager(repo: Repository) -> bool:
-    return bool(repo.environ.get(_PAGER_IN_USE))
-
-
-def pager_command(repo: Repository, verb: str = "log") -> str | None:
-    """Return the shell command of the pager, as git chooses it for its command ``verb``; None without one."""
-    if is_in_pager(repo):
-        return None
-    own = _answer(repo.git("config", *operands(f"pager.{verb}"), check=False))
-    if own.lower() in _NO:
-        return None
-    if own and own.lower() not in _YES:
-        return None if own == "cat" else own
-    pager = _answer(repo.git("var", "GIT_PAGER", check=False))
-    return None if pager in {"", "cat"} else pager
-
-
-def _answer(completed: Completed) -> str:
-    return completed.answer().strip() if completed.code == 0 else ""
-
-
-def page(repo: Repository, pager: str, pieces: Iterable[bytes]) -> None:
-    """Send ``pieces`` to the pager until all is sent or the pager has ended."""
-    environ = {**_MANNERS, **repo.git_environ}
-    with subprocess.Popen(
-        ["/bin/sh", "-c", pager], cwd=repo.top, env=environ, stdin=subprocess.PIPE
-    ) as process:
-        assert process.stdin is not None  # noqa: S101  # a pipe was asked for
-        # Leaving the pager early, or pressing Ctrl+C in it, is no error.
-        with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
-            for piece in pieces:
-                process.stdin.write(piece)
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.close()
-        while process.poll() is None:
-            with contextlib.suppress(KeyboardInterrupt):
-                process.wait()
-
-
-def editor_command(repo: Repository) -> str:
-    """Return the editor's shell command. Raises GitError if there is none, as on a dumb terminal."""
-    try:
-        return repo.git("var", "GIT_EDITOR").answer()
-    except GitError as error:
-        error.hint = "git config --global core.editor EDITOR"
-        raise
-
-
-# How editors are told a line; others open the file at its beginning.
-_LINE_FIRST = frozenset(
-    ("vi", "vim", "nvim", "nano", "pico", "emacs", "emacsclient", "ed", "kak", "micro", "joe")
-)
-_AFTER_COLON = frozenset(("hx", "helix", "subl", "zed"))
-_GOTO = frozenset(("code", "codium", "cursor"))
-
-
-def edit_file(repo: Repository, editor: str, path: Path, line: int = 0) -> int:
-    """Open a file in the editor, at a line if given, and return its exit status; it gets Ctrl+C."""
-    name, arguments = Path(editor.partition(" ")[0]).name, [os.fspath(path)]
-    if line and name in _LINE_FIRST:
-        arguments = [f"+{line}", *arguments]
-    elif line and name in _GOTO | _AFTER_COLON:
-        arguments = [*["--goto"] * (name in _GOTO), f"{path}:{line}"]
-    # The shell must survive Ctrl+C, or it would report an error for an editor that goes on.
-    command = ["/bin/sh", "-c", f'trap : INT QUIT; {editor} "$@"', editor, *arguments]
-    with subprocess.Popen(command, cwd=repo.top, env=repo.git_environ) as process:
-        while process.poll() is None:
-            with contextlib.suppress(KeyboardInterrupt):
-                process.wait()
-    return process.returncode

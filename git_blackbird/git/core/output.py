@@ -45,6 +45,10 @@ class Completed(NamedTuple):
         """Return the text, which may be of several lines, without the line break that ends it."""
         return self.lines(_answer).decode(errors=errors)
 
+    def answer_if_any(self) -> str:
+        """Return the answer; empty if git failed."""
+        return self.answer().strip() if self.code == 0 else ""
+
     def oid(self) -> str:
         return self.lines(_one_oid)
 

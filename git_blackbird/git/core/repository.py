@@ -146,6 +146,11 @@ class Repository:
         )
 
     @property
+    def is_in_pager(self) -> bool:
+        """Whether git has started a pager, as for an alias."""
+        return bool(self.environ.get("GIT_PAGER_IN_USE"))
+
+    @property
     def git_options(self) -> tuple[str, str]:
         return f"--git-dir={self.git_dir}", f"--work-tree={self.top}"
 

@@ -1,4 +1,4 @@
-"""Run programs of the user's: their hooks and signing may ask on the terminal, and Ctrl+C is theirs."""
+"""Run programs of the user's, to which the terminal and Ctrl+C belong: hooks and signing, pager, editor."""
 
 import contextlib
 import os
@@ -6,12 +6,13 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from git_blackbird import trace
 from git_blackbird.git.core.output import Completed
-from git_blackbird.git.core.process import feed, not_started, wait
+from git_blackbird.git.core.process import GitError, feed, not_started, operands, wait
+from git_blackbird.git.core.repository import Repository
 
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 _GRACE_SECONDS = 1.0
@@ -138,3 +139,73 @@ def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
     finally:
         for number, handler in before:
             signal.signal(number, handler)
+
+
+# What git sets for a pager if the user has not configured it.
+_MANNERS = {"LESS": "FRX", "LV": "-c"}
+_NO = frozenset({"false", "no", "off", "0"})
+_YES = frozenset({"true", "yes", "on", "1"})
+
+
+def pager_command(repo: Repository, verb: str = "log") -> str | None:
+    """Return the shell command of the pager, as git chooses it for its command ``verb``; None without one."""
+    if repo.is_in_pager:
+        return None
+    own = repo.git("config", *operands(f"pager.{verb}"), check=False).answer_if_any()
+    if own.lower() in _NO:
+        return None
+    if own and own.lower() not in _YES:
+        return None if own == "cat" else own
+    pager = repo.git("var", "GIT_PAGER", check=False).answer_if_any()
+    return None if pager in {"", "cat"} else pager
+
+
+def page(repo: Repository, pager: str, pieces: Iterable[bytes]) -> None:
+    """Send ``pieces`` to the pager until all is sent or the pager has ended."""
+    environ = {**_MANNERS, **repo.git_environ}
+    with subprocess.Popen(
+        ["/bin/sh", "-c", pager], cwd=repo.top, env=environ, stdin=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None  # noqa: S101  # a pipe was asked for
+        # Leaving the pager early, or pressing Ctrl+C in it, is no error.
+        with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
+            for piece in pieces:
+                process.stdin.write(piece)
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        while process.poll() is None:
+            with contextlib.suppress(KeyboardInterrupt):
+                process.wait()
+
+
+def editor_command(repo: Repository) -> str:
+    """Return the editor's shell command. Raises GitError if there is none, as on a dumb terminal."""
+    try:
+        return repo.git("var", "GIT_EDITOR").answer()
+    except GitError as error:
+        error.hint = "git config --global core.editor EDITOR"
+        raise
+
+
+# How editors are told a line; others open the file at its beginning.
+_LINE_FIRST = frozenset(
+    ("vi", "vim", "nvim", "nano", "pico", "emacs", "emacsclient", "ed", "kak", "micro", "joe")
+)
+_AFTER_COLON = frozenset(("hx", "helix", "subl", "zed"))
+_GOTO = frozenset(("code", "codium", "cursor"))
+
+
+def edit_file(repo: Repository, editor: str, path: Path, line: int = 0) -> int:
+    """Open a file in the editor, at a line if given, and return its exit status; it gets Ctrl+C."""
+    name, arguments = Path(editor.partition(" ")[0]).name, [os.fspath(path)]
+    if line and name in _LINE_FIRST:
+        arguments = [f"+{line}", *arguments]
+    elif line and name in _GOTO | _AFTER_COLON:
+        arguments = [*["--goto"] * (name in _GOTO), f"{path}:{line}"]
+    # The shell must survive Ctrl+C, or it would report an error for an editor that goes on.
+    command = ["/bin/sh", "-c", f'trap : INT QUIT; {editor} "$@"', editor, *arguments]
+    with subprocess.Popen(command, cwd=repo.top, env=repo.git_environ) as process:
+        while process.poll() is None:
+            with contextlib.suppress(KeyboardInterrupt):
+                process.wait()
+    return process.returncode
