@@ -191,10 +191,13 @@ class SnapshotBuilder:
         if state is None or state.tree not in self.trees:
             return None
         listed = self.git(*_STATUS)
+        if listed.err:
+            return None
         work = self.classify(listed, state)
-        if work.is_plain and not listed.err:
-            self.update(work)
-        if not work.is_plain or listed.err:
+        if not work.is_plain:
+            return None
+        self.update(work)
+        if not work.is_plain:
             return None
         entries = read_entries(self.index.path, {*work.update, *work.private})
         tree = self.trees.edited(state.tree, entries) if entries else state.tree
