@@ -12,7 +12,7 @@ from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Head, Repository, head
 from git_blackbird.git.core.trees import SUBMODULE, TreeEntry, TreeStore
 from git_blackbird.git.worktree.index import IndexState, private_index, read_index_state
-from git_blackbird.git.worktree.log import commits_in_head, find_commit, tree_of
+from git_blackbird.git.worktree.log import commits_in_head, find_tree, tree_of
 from git_blackbird.model.base.sanitize import shell_word
 
 # The process that makes commits needs no models, which take longer to load than all else in it.
@@ -114,7 +114,7 @@ def plan_commit(
     with private_index(repo, "plan") as index:
         staged = read_index_state(repo, index)
     began = origin.began
-    began_tree = None if began is None or find_commit(repo, began) is None else tree_of(repo, began)
+    began_tree = None if began is None else find_tree(repo, began)
     own = commits_in_head(repo, origin.commits, began)
     own_tree = tree_of(repo, own[0][0]) if own else None
     compared = _Comparison(trees, pair, base_tree, worktree, staged, began_tree, own_tree, origin.run_trees)

@@ -12,6 +12,8 @@ from git_blackbird.git.core.repository import Repository, open_libgit2, using_ob
 from git_blackbird.model.run.commits import RUN_TRAILER, TASK_TRAILER, Commit, HeadMove, LogSpan
 
 _SHOW = ("log", "-1", "--no-show-signature", "--format=%T %P")
+# A commit to exclude may be gone.
+_REV_LIST = ("rev-list", "--ignore-missing")
 _FIELDS = 4
 _FORMAT = "%H%x00%s" + "".join(
     f"%x00%(trailers:key={key},valueonly,separator=%x1f)" for key in (TASK_TRAILER, RUN_TRAILER)
@@ -34,6 +36,13 @@ def find_commit(repo: Repository, name: str) -> str | None:
 
 def tree_of(repo: Repository, commit: str) -> str:
     return repo.git("rev-parse", "--verify", *revisions(f"{commit}^{{tree}}")).oid()
+
+
+def find_tree(repo: Repository, commit: str) -> str | None:
+    """Return the tree of a commit; None if that is gone."""
+    tree = revisions(f"{commit}^{{tree}}")
+    found = repo.git("rev-parse", "--quiet", "--verify", *tree, check=False)
+    return found.oid() if found.code == 0 else None
 
 
 def commit_parts(repo: Repository, commit: str) -> tuple[str, tuple[str, ...]]:
@@ -98,19 +107,18 @@ def commits_in_head(
     wanted = frozenset(oids)
     if not wanted:
         return []
-    within = revisions("HEAD", *_exclusion(repo, since))
-    listed = repo.git("rev-list", "--topo-order", "--parents", *within, *operands(), check=False)
+    within = revisions("HEAD", *_excluding(since))
+    listed = repo.git(*_REV_LIST, "--topo-order", "--parents", *within, *operands(), check=False)
     return [(oid, tuple(above)) for oid, *above in listed.lines(object_id_rows) if oid in wanted]
 
 
-def _exclusion(repo: Repository, since: str | None) -> tuple[str, ...]:
-    return () if since is None or find_commit(repo, since) is None else (f"^{since}",)
+def _excluding(commit: str | None) -> tuple[str, ...]:
+    return () if commit is None else (f"^{commit}",)
 
 
 def commits_between(repo: Repository, old: str | None, new: str) -> frozenset[str]:
     """Return the commits that ``new`` reaches and ``old`` does not; none if one of them is gone."""
-    fence = () if old is None else (f"^{old}",)
-    done = repo.git("rev-list", *revisions(new, *fence), *operands(), check=False)
+    done = repo.git("rev-list", *revisions(new, *_excluding(old)), *operands(), check=False)
     return frozenset(done.lines(object_ids)) if done.code == 0 else frozenset()
 
 
@@ -121,8 +129,8 @@ def _values(text: str) -> tuple[str, ...]:
 def commit_of_run(repo: Repository, run_id: str, since: str | None) -> str | None:
     """Find the newest commit in HEAD after ``since`` that names a run in its trailers."""
     grep = f"--grep={RUN_TRAILER}: {run_id}"
-    within = revisions("HEAD", *_exclusion(repo, since))
-    done = repo.git("rev-list", "--fixed-strings", grep, *within, *operands(), check=False)
+    within = revisions("HEAD", *_excluding(since))
+    done = repo.git(*_REV_LIST, "--fixed-strings", grep, *within, *operands(), check=False)
     for commit in read_commits(repo, done.lines(object_ids)).values():
         if run_id in commit.runs:
             return commit.oid
