@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from git_blackbird.agents.process.gate import Watcher

@@ -5,7 +5,6 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from git_blackbird.cli.commands.adopt import ask_to_adopt
 from git_blackbird.cli.commands.run import MessageOptions, build_ui, run_loop

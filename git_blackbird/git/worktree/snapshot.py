@@ -194,9 +194,8 @@ class SnapshotBuilder:
         if listed.err:
             return None
         work = self.classify(listed, state)
-        if not work.is_plain:
-            return None
-        self.update(work)
+        if work.is_plain:
+            self.update(work)
         if not work.is_plain:
             return None
         entries = read_entries(self.index.path, {*work.update, *work.private})
