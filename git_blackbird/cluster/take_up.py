@@ -89,15 +89,12 @@ async def _follow_to_end(cluster: Cluster, call: Call, run: Run) -> None:
     if is_stopped and run.id in child.connection.runs:
         warn(ui, f"{run.task_id}: run {run.id} goes on on its worker; the next call takes it up", run.task_id)
         return
-    gated = workspace.config.execution.stop_after_each_task or bool(run.decision_required)
     record = run.updated(process=child.process)
     at = None
     if child.has_ended and ended.duration_seconds:
         # It may have ended long ago.
         at = format_timestamp(parse_timestamp(run.started_at) + int(ended.duration_seconds * SECOND))
-    closed = await finish_in_thread(
-        lambda: close_run(place, ui, record, ended, gated=gated, at=at), call.force_stop
-    )
+    closed = await finish_in_thread(lambda: close_run(place, ui, record, ended, at=at), call.force_stop)
     if child.has_ended:
         # A failure is reported at the end of the call, and each later call tries again.
         with contextlib.suppress(GitError):

@@ -182,6 +182,23 @@ class History:
         recent = (run for run in self.recent if run.id == run_id)
         return next(recent, None) or next((run for run in self.runs if run.id == run_id), None)
 
+    def owes_decision(self, run: Run) -> bool:
+        """Whether a person is to decide on a run, whatever is configured.
+
+        They opened its session, or were to decide on what it goes on with: a run that was paused, or that
+        asked, hands this on.
+        """
+        seen = {run.id}
+        while not run.by_hand:
+            before = None if run.resumes is None else self.find(run.resumes)
+            if before is None or before.id in seen:
+                return False
+            if before.decision_required or before.status in {RunStatus.SUCCESS, RunStatus.FAILED}:
+                return before.decision_required is True
+            seen.add(before.id)
+            run = before
+        return True
+
     def since(self, run: Run) -> tuple[Run, ...]:
         """Return the runs that are not reviews and began after a run of this task or another."""
         first = next(iter(self.recent), None)

@@ -487,6 +487,21 @@ def test_an_interrupted_run_is_paused_and_goes_on_in_its_session(demo: Path, tim
     assert runs_of(demo, "a")[1].resumes == run.id
 
 
+def test_what_a_person_asked_for_is_decided_on_also_after_a_pause(gated: Path) -> None:
+    put_plan(gated, leaf("a"))
+    command(gated, "cat >/dev/null; echo 1 >>x; echo working; [ $(wc -l <x) != 2 ] || sleep 600")
+    execute(gated)
+    record_decision(open_at(gated), "a", changes("louder"))
+    configure(gated, execution__stopAfterEachTask="false")
+    assert interrupted_run(gated).reason == StopReason.INTERRUPTED
+    assert resume(gated, "a").reason == StopReason.DECISION_REQUIRED
+    assert [run.status for run in runs_of(gated, "a")] == [
+        RunStatus.SUCCESS,
+        RunStatus.PAUSED,
+        RunStatus.SUCCESS,
+    ]
+
+
 def test_what_was_said_before_an_interruption_is_told_again(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x 1"))
     execute(gated, Person([changes("louder"), Unanswered()]))

@@ -52,13 +52,13 @@ _TRIES = 3
 _THE_PLAN_IS_AS_IT_WAS = (
     "the plan is as it was: these edits, and any of yours in an editor meanwhile, wait for the decision on"
 )
-_GATED = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
+_OVER = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
 
 
 def close_run(
-    workspace: Workspace, ui: UserInterface, run: Run, ended: Ended, *, gated: bool, at: str | None = None
+    workspace: Workspace, ui: UserInterface, run: Run, ended: Ended, *, at: str | None = None
 ) -> Run:
-    """Take the head snapshot, write the record, derive the status; ``gated``: a decision is due then.
+    """Take the head snapshot, write the record, derive the status.
 
     ``at`` is when the run ended, if that was not now. A summary that fails never blocks: the record says that
     it is minimal.
@@ -80,7 +80,7 @@ def close_run(
         closed = closed.noting(*filter(None, [unresolved_text(place.conflicts(elsewhere))]))
     closed = closed.noting(*(silence_texts(workspace, ended) if no_change else ()))
     closed = _naming_masks(ui, closed.noting(*stray_rulings(run, ended.rulings)), ended.marks)
-    counts = ended.status in _GATED and ended.superseded_by is None
+    counts = ended.status in _OVER and ended.superseded_by is None
     landing = place.landing if counts else None
     is_gone = isinstance(landing, LandingBlocked)
     # Where nothing was changed there is nothing to review, and only a person can say whether it is done.
@@ -95,12 +95,18 @@ def close_run(
         closed = closed.updated(
             review_state=ReviewState.DUE if is_reviewed else None,
             check=check,
-            decision_required=gated or None,
+            decision_required=is_gated(workspace, run) or None,
         )
-    elif needs_decision or (gated and counts):
+    elif needs_decision or (counts and is_gated(workspace, run)):
         closed = closed.awaiting_decision(now)
     with trace.measured(Phase.RECORD, run.task_id):
         return save_closed(workspace, ui, closed)
+
+
+def is_gated(workspace: Workspace, run: Run) -> bool:
+    """Whether a decision is due once work on a task is over, whatever it made."""
+    is_stop = workspace.config.execution.stop_after_each_task
+    return is_stop or workspace.store.records.history(run.task_id).owes_decision(run)
 
 
 def change_of_run(workspace: Workspace, ui: UserInterface, run: Run) -> RunChange:
@@ -157,7 +163,7 @@ def save_closed(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
         if needs_decision and not run.is_review and not run.is_superseded:
             # Also with checkpoints off, which the agent may have switched off itself. A run that is not over,
             # or is to be checked or reviewed first, hands this on to what follows it.
-            is_next = run.status in _GATED and run.review_state is None and run.check is None
+            is_next = run.status in _OVER and run.review_state is None and run.check is None
             closed = (
                 run.awaiting_decision(run.completed_at) if is_next else run.updated(decision_required=True)
             )

@@ -77,7 +77,6 @@ class Start:
     message: str | None = None
     answers: tuple[Answer, ...] = ()
     rulings: tuple[Ruling, ...] = ()
-    gated: bool = False
     by_hand: "Launcher | None" = None
     schema: JsonObject | None = None
     wall_seconds: float | None = None
@@ -133,8 +132,8 @@ def continuing(
 
 
 def going_on_by_hand(workspace: Workspace, run: Run, task: Task, launcher: "Launcher") -> Start:
-    """Have a person go on with a session, who decides on what comes of it."""
-    return replace(_resuming(workspace, run, task, PendingMessages(), ""), by_hand=launcher, gated=True)
+    """Have a person go on with a session."""
+    return replace(_resuming(workspace, run, task, PendingMessages(), ""), by_hand=launcher)
 
 
 def answering(
@@ -185,7 +184,6 @@ def _resuming(workspace: Workspace, run: Run, task: Task, owed: PendingMessages,
         prompt,
         run,
         rulings=unsaid,
-        gated=run.decision_required is True,
     )
 
 

@@ -14,7 +14,7 @@ from git_blackbird.controller.change.commit.approval import warn_uncommitted
 from git_blackbird.controller.change.limits import await_agent, name_what_follows
 from git_blackbird.controller.change.move import bring_merge
 from git_blackbird.controller.change.stops import interrupted_stop, undelivered_stop
-from git_blackbird.controller.change.work.close import close_run
+from git_blackbird.controller.change.work.close import close_run, is_gated
 from git_blackbird.controller.change.work.manual_commits import require_recorded
 from git_blackbird.controller.change.work.starts import Start
 from git_blackbird.controller.change.work.watch import (
@@ -101,8 +101,7 @@ async def work_on(call: Call, start: Start) -> Stop | None:
         return interrupted_stop(f"before {task_id} was started")
     call.empty_starts.note_end(run)
     if run.terminal_reason is TerminalReason.WITHOUT_WORK:
-        gated = call.workspace.config.execution.stop_after_each_task or start.gated
-        call.empty_starts.hold(task_id, partial(_count_as_failure, call, run, gated=gated))
+        call.empty_starts.hold(task_id, partial(_count_as_failure, call, run))
         return None
     if call.goes_on_after(run):
         return await _go_on_after_limit(call, start, run)
@@ -171,11 +170,8 @@ async def _set_up(call: Call, place: Opened, task_id: TaskId, held: contextlib.E
     )
 
 
-def _count_as_failure(call: Call, run: Run, *, gated: bool) -> None:
-    """Count a run that ended without work as its task's failure; ``gated``: a decision is due then.
-
-    Not where something else has become of the task since.
-    """
+def _count_as_failure(call: Call, run: Run) -> None:
+    """Count a run that ended without work as its task's failure, if nothing became of the task since."""
     workspace = call.workspace
     with workspace.transaction() as transaction:
         state = transaction.state_of(run.task_id)
@@ -190,7 +186,7 @@ def _count_as_failure(call: Call, run: Run, *, gated: bool) -> None:
                 landing=place_of(workspace, run).landing,
             )
             now = workspace.environment.timestamp()
-            transaction.save_run(failed.awaiting_decision(now) if gated else failed)
+            transaction.save_run(failed.awaiting_decision(now) if is_gated(workspace, run) else failed)
             save_status(transaction, run.task_id)
     inform(call.ui, f"{run.task_id} counts as failed: no other task was refused like it", run.task_id)
 
@@ -238,8 +234,7 @@ async def run_task(call: Call, start: Start, place: Opened, version: str) -> Run
         run, ended = await run_agent(call, start, place, begun, scratch, record)
         trace.spent(Phase.AGENT, task_id, ended.duration_seconds)
         remove_litter(workspace.repo.top, run, start.agent.leftover_dirs)
-        gated = workspace.config.execution.stop_after_each_task or start.gated
-        close = partial(close_run, workspace, call.ui, run, ended, gated=gated)
+        close = partial(close_run, workspace, call.ui, run, ended)
         closed = await finish_in_thread(close, call.force_stop)
         stop_tracking(workspace)
         if closed.review_summary is not None:
