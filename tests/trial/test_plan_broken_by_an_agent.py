@@ -43,6 +43,40 @@ def test_the_plan_comes_back_at_the_end_of_the_run(trial: Trial, kind: str) -> N
     assert all(f"kept as .blackbird/{path.name}" in output for path in kept)
 
 
+APPROVES = (
+    "<$kind-review><verdict>APPROVED</verdict><confidence>high</confidence><issues></issues>"
+    "<summary>Good.</summary></$kind-review>"
+)
+
+
+def reviewing(trial: Trial, script: str) -> None:
+    """Have reviewers that run a script in the worktree, and approve; the task's agent changes a file."""
+    trial.command(
+        "prompt=$(cat); case $prompt in *'<spec-review>'*) kind=spec;; *'<code-review>'*) kind=code;;"
+        f' *) echo x >x; exit;; esac\n(cd {trial.repo}; {script}); echo "{APPROVES}"'
+    )
+
+
+def test_the_plan_comes_back_at_the_end_of_the_reviews_of_a_change(trial: Trial) -> None:
+    reviewing(trial, BREAKS["invalid"][0])
+    trial.configure({"reviews.mode": "parallel"})
+    output = trial.expect(0, "execute", "--no-input")
+    assert "the plan was made invalid during the run" in output
+    (kept,) = (trial.repo / ".blackbird").glob("plan-set-aside-*.json")
+    assert f"kept as .blackbird/{kept.name}" in output
+    (record,) = trial.records("a")
+    assert "the plan was made invalid during the run" in trial.expect(0, "runs", "a", record["id"])
+    assert trial.statuses() == {"a": "done"}
+
+
+def test_what_reviewers_write_into_the_plan_of_a_change_that_is_done_is_set_aside(trial: Trial) -> None:
+    reviewing(trial, "sed -i 's/Write a.py/rm -rf/' blackbird.plan.json")
+    trial.expect(0, "execute", "--no-input")
+    output = trial.expect(0, "review", "run", "a")
+    assert "the plan was edited during the run; that is kept as .blackbird/plan-set-aside-" in output
+    assert "Write a.py" in (trial.repo / "blackbird.plan.json").read_text()
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["invalid", "deleted", "folder"])
 def test_the_plan_comes_back_when_the_program_was_killed(trial: Trial, kind: str) -> None:

@@ -23,10 +23,11 @@ from git_blackbird.controller.change.reading_run import (
 )
 from git_blackbird.controller.change.trees import change_of, outside_of_runs
 from git_blackbird.controller.change.work.close import closing_run
+from git_blackbird.controller.change.work.outside import warn_outside
 from git_blackbird.controller.change.work.starts import Start
 from git_blackbird.controller.core.agents import SOURCES
 from git_blackbird.controller.core.status_sync import save_status, save_statuses, update_run
-from git_blackbird.controller.core.ui import inform, warn
+from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.worktrees import Opened
 from git_blackbird.errors import RequestError
@@ -221,6 +222,22 @@ def _context(request: ChangeReviewRequest, source: Source, prompt: str, fault: s
     return {**context, "systemPrompt": REVIEWER_SYSTEM, "review": review}
 
 
+def close_reviews(workspace: Workspace, ui: UserInterface, run: Run) -> None:
+    """Record on the run what happened beside the reviews of its change, and take the plan back."""
+    with closing_run(workspace, run) as (transaction, meanwhile):
+        stored = workspace.store.records.history(run.task_id).find(run.id) or run
+        noted = meanwhile.noted_on(stored)
+        is_due = stored.review_state is ReviewState.DUE and not stored.is_superseded
+        if meanwhile.needs_decision and is_due:
+            noted = noted.updated(decision_required=True, escalated=False)
+        if noted != stored:
+            transaction.save_run(noted)
+        transaction.renew_plan_backup()
+    for text in meanwhile.texts(run):
+        warn(ui, text, run.task_id)
+    warn_outside(ui, noted, stored.outside)
+
+
 def task_changed(workspace: Workspace, review_request: ChangeReviewRequest) -> bool:
     """Whether the task was edited since its reviewers got it."""
     task = workspace.store.plan().tasks.get(review_request.task.id)
@@ -250,21 +267,17 @@ def _complete(
     workspace: Workspace, run: Run, number: int, follows: ReviewFollowUp, merged: MergedReview
 ) -> Run:
     """Write the result of both reviews on the run's record, and what is due after it, in one save."""
-    with closing_run(workspace, run) as (transaction, check):
+    with workspace.transaction() as transaction:
         history = workspace.store.records.history(run.task_id)
         stored = history.find(run.id) or run
         if stored.is_superseded or stored.review_state is not ReviewState.DUE:
             # The result is kept, and decides nothing any more.
             annotated = _reviewed(stored, number, merged)
             transaction.save_run(annotated)
-            transaction.renew_plan_backup()
             return annotated
         if stored.escalated:
             # An earlier escalation of the same change no longer counts.
             stored = stored.updated(decision_required=None, escalated=False)
-        stored = check.added_to(stored)
-        if check.needs_decision:
-            stored = stored.updated(decision_required=True)
         if follows is ReviewFollowUp.FIX and not (
             workspace.reviews_changes and why_not_resumable(workspace, history, stored) is None
         ):
@@ -277,7 +290,6 @@ def _complete(
         reviewed = _reviewed(stored, number, merged).updated(review_state=ReviewState.DONE)
         ended = _decided(workspace, reviewed, follows, merged)
         transaction.save_run(ended)
-        transaction.renew_plan_backup()
         save_status(transaction, run.task_id)
     return ended
 

@@ -8,13 +8,13 @@ from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.review.review import (
     ChangeReviewRequest,
     change_review_request,
+    close_reviews,
     run_reviewers,
     save_reviews,
     skip_reviews,
     task_changed,
 )
 from git_blackbird.controller.change.stops import interrupted_stop
-from git_blackbird.controller.change.work.outside import warn_outside
 from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.place.worktrees import open_place
@@ -47,8 +47,11 @@ async def review_change(call: Call, item: Item) -> Stop | None:
     if request is None:
         return _save(call, item, None, MergedReview())
     work = run_reviewers(call, place, reviewers, request)
-    with call.at_work("stopping both reviews of", task.id):
-        sides = await call.interruptible(work)
+    try:
+        with call.at_work("stopping both reviews of", task.id):
+            sides = await call.interruptible(work)
+    finally:
+        close_reviews(workspace, call.ui, run)
     if sides is None:
         is_by_hand = task.id == call.scope.review
         again = TaskCommand("review run", task.id) if is_by_hand else EXECUTE
@@ -86,8 +89,6 @@ def _save(call: Call, item: Item, request: ChangeReviewRequest | None, merged: M
     if task.id == call.scope.review:
         call.scope = replace(call.scope, is_reviewed=True)
     ended = save_reviews(call.workspace, run, request, merged)
-    # What was seen while the reviewers worked is on the record of the change.
-    warn_outside(call.ui, ended.run, run.outside)
     call.ui.notify(ended)
     return None if run.review_state is ReviewState.DUE else _by_hand_stop(task, merged)
 

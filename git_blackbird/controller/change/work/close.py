@@ -168,7 +168,8 @@ def save_closed(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
                 run.awaiting_decision(run.completed_at) if is_next else run.updated(decision_required=True)
             )
         stored = history.find(run.id) or run
-        closed = meanwhile.noted_on(closed, carried_edits(history, run)).updated(commits=commits)
+        closed = closed.updated(commits=commits, plan_edits=carried_edits(history, run))
+        closed = meanwhile.noted_on(closed)
         closed = closed.told_meanwhile(stored.messages_while_working)
         if stored.is_superseded:
             # A person set the task's status while the agent worked: nothing is asked of this run.
@@ -208,18 +209,10 @@ class AgentInterference:
         """Whether a person has to decide on the run, also with checkpoints off."""
         return self.is_loosened or bool(self.plan_changes)
 
-    def noted_on(self, run: Run, earlier: tuple[str, ...] = ()) -> Run:
-        """Return the record with these notes for a person; ``earlier`` edits of the plan wait as well."""
+    def noted_on(self, run: Run) -> Run:
+        """Return the record with these changes, beside those that it has."""
         fault = () if self.plan_fault is None else (self.plan_fault,)
         return run.noting(*fault).updated(
-            plan_edits=(*earlier, *self.plan_changes),
-            config_edits=self.config_changes,
-            outside=run.outside.adding(self.outside),
-        )
-
-    def added_to(self, run: Run) -> Run:
-        """Return the record of an earlier run with what changed outside, in plan and configuration added."""
-        return run.updated(
             plan_edits=(*run.plan_edits, *self.plan_changes),
             config_edits=(*run.config_edits, *self.config_changes),
             outside=run.outside.adding(self.outside),
@@ -281,7 +274,8 @@ def _check_plan(
         except InvalidPlanError as error:
             fault = f"the plan was made invalid during the run ({error.faults[0]}); it"
     stored = workspace.store.records.history(run.task_id).find(run.id) or run
-    if changes and (run.is_review or run.is_superseded or stored.is_superseded):
+    is_looked_at = run.is_review or stored.review_state is ReviewState.BY_HAND
+    if changes and (is_looked_at or run.is_superseded or stored.is_superseded):
         # No decision on this run follows.
         known = workspace.store.renderer.render(transaction.plan())
         fault = "the plan was edited during the run; that"
