@@ -35,11 +35,11 @@ from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.place.slots import Slot, Slots
 from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.next_steps import restart_command
-from git_blackbird.model.change.stages import Due
+from git_blackbird.model.change.stages import AgentOf, Due
 from git_blackbird.model.config.layers import OnLimit
 from git_blackbird.model.rules.limits import LimitHold
 from git_blackbird.model.rules.queue import Item
-from git_blackbird.model.rules.scope import WITHOUT_AGENT, CallScope
+from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.rules.spending import BudgetLine, BudgetScope
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.findings import Source
@@ -247,7 +247,7 @@ class Call:
         Nothing else starts either where that is no budget of its own, or where it would be over files in the
         user's worktree that the item would have gone on with.
         """
-        if item.due in WITHOUT_AGENT:
+        if item.due.agent is AgentOf.NOBODY:
             return scope
         task_id = item.task.id
         lines = self.ledger.spent_lines(task_id)

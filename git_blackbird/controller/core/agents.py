@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
+from typing import assert_never
 
 from git_blackbird.agents.probe import is_missing
 from git_blackbird.agents.protocol import Agent
@@ -19,7 +20,7 @@ from git_blackbird.model.base.next_steps import (
     restart_command,
 )
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.stages import Due
+from git_blackbird.model.change.stages import AgentOf
 from git_blackbird.model.config.config import KEYS, Config, ReviewerConfig, with_value
 from git_blackbird.model.config.layers import AGENT_NAMES, Layer
 from git_blackbird.model.plan.plan import Plan, Task
@@ -103,17 +104,19 @@ def model_of(agent: Agent) -> AgentModel:
 
 def models_of(workspace: Workspace, item: Item) -> frozenset[AgentModel]:
     """Return the agents that an item starts, with their models, as far as known."""
-    match item.due:
-        case Due.START:
+    match item.due.agent:
+        case AgentOf.TASK:
             find = [partial(agent_for, workspace, item.task)]
-        case Due.REVIEW_PARENT | Due.REVIEW_AGAIN:
+        case AgentOf.CALL:
             find = [partial(chosen_agent, workspace)]
-        case Due.REQUEST | Due.CONTINUE | Due.FEEDBACK:
+        case AgentOf.RUN:
             find = [partial(find_agent_for_run, workspace, item.of_run, item.task)]
-        case Due.REVIEW:
+        case AgentOf.REVIEWERS:
             find = [partial(reviewer_of, workspace, source) for source in Source]
-        case _:
+        case AgentOf.NOBODY | AgentOf.ANSWER:
             return frozenset()
+        case _:
+            assert_never(item.due.agent)
     try:
         return frozenset(model_of(each()) for each in find)
     except RequestError:  # its handler says so

@@ -51,7 +51,7 @@ from git_blackbird.controller.place.listing import remove_landed
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.git.writing.path_writer import Journal
 from git_blackbird.messages.display.format import adopted_text
-from git_blackbird.model.change.stages import Due, Stage, stage_of
+from git_blackbird.model.change.stages import AgentOf, Due, Stage, stage_of
 from git_blackbird.model.rules.limits import AgentModel, LimitHold
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.scope import ASKS, CallScope, next_item
@@ -291,7 +291,7 @@ class Loop:
         call = self._call
         while (item := next_item(state, scope)) is not None:
             task_id = item.task.id
-            if call.is_time_up and item.due not in {Due.CHECK, Due.LAND, Due.FINISH}:
+            if call.is_time_up and (item.due in ASKS or item.due.agent is not AgentOf.NOBODY):
                 scope = replace(scope, busy=scope.busy | {task_id})
             elif (within := call.within_budget(scope, item)) is not scope:
                 scope = within

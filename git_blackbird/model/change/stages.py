@@ -97,17 +97,42 @@ class By(StrEnum):
     NO_CALL = "no_call"
 
 
+class AgentOf(StrEnum):
+    """Whose agent works on an item (``models_of`` in ``controller/core/agents.py``).
+
+    ``TASK``: the one that the task starts with. ``RUN``: the one in whose session the run goes on; with
+    ``ANSWER``, once a person has answered. ``REVIEWERS``: those of changes. ``CALL``: the configured one.
+    """
+
+    NOBODY = "nobody"
+    TASK = "task"
+    RUN = "run"
+    ANSWER = "answer"
+    REVIEWERS = "reviewers"
+    CALL = "call"
+
+
+class _Row(NamedTuple):
+    value: str
+    band: Band
+    needs: Needs
+    by: By
+    agent: AgentOf = AgentOf.NOBODY
+    words: str = ""
+    stops: Stops = Stops.NOTHING
+
+
 class Due(StrEnum):
     """The kinds of things to do, in the order in which they are done in a band; the values are for JSON."""
 
     def __new__(
-        cls, value: str, band: Band, needs: Needs, by: By, words: str = "", stops: Stops = Stops.NOTHING
+        cls, value: str, band: Band, needs: Needs, by: By, agent: AgentOf, words: str, stops: Stops
     ) -> Self:
         """Make a kind with what is said of it."""
         due = str.__new__(cls, value)
         due._value_ = value
         due.order, due.band, due.needs, due.by = len(cls.__members__), band, needs, by
-        due.words, due.stops = words, stops
+        due.agent, due.words, due.stops = agent, words, stops
         return due
 
     # Where its words are "", the stage of its run has a label.
@@ -115,42 +140,59 @@ class Due(StrEnum):
     band: Band
     needs: Needs
     by: By
+    agent: AgentOf
     words: str
     stops: Stops
 
-    FINISH = "half_written", Band.HALF_WRITTEN, Needs.COMMAND, By.ANY_CALL, "", Stops.STARTS
-    FINISH_APPROVAL = "approval", Band.HALF_WRITTEN, Needs.COMMAND, By.NO_CALL, "an approval was interrupted"
-    REQUEST = "change_request", Band.CHANGE, Needs.ANSWER, By.AGENTS
-    CHECK = "check", Band.CHANGE, Needs.NOBODY, By.AGENTS
-    REVIEW = "change_review", Band.CHANGE, Needs.NOBODY, By.AGENTS
-    LAND = "landing", Band.CHANGE, Needs.NOBODY, By.CALL
-    DECIDE = "decision", Band.PERSON, Needs.ANSWER, By.CALL, "", Stops.STARTS
-    ANSWER = "answers", Band.PERSON, Needs.ANSWER, By.OWN
-    ASK_PAUSED = "paused", Band.PERSON, Needs.ANSWER, By.AGENTS, "", Stops.STARTS
-    FEEDBACK = (
+    FINISH = _Row("half_written", Band.HALF_WRITTEN, Needs.COMMAND, By.ANY_CALL, stops=Stops.STARTS)
+    FINISH_APPROVAL = _Row(
+        "approval", Band.HALF_WRITTEN, Needs.COMMAND, By.NO_CALL, words="an approval was interrupted"
+    )
+    REQUEST = _Row("change_request", Band.CHANGE, Needs.ANSWER, By.AGENTS, AgentOf.RUN)
+    CHECK = _Row("check", Band.CHANGE, Needs.NOBODY, By.AGENTS)
+    REVIEW = _Row("change_review", Band.CHANGE, Needs.NOBODY, By.AGENTS, AgentOf.REVIEWERS)
+    LAND = _Row("landing", Band.CHANGE, Needs.NOBODY, By.CALL)
+    DECIDE = _Row("decision", Band.PERSON, Needs.ANSWER, By.CALL, stops=Stops.STARTS)
+    ANSWER = _Row("answers", Band.PERSON, Needs.ANSWER, By.OWN, AgentOf.ANSWER)
+    ASK_PAUSED = _Row("paused", Band.PERSON, Needs.ANSWER, By.AGENTS, AgentOf.ANSWER, stops=Stops.STARTS)
+    FEEDBACK = _Row(
         "review_feedback",
         Band.PERSON,
         Needs.ANSWER,
         By.OWN,
-        "the parent review asked for changes",
-        Stops.STARTS,
+        AgentOf.RUN,
+        words="the parent review asked for changes",
+        stops=Stops.STARTS,
     )
-    REVIEW_FAILED = "review_failing", Band.PERSON, Needs.PERSON, By.NO_CALL, "its review failed", Stops.STARTS
-    FAILED = "failed", Band.PERSON, Needs.PERSON, By.NO_CALL
-    STUCK = "stuck", Band.PERSON, Needs.PERSON, By.NO_CALL
-    UNREADABLE = "unreadable", Band.PERSON, Needs.PERSON, By.NO_CALL, "one of its records cannot be used"
-    REVIEW_PARENT = "review_due", Band.RUN, Needs.NOBODY, By.PARENTS, "parent review pending", Stops.STARTS
-    REVIEW_AGAIN = (
+    REVIEW_FAILED = _Row(
+        "review_failing", Band.PERSON, Needs.PERSON, By.NO_CALL, words="its review failed", stops=Stops.STARTS
+    )
+    FAILED = _Row("failed", Band.PERSON, Needs.PERSON, By.NO_CALL)
+    STUCK = _Row("stuck", Band.PERSON, Needs.PERSON, By.NO_CALL)
+    UNREADABLE = _Row(
+        "unreadable", Band.PERSON, Needs.PERSON, By.NO_CALL, words="one of its records cannot be used"
+    )
+    REVIEW_PARENT = _Row(
+        "review_due",
+        Band.RUN,
+        Needs.NOBODY,
+        By.PARENTS,
+        AgentOf.CALL,
+        words="parent review pending",
+        stops=Stops.STARTS,
+    )
+    REVIEW_AGAIN = _Row(
         "review_without_verdict",
         Band.RUN,
         Needs.PERSON,
         By.PARENTS,
-        "its review gave no verdict",
-        Stops.STARTS,
+        AgentOf.CALL,
+        words="its review gave no verdict",
+        stops=Stops.STARTS,
     )
-    CONTINUE = "interrupted", Band.RUN, Needs.ANSWER, By.AGENTS
-    CLOSE = "unwatched", Band.RUN, Needs.COMMAND, By.NO_CALL
-    START = "ready", Band.READY, Needs.NOBODY, By.START, "ready"
+    CONTINUE = _Row("interrupted", Band.RUN, Needs.ANSWER, By.AGENTS, AgentOf.RUN)
+    CLOSE = _Row("unwatched", Band.RUN, Needs.COMMAND, By.NO_CALL)
+    START = _Row("ready", Band.READY, Needs.NOBODY, By.START, AgentOf.TASK, words="ready")
 
 
 BY_ITSELF = frozenset(due for due in Due if due.needs is Needs.NOBODY)

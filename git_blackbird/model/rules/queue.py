@@ -20,6 +20,7 @@ from git_blackbird.model.base.next_steps import (
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import (
     TABLE,
+    AgentOf,
     Band,
     Due,
     Needs,
@@ -56,7 +57,7 @@ _CLOSES = "closes the run: its session is resumed, or else the task has failed"
 _LONGEST_REASON = 2000
 _OVER = frozenset({Status.DONE, Status.FAILED})
 _HELD = frozenset({Status.QUEUED, Status.IN_PROGRESS, Status.WAITING_USER})
-IN_SESSION = frozenset({Due.REQUEST, Due.ANSWER, Due.ASK_PAUSED, Due.CONTINUE})
+_IN_SESSION = frozenset(due for due in Due if due.agent in {AgentOf.RUN, AgentOf.ANSWER})
 PENDING = frozenset(due for due in Due if due.needs is Needs.ANSWER)
 """What a person says for a run to go on."""
 REVIEWS_OF_PARENTS = frozenset({Due.REVIEW_FAILED, Due.REVIEW_PARENT, Due.REVIEW_AGAIN})
@@ -183,7 +184,7 @@ class Item:
         """Whether its session would go on and cannot, so that a new one is to begin."""
         return (
             self.run is not None
-            and self.due in IN_SESSION
+            and self.due in _IN_SESSION - {Due.FEEDBACK}
             and is_session_lost(self.state.history(self.task.id), self.run)
         )
 
@@ -227,7 +228,7 @@ class Item:
         """The command that answers it."""
         if self.fault is not None:
             return self.fault.hint
-        if self.due in IN_SESSION or self.due is Due.FEEDBACK:
+        if self.due in _IN_SESSION:
             raising = self.seen.raising
             return raising.get(self.task.id) or raising.get(None) or self._resuming
         match self.due, self.run:

@@ -19,8 +19,6 @@ from git_blackbird.model.run.states import RunStatus, TerminalReason
 _CHOICES = 50
 ASKS = frozenset({Due.DECIDE, Due.ANSWER, Due.ASK_PAUSED})
 """What a call asks a person."""
-WITHOUT_AGENT = frozenset({Due.CHECK, Due.LAND, Due.FINISH, Due.DECIDE})
-"""What starts no agent, nor is followed by one."""
 _OF_REVIEWS = REVIEWS_OF_PARENTS | {Due.FEEDBACK}
 
 
