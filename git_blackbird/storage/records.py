@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import PLANNING, TaskId, task_id_fault
-from git_blackbird.model.base.record import Record, unmasked_names
+from git_blackbird.model.base.record import Record, masked
 from git_blackbird.model.base.system import gc_paused, is_exhausted, tick_of
 from git_blackbird.model.change.change import Change, Histories
 from git_blackbird.model.plan.plan import Plan
@@ -92,25 +92,12 @@ def render_record(run: Run, redactor: "Redactor | None" = None) -> bytes:
     A field of this program is left out if it is empty; an unknown one stays unchanged. All texts are masked
     but those of ``Unmasked`` fields, and unknown ones.
     """
+    run = run if redactor is None else masked(run, redactor.mask_text)
     # By json, because pydantic writes names that are not UTF-8 differently than ``dump_json``.
     fields = run.model_dump()
     if run.review_summary is not None:
         fields["review_summary"] = _without_nothing(fields["review_summary"], run.review_summary)
-    if redactor is not None:
-        unknown = (run.model_extra or {}).keys() | run.unknown.keys()
-        fields = _masked(fields, redactor, unmasked_names(Run) | unknown)
     return dump_json(_without_nothing(fields, run))
-
-
-def _masked(value: Any, redactor: "Redactor", plain: frozenset[str]) -> Any:
-    if isinstance(value, str):
-        return redactor.mask_text(value)
-    if isinstance(value, dict):
-        parts = value.items()
-        return {name: part if name in plain else _masked(part, redactor, plain) for name, part in parts}
-    if isinstance(value, list | tuple):
-        return [_masked(part, redactor, plain) for part in value]
-    return value
 
 
 def _without_nothing(fields: dict[str, Any], part: Record) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """The base of everything in a file below ``.blackbird/``, and validation errors as a place and a message."""
 
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Callable, Mapping
+from enum import Enum
 from functools import cache
-from typing import Annotated, Any, Self, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, to_json
@@ -10,6 +12,7 @@ from pydantic_core import ErrorDetails, to_json
 from git_blackbird.model.base.sanitize import short_json
 
 T = TypeVar("T")
+R = TypeVar("R", bound="Record")
 _UNMASKED = "unmasked"
 Unmasked = Annotated[T, _UNMASKED]
 """The type of a field of which no text is masked when a record is saved: what people write, and names.
@@ -76,27 +79,41 @@ def _required_fields(kind: type[Record]) -> tuple[str, ...]:
     return tuple(name for name, info in kind.model_fields.items() if info.is_required())
 
 
+def masked(record: R, mask: Callable[[str], str]) -> R:
+    """Return a record with its texts masked but those of ``Unmasked`` fields, and what is unknown."""
+    changed = {}
+    for name in _masked_fields(type(record)):
+        value = getattr(record, name)
+        if value and (after := _masked(value, mask)) is not value:
+            changed[name] = after
+    return record.model_copy(update=changed) if changed else record
+
+
 @cache
-def unmasked_names(kind: type[Record]) -> frozenset[str]:
-    """Return the names in files of the fields of a record, and of its parts, that are not masked.
-
-    A name counts wherever it stands in the file.
-    """
-    own, parts = set[str](), list[type[Record]]()
-    for name, info in kind.model_fields.items():
-        if _UNMASKED in info.metadata:
-            own.add(info.alias or name)
-        else:
-            parts += parts_in(info.annotation)
-    return frozenset(own).union(*map(unmasked_names, parts))
+def _masked_fields(kind: type[Record]) -> tuple[str, ...]:
+    fields = kind.model_fields.items()
+    return tuple(name for name, info in fields if _UNMASKED not in info.metadata and not info.exclude)
 
 
-def parts_in(annotation: Any) -> Iterator[type[Record]]:
-    """Yield the records that values of a type are, or have."""
-    if get_origin(annotation) is None and isinstance(annotation, type) and issubclass(annotation, Record):
-        yield annotation
-    for inner in get_args(annotation):
-        yield from parts_in(inner)
+def _masked(value: Any, mask: Callable[[str], str]) -> Any:
+    """Return the value itself where no text in it is masked."""
+    match value:
+        case Enum():
+            return value
+        case str():
+            text = mask(value)
+            return value if text == value else text
+        case Record():
+            return masked(value, mask)
+        case dict():
+            parts = {name: _masked(part, mask) for name, part in value.items()}
+            return value if all(part is value[name] for name, part in parts.items()) else parts
+        case list() | tuple():
+            items = [_masked(item, mask) for item in value]
+            is_same = all(map(operator.is_, items, value))
+            return value if is_same else getattr(type(value), "_make", type(value))(items)
+        case _:
+            return value
 
 
 class Part(Record):
