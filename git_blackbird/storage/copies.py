@@ -10,7 +10,7 @@ import heapq
 import os
 import shutil
 import time
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from git_blackbird.model.change.stages import status_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.history import Adoptable, AdoptableKind, History
+from git_blackbird.model.run.history import MOVED_AWAY, Adoptable, AdoptableKind, History
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DECIDED, RunStatus, RunType
 from git_blackbird.storage.feedback import MAX_FEEDBACK_BYTES, parse_feedback
@@ -77,14 +77,17 @@ class Copies:
             )
 
     def adoptable(
-        self, state: PlanState, answered: Mapping[TaskId, int], only: TaskId | None = None
+        self, state: PlanState, answered: Mapping[TaskId, int] | None = None, only: TaskId | None = None
     ) -> tuple[Adoptable, ...]:
         """Return what would count if it were adopted, for all tasks of the plan or for one.
 
         That is the newest run there if it began after ours, a decision on our run that is due, and open
-        feedback. Tasks that are done by our records have at most feedback. What was written up to when a
-        person ``answered`` about its task is left out.
+        feedback. Tasks that are done by our records have at most feedback. Without ``answered`` it is all
+        there is, else what a person has yet to answer: neither what was written up to when they answered
+        about its task, nor the copy of an unreadable record that they moved away.
         """
+        # A record of ours by its name, also where it is moved away.
+        endings = ("",) if answered is None else ("", MOVED_AWAY)
         runs, feedback = self._names(self._paths.runs), self._files(self._paths.feedback)
         owed = {name.removesuffix(ENDING) for name in feedback}
         there = state.plan.tasks.keys() & (runs | owed if only is None else {only})
@@ -92,7 +95,7 @@ class Copies:
             there -= state.histories.keys() - state.open_histories.keys() - owed
         found: list[Adoptable] = []
         for task_id in sorted(there):
-            task, since = state.plan.tasks[task_id], answered.get(task_id, -1)
+            task, since = state.plan.tasks[task_id], (answered or {}).get(task_id, -1)
             history = state.history(task_id)
             if not history.faults:
                 pending = history.latest if history.latest is not None and history.latest.is_pending else None
@@ -101,10 +104,10 @@ class Copies:
                 files = {name: file for name, file in files.items() if file.changed > since}
                 if pending is not None:
                     found += self._decision(task, pending, files)
-                found += self._newest(task, history, files)
+                found += self._newest(task, history, files, endings)
             file = feedback.get(f"{task_id}{ENDING}")
             if file is not None and file.changed > since:
-                found += self._feedback(state, task, file)
+                found += self._feedback(state, task, file, endings)
         return tuple(found)
 
     def _decision(self, task: Task, run: Run, files: Mapping[str, _File]) -> Iterator[Adoptable]:
@@ -118,7 +121,9 @@ class Copies:
             becomes = _other(task, run.decided(copy.decision_state, "", copy.decision_feedback))
             yield Adoptable(task.id, AdoptableKind.DECISION, copy, file.changed, becomes)
 
-    def _newest(self, task: Task, history: History, files: Mapping[str, _File]) -> Iterator[Adoptable]:
+    def _newest(
+        self, task: Task, history: History, files: Mapping[str, _File], endings: Sequence[str]
+    ) -> Iterator[Adoptable]:
         """Yield the newest run of a leaf, or review of a parent, that began after ours."""
         ours = history.recent[-1].sort_key if history.recent else None
         records = self._paths.task_runs(task.id)
@@ -127,7 +132,8 @@ class Copies:
             name: file
             for name, file in files.items()
             if name.endswith(ENDING)
-            if (ours is None or file.changed > ours[0]) and not os.path.lexists(records / name)
+            if (ours is None or file.changed > ours[0])
+            if not any(os.path.lexists(records / f"{name}{ending}") for ending in endings)
         }
         read = heapq.nlargest(MAX_FILES_READ, sorted(unknown), key=lambda name: unknown[name].changed)
         runs = [run for name in read if (run := self._load(task.id, name, unknown[name])) is not None]
@@ -142,9 +148,12 @@ class Copies:
             kind = AdoptableKind.RUN if task.is_leaf else AdoptableKind.REVIEW
             yield Adoptable(task.id, kind, newest, written, _other(task, newest))
 
-    def _feedback(self, state: PlanState, task: Task, file: _File) -> Iterator[Adoptable]:
+    def _feedback(
+        self, state: PlanState, task: Task, file: _File, endings: Sequence[str]
+    ) -> Iterator[Adoptable]:
         record = self._paths.feedback_file(task.id)
-        if file.size > MAX_FEEDBACK_BYTES or os.path.lexists(record):
+        is_ours = any(os.path.lexists(f"{record}{ending}") for ending in endings)
+        if file.size > MAX_FEEDBACK_BYTES or is_ours:
             return
         try:
             with opened_folder(self._paths.copy_of(record.parent), self._paths.state_root) as folder:

@@ -142,9 +142,9 @@ def test_moved_away_the_task_goes_on(trial: Trial) -> None:
     source, target = map(Path, shlex.split(shell)[2:])
     source.rename(target)
     trial.expect(0, "retry", "a")
-    # The copy of that record is all that there is of its run.
-    assert "git blackbird adopt --leave" in trial.expect(3, "execute", "a", "--no-input")
-    trial.expect(0, "adopt", "--leave")
+    # Nobody is asked about the copy of that record, which can be adopted all the same.
+    assert "adopt" not in trial.expect(0, "status")
+    assert "`git blackbird adopt --take` lets it count" in trial.expect(0, "adopt", "a")
     trial.expect(3, "execute", "a", "--no-input")
     trial.expect(0, "decide", "a", "--approve")
     assert trial.statuses()["a"] == "done"

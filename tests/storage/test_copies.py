@@ -163,7 +163,7 @@ def test_what_was_answered_is_found_again_once_it_is_newer(paths: Paths) -> None
     state = store.state()
     save_answered(paths, store.unanswered(state))
     assert store.unanswered(state) == ()
-    assert len(store.copies.adoptable(state, {})) == 1
+    assert len(store.copies.adoptable(state)) == 1
     later = path.stat().st_mtime_ns + 1
     os.utime(path, ns=(later, later))
     assert len(store.unanswered(state)) == 1

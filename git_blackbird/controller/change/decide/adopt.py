@@ -57,7 +57,7 @@ def find_adoptable(workspace: Workspace, names: Sequence[str]) -> tuple[Adoptabl
     """
     state = workspace.plan_state()
     wanted = [find_task(state.plan, name).id for name in names]
-    found = workspace.store.copies.adoptable(state, {})
+    found = workspace.store.copies.adoptable(state)
     for task_id in wanted:
         if all(item.task_id != task_id for item in found):
             raise RequestError(f"nothing below .blackbird/ could be adopted for {task_id}", hint=ADOPT)
@@ -100,7 +100,7 @@ def adopt(workspace: Workspace, items: Sequence[Adoptable]) -> list[Adopted]:
     workspace.environment.forbid_agents("adopt what was done elsewhere")
     with workspace.transaction() as transaction:
         state = transaction.state()
-        present = workspace.store.copies.adoptable(state, {})
+        present = workspace.store.copies.adoptable(state)
         for item in items:
             require_not_busy(workspace, state.plan.tasks[item.task_id])
             if item not in present:
