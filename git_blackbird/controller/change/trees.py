@@ -13,7 +13,7 @@ from git_blackbird.model.change.change import contributions
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import (
-    MAX_OUTSIDE,
+    MAX_HEAD_MOVES,
     InterleavedEdit,
     Outside,
     SubmoduleChange,
@@ -82,7 +82,7 @@ def _interleaved_edits(
 def _summary_of_moves(runs: Sequence[Run]) -> Summary:
     """Return the moves of HEAD during several runs, oldest first, and their changes of submodules."""
     summaries = [run.review_summary for run in runs if run.review_summary is not None]
-    moves = [move for summary in summaries for move in summary.outside]
+    moves = [move for summary in summaries for move in summary.head_moves]
     joined: dict[str, SubmoduleChange] = {}
     for change in (change for summary in summaries for change in summary.submodules):
         known = joined.get(change.path, change)
@@ -92,7 +92,7 @@ def _summary_of_moves(runs: Sequence[Run]) -> Summary:
     submodules = tuple(joined[path] for path in sorted(joined))
     last = summaries[-1] if summaries else Summary()
     return Summary(
-        outside=tuple(moves[-MAX_OUTSIDE:]),
+        head_moves=tuple(moves[-MAX_HEAD_MOVES:]),
         submodules=submodules,
         switched=last.switched,
         takes_back=last.takes_back,

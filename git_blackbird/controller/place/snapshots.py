@@ -18,7 +18,7 @@ from git_blackbird.git.writing.write_back import Present, add_ignored
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.run.commits import HeadMove, LogSpan, Mover
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.summary import MAX_OUTSIDE, OutsideMove, Summary, Trees
+from git_blackbird.model.run.summary import MAX_HEAD_MOVES, OutsideMove, Summary, Trees
 
 
 def submodules(workspace: Workspace) -> dict[str, Uncommitted]:
@@ -95,7 +95,7 @@ def own_change(workspace: Workspace, run: Run, pair: Trees, log_end: int) -> Own
         base = carrier.carry(base, pair.head, move)
     own = Trees(base, pair.head)
     changed = changed_paths(workspace.repo, own)
-    outside = tuple(
+    moves = tuple(
         OutsideMove(
             old=move.old,
             new=move.new,
@@ -103,9 +103,9 @@ def own_change(workspace: Workspace, run: Run, pair: Trees, log_end: int) -> Own
             paths=first_paths(sorted(carrier.changed_by(move.old, move.new) & changed)),
             in_change=mover is Mover.UNKNOWN,
         )
-        for move, mover in others[-MAX_OUTSIDE:]
+        for move, mover in others[-MAX_HEAD_MOVES:]
     )
-    return OwnChange(own, Summary(outside=outside))
+    return OwnChange(own, Summary(head_moves=moves))
 
 
 def _in_history(workspace: Workspace, run: Run, others: Sequence[tuple[HeadMove, Mover]]) -> list[HeadMove]:
@@ -132,7 +132,7 @@ def own_commits(workspace: Workspace, run: Run) -> frozenset[str]:
     if run.end_commit is None or run.end_commit == run.start_commit:
         return listed
     reached = commits_between(workspace.repo, run.start_commit, run.end_commit)
-    moves = () if run.review_summary is None else run.review_summary.outside
+    moves = () if run.review_summary is None else run.review_summary.head_moves
     return listed | reached.difference(
         *(commits_between(workspace.repo, move.old, move.new) for move in moves if not move.in_change)
     )

@@ -313,7 +313,7 @@ def switched_lines(switched: SwitchedBranch) -> Iterator[str]:
 def _outside_lines(summary: Summary, *, in_change: bool) -> list[str]:
     """List moves of HEAD in git's words, and where the change includes them."""
     lines = []
-    for move in summary.outside:
+    for move in summary.head_moves:
         if move.in_change is in_change:
             changed = f"; also changed by it: {some_paths(move.paths)}" if move.paths else ""
             lines.append(f"{move.new[:10]} {clean_line(move.text)}{changed}")

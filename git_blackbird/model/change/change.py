@@ -323,7 +323,7 @@ def _moves_since(before: Run, run: Run) -> "Iterator[HeadMove]":
 
     if before.end_commit and run.start_commit and before.end_commit != run.start_commit:
         yield HeadMove(before.end_commit, run.start_commit)
-    for move in () if run.review_summary is None else run.review_summary.outside:
+    for move in () if run.review_summary is None else run.review_summary.head_moves:
         if not move.in_change:
             yield HeadMove(move.old, move.new, move.text)
 

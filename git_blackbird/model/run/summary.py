@@ -17,7 +17,7 @@ MAX_SNIPPETS = 3
 MAX_SNIPPET_LINES = 20
 MAX_SNIPPET_BYTES = 800
 MAX_CHANGES = 1000
-MAX_OUTSIDE = 200
+MAX_HEAD_MOVES = 200
 MAX_SUBMODULE_FILES = 25
 
 
@@ -139,7 +139,7 @@ class Summary(Record):
     cut: tuple[str, ...] = ()
     left_out: tuple[SkippedPath, ...] = ()
     between: tuple[InterleavedEdit, ...] = ()
-    outside: tuple[OutsideMove, ...] = ()
+    head_moves: tuple[OutsideMove, ...] = Field(default=(), alias="outside")
     submodules: tuple[SubmoduleChange, ...] = ()
     switched: SwitchedBranch | None = None
     takes_back: Unmasked[tuple[str, ...]] = ()
