@@ -24,11 +24,12 @@ from git_blackbird.model.change.stages import AgentOf
 from git_blackbird.model.config.config import KEYS, Config, ReviewerConfig, with_value
 from git_blackbird.model.config.layers import AGENT_NAMES, Layer
 from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.limits import AgentModel
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.reviews import TYPES
 from git_blackbird.model.rules.scope import CallScope
-from git_blackbird.model.rules.state import PlanState, parents_to_review
+from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.findings import Source
 from git_blackbird.model.run.run import Run
@@ -176,7 +177,9 @@ def _with_able_agent(workspace: Workspace, command: TaskCommand) -> Iterator[She
 def require_reviewers(workspace: Workspace, state: PlanState, call: CallScope) -> None:
     """Refuse a plan whose parents could not be reviewed. Raises AgentUnavailableError."""
     asked = None if call.review is None else state.plan.tasks.get(call.review)
-    above = (call.covers_parent(state.plan, parent) for parent in parents_to_review(state))
+    parents = state.plan.parents() if state.is_gated else ()
+    unfinished = (parent for parent in parents if parent.status is not Status.DONE)
+    above = (call.covers_parent(state.plan, parent) for parent in unfinished)
     # A change that a person has looked at is no step towards the review of a parent.
     if asked.children if asked is not None else any(above):
         require_reviewer(workspace)

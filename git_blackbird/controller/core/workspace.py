@@ -149,8 +149,9 @@ class Workspace:
         return not self.environment.environ.get("NO_COLOR") and color_wanted(self.repo, is_tty=is_tty)
 
     def runs_to_decide(self, history: History) -> tuple[Run, ...]:
-        """Return the runs whose change a decision is about."""
-        return Change.of(history).runs_to_decide(commits=self.commits_approvals)
+        """Return the runs whose change a decision is about; an approval that commits takes more along."""
+        change = Change.of(history)
+        return (*change.uncommitted, *change.runs) if self.commits_approvals else change.runs
 
     @contextmanager
     def transaction(self, patience: float = STORE_PATIENCE_SECONDS) -> Iterator[Transaction]:

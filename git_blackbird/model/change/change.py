@@ -125,10 +125,6 @@ class Change:
         ]
         return own[_end_before(own, ends) : len(own) - len(self.runs)]
 
-    def runs_to_decide(self, *, commits: bool) -> tuple[Run, ...]:
-        """Return the runs that a decision is about, where an approval ``commits`` or not."""
-        return (*self.uncommitted, *self.runs) if commits else self.runs
-
     @cached_property
     def requests(self) -> tuple[RequestedChange, ...]:
         """The change requests of a person that were carried out, oldest first.

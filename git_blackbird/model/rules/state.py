@@ -250,13 +250,6 @@ def full_readiness(state: PlanState, task: Task) -> Readiness:
 _NOT_OWING = frozenset({Status.TODO, Status.IN_PROGRESS, Status.SKIPPED})
 
 
-def parents_to_review(state: PlanState) -> tuple[Task, ...]:
-    """Return the parents that are not ``done`` and will be reviewed; none if parents are not reviewed."""
-    if not state.is_gated:
-        return ()
-    return tuple(task for task in state.plan.parents() if task.status != Status.DONE)
-
-
 def feedback_below(state: PlanState, parent: Task) -> list[Task]:
     """Return the leaves at or below a task with open review feedback, smallest id first."""
     leaves = (leaf for leaf in subtree_leaves(state.plan, parent) if leaf.id in state.feedback)

@@ -140,8 +140,8 @@ def unknown_in(ours: Mapping[str, Any], fields: Collection[str]) -> dict[str, An
 
 
 def as_in_file(fields: Mapping[str, Any], unknown: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a record as a file has them; those without a value are left out."""
-    on_top = {name: value for name, value in fields.items() if name in _ON_TOP and value is not None}
+    """Return the fields of a record that have a value as a file has them; ours are left out if empty."""
+    on_top = {name: value for name, value in fields.items() if name in _ON_TOP}
     ours = {name: value for name, value in fields.items() if name not in _ON_TOP and not is_empty(value)}
     return {**on_top, OURS: {**ours, **unknown}} if ours or unknown else on_top
 

@@ -117,7 +117,8 @@ def test_latest_newest_and_live_are_no_reviewers() -> None:
 
 def decided(*runs: Run) -> tuple[Run, ...]:
     """The runs that a decision is about where approvals commit."""
-    return Change.of(history(*runs)).runs_to_decide(commits=True)
+    change = Change.of(history(*runs))
+    return (*change.uncommitted, *change.runs)
 
 
 def test_the_change_begins_after_the_last_run_that_finished_the_task() -> None:
