@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -128,7 +127,7 @@ class Call:
     def count_start(self, number: int = 1) -> None:
         """Count starts of tasks, where the call may start only so many; -1 is one that was in vain."""
         if (left := self.scope.starts_left) is not None:
-            self.scope = replace(self.scope, starts_left=left - number)
+            self.scope = self.scope._replace(starts_left=left - number)
 
     def awaits_enough(self, state: PlanState) -> bool:
         """Whether so many decisions wait for a person that no more tasks start."""
@@ -229,7 +228,7 @@ class Call:
             text = f"{run.task_id}: {refused_session_text(run)}"
             self.ui.notify(Notice(Level.ERROR, text, hint, run.task_id))
         if run.status is RunStatus.WAITING_USER:
-            self.scope = replace(self.scope, asked=self.scope.asked | {run.id})
+            self.scope = self.scope._replace(asked=self.scope.asked | {run.id})
         return None
 
     @property
@@ -258,13 +257,13 @@ class Call:
         run = item.run
         is_apart = is_of_task and (run is None or run.is_review or not run.is_in_place)
         starts_left = scope.starts_left if is_apart else 0
-        return replace(scope, busy=scope.busy | {task_id}, starts_left=starts_left)
+        return scope._replace(busy=scope.busy | {task_id}, starts_left=starts_left)
 
     def skip_task(self, task_id: TaskId, error: SetupError) -> None:
         """Skip a task whose set-up failed for the rest of this call."""
         self.ui.notify(Notice(Level.ERROR, error.message, error.hint, task_id))
         self.not_set_up[task_id] = error
-        self.scope = replace(self.scope, elsewhere=self.scope.elsewhere | {task_id})
+        self.scope = self.scope._replace(elsewhere=self.scope.elsewhere | {task_id})
 
     @contextlib.contextmanager
     def at_work(self, stopping: str, task_id: TaskId, what: str = "its agent") -> Iterator[None]:

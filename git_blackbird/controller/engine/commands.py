@@ -1,7 +1,7 @@
 """Prepare the loop for execute, decide, resume and restart."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.decide.adopt import UnansweredError
@@ -104,7 +104,7 @@ async def decide_beside(
     while True:
         state = workspace.plan_state()
         while (item := next_item(state, call.scope)) is not None and item.due is not Due.DECIDE:
-            call.scope = replace(call.scope, busy=call.scope.busy | {item.task.id})
+            call.scope = call.scope._replace(busy=call.scope.busy | {item.task.id})
         if item is None:
             return Stop(StopReason.COMPLETED, "no decision waits")
         if (stop := await decide(call, item)) is not None:

@@ -102,7 +102,7 @@ class Loop:
         rules = config.questions == "rule"
         # Where these are accepted, a decision on one has another reason.
         goes_past = not config.stop_after_each_task and not config.accept_no_change
-        self._call = Call(workspace, ui, replace(scope, rules=rules, goes_past_unchanged=goes_past))
+        self._call = Call(workspace, ui, scope._replace(rules=rules, goes_past_unchanged=goes_past))
         self._first = first
 
     def interrupt(self) -> None:
@@ -242,9 +242,9 @@ class Loop:
         held = holds_of(call, state)
         if call.stand_ins:
             call.workspace = with_stand_ins(call, held.keys())
-        scope = replace(scope, busy=scope.busy | call.empty_starts.held)
+        scope = scope._replace(busy=scope.busy | call.empty_starts.held)
         if call.is_time_up or call.awaits_enough(state):
-            scope = replace(scope, starts_left=0)
+            scope = scope._replace(starts_left=0)
         chosen = self._choose_by_slots(state, scope, call.empty_starts.stopped | held.keys())
         if held and (chosen is None or scope.goes_past(chosen)):
             wanted = self._choose_by_slots(state, scope, call.empty_starts.stopped)
@@ -265,14 +265,14 @@ class Loop:
         workspace = self._call.workspace
         if left_out:
             elsewhere = scope.elsewhere | tasks_of_agents(workspace, state.plan, left_out)
-            scope = replace(scope, elsewhere=elsewhere)
+            scope = scope._replace(elsewhere=elsewhere)
         item = first = self._confirmed(state, scope, left_out)
         while (
             item is not None
             and item.due is Due.LAND
             and next_to_land(workspace, item.state, item.of_run) is not None
         ):
-            scope = replace(scope, busy=scope.busy | {item.task.id})
+            scope = scope._replace(busy=scope.busy | {item.task.id})
             item = self._confirmed(state, scope, left_out)
         # With several jobs, people are asked beside other work.
         needs_person = item is None or (item.due in ASKS and workspace.config.execution.jobs == 1)
@@ -292,12 +292,12 @@ class Loop:
         while (item := next_item(state, scope)) is not None:
             task_id = item.task.id
             if call.is_time_up and (item.due in ASKS or item.due.agent is not AgentOf.NOBODY):
-                scope = replace(scope, busy=scope.busy | {task_id})
+                scope = scope._replace(busy=scope.busy | {task_id})
             elif (within := call.within_budget(scope, item)) is not scope:
                 scope = within
             elif left_out and left_out & models_of(call.workspace, item):
                 left = 0 if self._is_half_done(item) else scope.starts_left
-                scope = replace(scope, busy=scope.busy | {task_id}, starts_left=left)
+                scope = scope._replace(busy=scope.busy | {task_id}, starts_left=left)
             elif state.history(task_id).is_whole:
                 break
             else:

@@ -90,7 +90,7 @@ class Scheduler:
                     self._stops.append(stop)
                 self._collect()
                 # After an interrupt the state is read once all have ended.
-                state = await self._scan(replace(self._call.scope, busy=self._busy)) or state
+                state = await self._scan(self._call.scope._replace(busy=self._busy)) or state
         finally:
             # An unexpected error: pause the running agents.
             for job in self._jobs:
@@ -155,11 +155,11 @@ class Scheduler:
         scope = self._call.scope
         if doubted := self._doubted_at_work:
             held = tasks_of_agents(self._call.workspace, state.plan, doubted)
-            scope = replace(scope, elsewhere=scope.elsewhere | held)
+            scope = scope._replace(elsewhere=scope.elsewhere | held)
         if not self._has_room(frozenset({_AGENT})):
-            scope = replace(scope, starts_left=0)
+            scope = scope._replace(starts_left=0)
         at_work = frozenset[str]().union(*(job.holds for job in self._jobs.values()))
-        return replace(scope, busy=self._busy | waiting, keeps_slots=not at_work <= {_PERSON})
+        return scope._replace(busy=self._busy | waiting, keeps_slots=not at_work <= {_PERSON})
 
     def _agent_of(self, item: Item) -> _AgentPlace | None:
         match item.due:

@@ -71,9 +71,9 @@ async def review_parent(call: Call, item: Item) -> Stop | None:
     if call.goes_on_after(run):
         return None
     if run.parent_review_passed is None:
-        call.scope = replace(call.scope, tried=call.scope.tried | {parent.id})
+        call.scope = call.scope._replace(tried=call.scope.tried | {parent.id})
     elif parent.id == call.scope.review:
-        call.scope = replace(call.scope, is_reviewed=True)
+        call.scope = call.scope._replace(is_reviewed=True)
     if is_without_work:
         call.empty_starts.hold(parent.id, lambda: None)
         return None

@@ -1,8 +1,8 @@
 """What one call may do, and which item of the queue it does next."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import assert_never
+from dataclasses import replace
+from typing import NamedTuple, assert_never
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.change import Change
@@ -22,8 +22,7 @@ ASKS = frozenset({Due.DECIDE, Due.ANSWER, Due.ASK_PAUSED})
 _OF_REVIEWS = REVIEWS_OF_PARENTS | {Due.FEEDBACK}
 
 
-@dataclass(frozen=True)
-class CallScope:
+class CallScope(NamedTuple):
     """What one call may do, and what it has done so far.
 
     ``only``: the tasks it may touch, None for a plain execute. ``asked``: runs whose questions this call

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -179,7 +178,7 @@ def test_decisions_are_asked_for_in_the_order_in_which_they_are_listed(drawn: An
     scope, asked = CallScope(starts_agents=False, starts_left=0), list[TaskId]()
     while (item := next_item(state, scope)) is not None:
         asked += [item.task.id] if item.due is Due.DECIDE else []
-        scope = replace(scope, busy=scope.busy | {item.task.id})
+        scope = scope._replace(busy=scope.busy | {item.task.id})
     assert asked == listed
 
 

@@ -236,6 +236,6 @@ def test_a_leaf_that_names_no_file_of_what_is_at_work_starts_first() -> None:
     plan = plan_of(*(replace(task(name), prompt=prompt) for name, prompt in prompts.items()))
     state, at_work = PlanState(plan, {}), CallScope(busy=frozenset({TaskId("a")}))
     assert first(state, at_work) == (Due.START, "c")
-    busy = replace(at_work, busy=at_work.busy | {TaskId("c")})
+    busy = at_work._replace(busy=at_work.busy | {TaskId("c")})
     assert first(state, busy) == (Due.START, "b")
     assert first(state, CallScope()) == (Due.START, "a")

@@ -1,6 +1,5 @@
 """Ask for a decision, and carry it out."""
 
-from dataclasses import replace
 from functools import partial
 
 from git_blackbird import trace
@@ -41,7 +40,7 @@ async def decide(call: Call, item: Item) -> Stop | None:
     workspace, task, run, state = call.workspace, item.task, item.of_run, item.state
     reply = None
     if call.scope.decisions_left is not None:
-        call.scope = replace(call.scope, decisions_left=call.scope.decisions_left - 1)
+        call.scope = call.scope._replace(decisions_left=call.scope.decisions_left - 1)
     with trace.measured(Phase.DECISION, task.id):
         build = partial(build_checkpoint, workspace, state, task, run)
         if not call.ui.shows_checkpoints:
@@ -79,7 +78,7 @@ async def _do_again(call: Call, state: PlanState, task: Task, reply: Retry | Rer
     reopen_reviews(call.workspace, task)
     if call.scope.starts_agents:
         # Asked for by hand, it is done whatever the configuration says.
-        call.scope = replace(call.scope, review=task.id, is_reviewed=True)
+        call.scope = call.scope._replace(review=task.id, is_reviewed=True)
     else:
         inform(call.ui, f"the change of {task.id} is to be reviewed again", task.id, EXECUTE)
     return None
@@ -145,7 +144,7 @@ def _stop_after(call: Call, state: PlanState, run: Run) -> Stop | None:
     if run.decision_state is DecisionState.APPROVED_QUIT:
         if not call.scope.starts_agents:
             # It lands first, and nothing else is asked.
-            call.scope = replace(call.scope, decisions_left=0)
+            call.scope = call.scope._replace(decisions_left=0)
             return None
         goes_on = next_item(state, CallScope()) or review_stops(state, CallScope())
         steps = (EXECUTE,) if goes_on else ()

@@ -1,7 +1,6 @@
 """Review the change of a run by two reviewers, or a parent."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 
 from git_blackbird.controller.change.call import Call
@@ -87,7 +86,7 @@ def _take_sides(
 def _save(call: Call, item: Item, request: ChangeReviewRequest | None, merged: MergedReview) -> Stop | None:
     task, run = item.task, item.of_run
     if task.id == call.scope.review:
-        call.scope = replace(call.scope, is_reviewed=True)
+        call.scope = call.scope._replace(is_reviewed=True)
     ended = save_reviews(call.workspace, run, request, merged)
     call.ui.notify(ended)
     return None if run.review_state is ReviewState.DUE else _by_hand_stop(task, merged)

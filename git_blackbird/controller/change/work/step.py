@@ -1,7 +1,5 @@
 """Start a task, restart it, or continue its session, also with what a person answers."""
 
-from dataclasses import replace
-
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.status_changes import reset_task
 from git_blackbird.controller.change.stops import interrupted_stop, lost_session_stop
@@ -54,7 +52,7 @@ async def start_task(call: Call, item: Item) -> Stop | None:
         if call.scope.only == frozenset({task.id}):
             raise
         warn(call.ui, error.message, task.id, error.hint)
-        call.scope = replace(call.scope, elsewhere=call.scope.elsewhere | {task.id})
+        call.scope = call.scope._replace(elsewhere=call.scope.elsewhere | {task.id})
     return None
 
 
@@ -121,6 +119,6 @@ async def apply_change_request(call: Call, item: Item) -> Stop | None:
 async def send_feedback(call: Call, item: Item) -> Stop | None:
     """Resume the session with the feedback, once in a call."""
     task = item.task
-    call.scope = replace(call.scope, carries=call.scope.carries - {task.id})
+    call.scope = call.scope._replace(carries=call.scope.carries - {task.id})
     pending = item.state.pending_messages(task.id)
     return await work_on(call, continuing(call.workspace, item.of_run, task, pending, None))
