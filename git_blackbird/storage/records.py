@@ -148,6 +148,10 @@ class RunStore:
         except (OSError, ValueError):
             return None
 
+    def validate(self, record: Path, task_id: TaskId, data: bytes) -> None:
+        """Read a record as it is about to be saved. Raises ValueError where nobody could read it again."""
+        parse_record(record.name, task_id, data, self._fresh.setdefault(str(record.parent), {}))
+
     def histories(self, between: Callable[[], object] = noop) -> Histories:
         """Return the recent runs of every task that has any; call ``between`` after each task."""
         found, open_ones = {}, {}

@@ -257,7 +257,7 @@ class Transaction:
 
         The trees that it names are held by the reference of its run from before that. What is saved says
         since when the task has the status that follows: ``since``, where the record alone does not tell.
-        Raises SaveError, UnusableError for a tree that is not there.
+        Raises SaveError, UnusableError for a tree that is not there, ValueError for what is no record.
         """
         path = record_path(self._paths, run)
         stored = self._store.records.stored(path, run.task_id)
@@ -271,6 +271,7 @@ class Transaction:
             )
         whole = following(run, stored, self._now) if since is None else run.updated(status_since=since)
         data = render_record(whole, self._store.redactor())
+        self._store.records.validate(path, run.task_id, data)
         write_atomic(self._paths, path, data, mode=0o600)
         self._store.copies.write(path)
 

@@ -1,6 +1,7 @@
 """Transactions: what many write at once is all kept, and what nobody changed is not touched."""
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -233,3 +234,24 @@ def test_a_record_that_names_a_lost_tree_is_not_saved(tmp_path: Path) -> None:
     assert wanted == [frozenset({tree, "b" * 40})]
     assert all_files(paths.private) == before
     assert Store(paths, hold_none, redact_none).records.history(TaskId("a")).runs == (known,)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        (
+            {"provider_session_ref": "--option"},
+            'provider_session_ref: is "--option", not the name of a session',
+        ),
+        ({"head_tree": "b" * 40}, "blackbird.base_tree: is missing"),
+    ],
+)
+def test_what_no_record_could_be_read_with_is_not_saved(
+    store: Store, fields: dict[str, str], said: str
+) -> None:
+    run = run_of(id="9f86d081884c7d65", task_id="a", started_at=STAMP, status="success")
+    with store.transaction() as transaction:
+        transaction.save_run(run)
+        with pytest.raises(ValueError, match=re.escape(said)):
+            transaction.save_run(run.updated(**fields))
+    assert Store(store.paths, hold_none, redact_none).records.history(TaskId("a")).runs == (run,)

@@ -51,12 +51,10 @@ class Record(BaseModel):
         return self.model_dump(mode="json")
 
     def updated(self, **fields: Any) -> Self:
-        """Return a copy with other values of some fields. Raises ValidationError for invalid ones."""
-        needed = {name: getattr(self, name) for name in _required_fields(type(self))}
-        valid = type(self).model_validate({**needed, **fields}, by_alias=False, by_name=True)
-        if valid.model_extra:
-            raise TypeError(f"{type(self).__name__} has no field {', '.join(valid.model_extra)}")
-        return self.model_copy(update={name: getattr(valid, name) for name in fields})
+        """Return a copy with other values of some fields; what is saved is validated then."""
+        if unknown := fields.keys() - type(self).model_fields.keys():
+            raise TypeError(f"{type(self).__name__} has no field {', '.join(sorted(unknown))}")
+        return self.model_copy(update=fields)
 
     def with_fields(self, other: Self) -> Self:
         """Return a copy with the fields that are set in another."""
@@ -72,11 +70,6 @@ class Record(BaseModel):
     def is_left_out(value: object) -> bool:
         """Whether a field with that value is not written."""
         return value is None
-
-
-@cache
-def _required_fields(kind: type[Record]) -> tuple[str, ...]:
-    return tuple(name for name, info in kind.model_fields.items() if info.is_required())
 
 
 def masked(record: R, mask: Callable[[str], str]) -> R:

@@ -106,7 +106,6 @@ def test_what_is_set_takes_the_place_of_what_was_also_where_it_is_nothing() -> N
     assert run.error == "broken"
 
 
-def test_what_no_record_could_be_read_with_is_not_written() -> None:
-    with pytest.raises(ValidationError) as caught:
-        Run.from_value(LEAST).updated(provider_session_ref="--option")
-    assert first_error(caught.value) == 'provider_session_ref: is "--option", not the name of a session'
+def test_a_name_that_no_field_has_is_refused() -> None:
+    with pytest.raises(TypeError, match="Run has no field errors"):
+        Run.from_value(LEAST).updated(errors=None)
