@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import PLANNING, TaskId, task_id_fault
-from git_blackbird.model.base.record import Record, masked
+from git_blackbird.model.base.record import Record, masked, masked_texts
 from git_blackbird.model.base.system import gc_paused, is_exhausted, tick_of
 from git_blackbird.model.change.change import Change, Histories
 from git_blackbird.model.plan.plan import Plan
@@ -92,7 +92,9 @@ def render_record(run: Run, redactor: "Redactor | None" = None) -> bytes:
     A field of this program is left out if it is empty; an unknown one stays unchanged. All texts are masked
     but those of ``Unmasked`` fields, and unknown ones.
     """
-    run = run if redactor is None else masked(run, redactor.mask_text)
+    # Hardly any record has a secret, and all its texts are searched as fast as one of them.
+    if redactor is not None and redactor.finds_any(masked_texts(run)):
+        run = masked(run, redactor.mask_text)
     # By json, because pydantic writes names that are not UTF-8 differently than ``dump_json``.
     fields = run.model_dump()
     if run.review_summary is not None:

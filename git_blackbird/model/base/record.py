@@ -82,6 +82,18 @@ def masked(record: R, mask: Callable[[str], str]) -> R:
     return record.model_copy(update=changed) if changed else record
 
 
+def masked_texts(record: Record) -> list[str]:
+    """Return the texts that ``masked`` would mask."""
+    texts: list[str] = []
+
+    def collect(text: str) -> str:
+        texts.append(text)
+        return text
+
+    masked(record, collect)
+    return texts
+
+
 @cache
 def _masked_fields(kind: type[Record]) -> tuple[str, ...]:
     fields = kind.model_fields.items()

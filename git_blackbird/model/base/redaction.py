@@ -114,6 +114,11 @@ class Redactor:
         masked, spans = self.mask(text.encode(errors="surrogatepass"))
         return masked.decode(errors="replace") if spans else text
 
+    def finds_any(self, texts: Iterable[str]) -> bool:
+        """Whether there may be a secret in any of these texts."""
+        # No form of a secret has to do with what stands beyond two line breaks, other than to be longer.
+        return bool(self._find("\n\n".join(texts).encode(errors="surrogatepass")))
+
     def mask_decided(self, data: bytes) -> tuple[bytes, Sequence[Span]]:
         """Mask as much of the data as can be decided on before more is printed; return that much."""
         spans = self._find(data)

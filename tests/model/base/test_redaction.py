@@ -27,6 +27,7 @@ def test_each_form_is_masked_wherever_it_is(around: str, seed: int) -> None:
         text = AROUND[around].replace("{}", said if "JSON" not in around else json.dumps(said)[1:-1])
         masked, spans = Redactor({}).mask(text.encode())
         assert spans, (name, text)
+        assert Redactor({}).finds_any(["token", text, "next"]), (name, text)
         assert len(masked) == len(text)
         assert hidden_part(secret) not in masked.decode(), (name, masked)
         assert Redactor({}).mask(masked) == (masked, []), name
