@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from git_blackbird.controller.core.environment import Environment
@@ -82,7 +82,7 @@ class Workspace:
     def paths(self) -> Paths:
         return self.store.paths
 
-    @property
+    @cached_property
     def home(self) -> Repository:
         """The worktree that holds the state, even if ``repo`` is that of a task."""
         return replace(self.repo, top=self.paths.state_root, git_dir=self.paths.private.parent)

@@ -142,9 +142,9 @@ def budget_lines(
     scope: BudgetScope, amounts: Amounts, find_spent: Callable[[], Spent], task_id: TaskId | None = None
 ) -> Iterator[BudgetLine]:
     """Yield the limits that are set of a budget with what was spent of each, which is found out for them."""
-    limits = {unit: limit for unit in BudgetUnit if (limit := getattr(amounts, unit)) is not None}
-    if not limits:
+    if not any(amounts):
         return
+    limits = {unit: limit for unit in BudgetUnit if (limit := getattr(amounts, unit)) is not None}
     spent = find_spent()
     sums: Mapping[BudgetUnit, tuple[float, Mapping[str, int]]] = {
         BudgetUnit.USD: (spent.cost_usd or 0.0, spent.no_cost),
