@@ -28,9 +28,18 @@ class StatusUpdate(NamedTuple):
     moved: Mapping[TaskId, tuple[Status, Status]]
 
 
-def save_statuses(transaction: Transaction) -> StatusUpdate:
-    """Derive every status again and save the plan where it differs."""
-    return _save(transaction, transaction.state())
+def save_statuses(transaction: Transaction, state: PlanState | None = None) -> StatusUpdate:
+    """Save the plan where statuses that follow from the records differ; the state is read if not given."""
+    if state is None:
+        state = transaction.state()
+    if state.plan is state.saved:
+        return StatusUpdate(state, {})
+    written = save_plan(transaction, state, state.plan, is_derived=True)
+    if written is state.saved:
+        return StatusUpdate(replace(state, saved_feedback=transaction.saved_feedback()), {})
+    after = replace(state, saved=written, saved_feedback=transaction.saved_feedback())
+    moved = {key: statuses for key, statuses in state.drift.items() if state.plan.tasks[key].is_leaf}
+    return StatusUpdate(after, moved)
 
 
 def save_status(transaction: Transaction, task_id: TaskId) -> None:
@@ -43,7 +52,7 @@ def save_status(transaction: Transaction, task_id: TaskId) -> None:
 def save_feedback_and_statuses(transaction: Transaction, state: PlanState) -> StatusUpdate:
     """Save the feedback of parent reviews, then the plan, as they follow from the records."""
     _save_feedback(transaction, state, {})
-    return _save(transaction, state)
+    return save_statuses(transaction, state)
 
 
 def update_run(workspace: Workspace, run: Run, change: Callable[[Run], Run]) -> Run:
@@ -61,17 +70,6 @@ def note_process(workspace: Workspace, run: Run, process: LocalProcess | RemoteP
     with workspace.transaction() as transaction:
         stored = workspace.store.records.history(run.task_id).find(run.id) or run
         transaction.save_run(stored.updated(process=process))
-
-
-def _save(transaction: Transaction, state: PlanState) -> StatusUpdate:
-    if state.plan is state.saved:
-        return StatusUpdate(state, {})
-    written = save_plan(transaction, state, state.plan, is_derived=True)
-    if written is state.saved:
-        return StatusUpdate(replace(state, saved_feedback=transaction.saved_feedback()), {})
-    after = replace(state, saved=written, saved_feedback=transaction.saved_feedback())
-    moved = {key: statuses for key, statuses in state.drift.items() if state.plan.tasks[key].is_leaf}
-    return StatusUpdate(after, moved)
 
 
 def save_plan(
