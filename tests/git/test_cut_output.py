@@ -136,7 +136,7 @@ def committed(repo: Repository) -> object:
 
 
 def inspected(repo: Repository) -> object:
-    return inspect_commit(repo, plan_of(repo), oid(repo, "side"))
+    return inspect_commit(repo, plan_of(repo), oid(repo, "side"), oid(repo, "side^{tree}"))
 
 
 def on_no_branch(repo: Repository) -> object:

@@ -116,18 +116,17 @@ def make_commit(repo: Repository, plan: CommitPlan, message: str) -> CreatedComm
     if completed.code != 0 or summary is None:
         raise CommitRefusedError(error_output(completed))
     oid = repo.git("rev-parse", "--verify", *revisions(summary[1].decode())).oid()
-    _, parents = commit_parts(repo, oid)
+    tree, parents = commit_parts(repo, oid)
     if parents != (() if plan.head.commit is None else (plan.head.commit,)):
         # It would revert the commits in between. Git itself refuses if HEAD moves while it works; this covers
         # the instant before.
         repo.git("update-ref", "-m", _TAKEN_BACK, *operands("HEAD", parents[0], oid))
         raise CommitRefusedError("someone else committed here at the same moment")
-    return inspect_commit(repo, plan, oid)
+    return inspect_commit(repo, plan, oid, tree)
 
 
-def inspect_commit(repo: Repository, plan: CommitPlan, oid: str) -> CreatedCommit:
-    """Compare the commit ``oid`` with its ``plan``."""
-    tree = tree_of(repo, oid)
+def inspect_commit(repo: Repository, plan: CommitPlan, oid: str, tree: str) -> CreatedCommit:
+    """Compare the commit ``oid`` and its tree with its ``plan``."""
     paths = len(_differences(repo, plan.base_tree, tree))
     differing = sorted(_differences(repo, plan.tree, tree))
     return CreatedCommit(oid, tree, paths, tuple(path.decode(errors="replace") for path in differing))
@@ -298,7 +297,7 @@ def main(order: str) -> str:
         if oid is None:
             output = error.output if isinstance(error, HookRefusedError) else None
             return json.dumps({"refused": error.message, "hook_output": output})
-        created = replace(inspect_commit(repo, plan, oid), cut_short=error.message)
+        created = replace(inspect_commit(repo, plan, oid, tree_of(repo, oid)), cut_short=error.message)
     try:
         update_index(repo, plan.base_tree, created.tree)
     except UnusableError as error:
