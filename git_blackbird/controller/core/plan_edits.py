@@ -7,7 +7,7 @@ from typing import NamedTuple
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.hooks.attribution import moves_of_people
-from git_blackbird.git.worktree.log import find_stash, has_stash, log_size, tree_of
+from git_blackbird.git.worktree.log import find_stash, log_size, tree_of
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import PLAN_NAME
@@ -135,8 +135,6 @@ class PlanInGit(NamedTuple):
 
         None where there is no such stash of this very commit.
         """
-        if not has_stash(self.repo):
-            return None
         try:
             stash = find_stash(self.repo)
             if (
