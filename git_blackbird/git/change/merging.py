@@ -135,7 +135,7 @@ def apply_sides(
     trees: TreeStore,
     now: Callable[[bytes], TreeEntry | None],
     change: Sides,
-    resolve: Resolver = nothing_resolved,
+    resolve: Resolver,
 ) -> tuple[dict[bytes, TreeEntry | None], dict[bytes, str]]:
     """Return what a change makes of each path, and the paths to which it does not apply, with the reason."""
     edits: dict[bytes, TreeEntry | None] = {}
