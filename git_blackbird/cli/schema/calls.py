@@ -54,8 +54,10 @@ class DecideOutput(DataOutput, schema_name="decide"):
     run: RunId = field("The run.", "run.id")
     state: DecisionState | None = field("What was decided.", "run.decision_state")
     moved: tuple[str, ...] = field("Paths of the change that look different in the worktree.")
-    edited: tuple[str, ...] = field("Paths that were edited in the task's worktree after the run.")
-    left_out: tuple[str, ...] = field("Paths of the change that were not approved.")
+    edited: tuple[str, ...] = field(
+        "Paths that were edited in the task's worktree after the run.", "change.edited"
+    )
+    left_out: tuple[str, ...] = field("Paths of the change that were not approved.", "change.left_out")
     undo: tuple[str, ...] = field("Commands that take a rejected change back, each one line.")
     commit: str | None = field("The id of what an approval committed.", "commit.oid")
     stage: Stage = field("Where the change is once it has landed, if that was possible.")

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 from git_blackbird import trace
@@ -63,50 +64,60 @@ from git_blackbird.model.views.checkpoint import ApprovalCommit, OtherBranch
 from git_blackbird.model.views.events import Decided
 
 
+class DecidedChange(NamedTuple):
+    """What a decision is about: a change, and the runs that made it; ``trees`` is None where it is not known.
+
+    ``edited`` are paths that a person edited in the task's worktree after the run, which is part of it,
+    ``left_out`` those of the whole change that are none of it, and ``halves`` those of them to or from which
+    a path of it was renamed, each with that. ``unresolved`` says what of a conflict is.
+    """
+
+    trees: Trees | None
+    runs: tuple[Run, ...] = ()
+    edited: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    halves: Mapping[str, str] = MappingProxyType({})
+    unresolved: str | None = None
+
+
 @dataclass(frozen=True)
 class DecisionResult:
     """The outcome of a decision: record and state, paths that differ now.
 
     ``undo`` are the commands that take a rejected change back, one line each. ``commit`` is what an approval
     committed; None where it commits nothing. ``other_branch`` is there where nobody was asked about it.
-    ``deferred`` has a line for each commit that its hook had left to be recorded. ``edited`` are paths that a
-    person edited in the task's worktree after the run, which is part of what was decided on, ``left_out``
-    paths of the change that were not approved, and ``halves`` those of them to or from which an approved path
-    was renamed, each with that. ``plan_edits`` says what became of edits of the plan. ``undoes``: what was
-    rejected is taken back next.
+    ``deferred`` has a line for each commit that its hook had left to be recorded. ``plan_edits`` says what
+    became of edits of the plan. ``undoes``: what was rejected is taken back next.
     """
 
     run: Run
     state: PlanState
+    change: DecidedChange
     moved: tuple[str, ...] = ()
     undo: tuple[TaskCommand, ...] = ()
     commit: ApprovalCommit | None = None
     other_branch: OtherBranch | None = None
     deferred: tuple[str, ...] = ()
-    edited: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    halves: Mapping[str, str] = field(default_factory=dict)
-    unresolved: str | None = None
     plan_edits: tuple[str, ...] = ()
     undoes: bool = False
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        is_elsewhere = not self.run.is_in_place
+        change, is_elsewhere = self.change, not self.run.is_in_place
         kept = f"run {self.run.id} keeps it" if is_elsewhere else "it stays in your worktree"
         return (
             *self.deferred,
             *self.plan_edits,
-            *([f"{self.unresolved}: {GOES_BACK}"] if self.unresolved else ()),
+            *([f"{change.unresolved}: {GOES_BACK}"] if change.unresolved else ()),
             *(
                 f"with what was edited in its worktree after the run: {clean_line(path)}"
-                for path in self.edited
+                for path in change.edited
             ),
-            *(f"left out, {kept}: {clean_line(path)}{self._rename_text(path)}" for path in self.left_out),
+            *(f"left out, {kept}: {clean_line(path)}{self._rename_text(path)}" for path in change.left_out),
         )
 
     def _rename_text(self, path: str) -> str:
-        other = self.halves.get(path)
+        other = self.change.halves.get(path)
         return "" if other is None else f", the other half of a rename: {clean_line(other)} is approved"
 
     @property
@@ -169,56 +180,48 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     if not is_approval and not decision.undoes:
         require_whole(state.history(task.id))
     if decision.state is DecisionState.CHANGES_REQUESTED:
-        if decision.feedback is None:
-            # Then the findings of the hook and the reviewers are the request.
-            decision = decision._replace(feedback=render_suggestion(run, merged_or_none(run)))
-        if not (decision.feedback or "").strip():
-            raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
-        require_words(Change.of(state.history(task.id)).standing_rulings, decision.feedback or "")
-        require_requestable(workspace, state.history(task.id), run)
-        comments = decision.comments or Drafts(workspace).comments(run).items
-        decision = decision._replace(comments=sent_comments(comments, decision.feedback or ""))
-    pair, runs, remarks = _decided_change(workspace, state, run, decision)
+        decision = _in_words(workspace, state.history(task.id), run, decision)
+    change = _decided_change(workspace, state, run, decision)
+    pair = change.trees
     place = place_of(workspace, run)
     strayed = place.other_branch() if is_approval and not decision.branch_confirmed else None
     commits = may_commit and (pair is None or not pair.is_empty)
     if commits and (run.is_in_place or run.has_landed):
         becomes = partial(_decided, workspace, decision, pair, ApprovalCommit())
-        approval = ApprovalRequest(state, task, run, pair, becomes, runs, strayed)
-        result = _approve(workspace, approval, decision)
-        return replace(result, **remarks._asdict())
+        approval = ApprovalRequest(state, task, run, pair, becomes, change.runs, strayed)
+        return _approve(workspace, approval, decision, change)
     require_branch(task, strayed if commits else None)
     if not decision.undoes:
         _require_undone(state, run)
     moved = () if pair is None else diverged_names(workspace, pair, place.files_now(pair))
-    saved = _save(workspace, run, decision, pair)
+    saved = _save(workspace, run, decision, change)
     if decision.state is DecisionState.REJECTED:
         # Where the index cannot follow a killed approval's commit now, the status says so.
         with suppress(UnusableError):
             recover_approval(workspace)
     undo = () if decision.undoes else undo_commands(saved.run)
-    return DecisionResult(
-        *saved[:2],
-        moved,
-        undo,
-        other_branch=strayed,
-        plan_edits=saved.plan_edits,
-        undoes=decision.undoes,
-        **remarks._asdict(),
-    )
+    return replace(saved, moved=moved, undo=undo, other_branch=strayed, undoes=decision.undoes)
 
 
-class _Remarks(NamedTuple):
-    edited: tuple[str, ...]
-    left_out: tuple[str, ...]
-    halves: Mapping[str, str]
-    unresolved: str | None = None
+def _in_words(workspace: Workspace, history: History, run: Run, decision: Decision) -> Decision:
+    """Return a change request with all that it says, and the comments that it sends.
+
+    Raises RequestError for one without words, and for a session that cannot go on.
+    """
+    if decision.feedback is None:
+        # Then the findings of the hook and the reviewers are the request.
+        decision = decision._replace(feedback=render_suggestion(run, merged_or_none(run)))
+    words = decision.feedback or ""
+    if not words.strip():
+        raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
+    require_words(Change.of(history).standing_rulings, words)
+    require_requestable(workspace, history, run)
+    comments = decision.comments or Drafts(workspace).comments(run).items
+    return decision._replace(comments=sent_comments(comments, words))
 
 
-def _decided_change(
-    workspace: Workspace, state: PlanState, run: Run, decision: Decision
-) -> tuple[Trees | None, tuple[Run, ...], _Remarks]:
-    """Return the change that a decision is about, its runs, and remarks on it.
+def _decided_change(workspace: Workspace, state: PlanState, run: Run, decision: Decision) -> DecidedChange:
+    """Return the change that a decision is about.
 
     Raises RequestError for a part that there is not, UnresolvedError.
     """
@@ -240,13 +243,13 @@ def _decided_change(
         unresolved = unresolved_text(place_of(workspace, run).conflicts(whole, decision.only))
     edited = () if edits is None else edits.paths
     if not decision.only:
-        return whole, runs, _Remarks(edited, (), {}, unresolved)
+        return DecidedChange(whole, runs, edited, unresolved=unresolved)
     if whole is None:
         raise RequestError("the change is not known, so no part of it can be approved")
     part = limited_to(workspace.repo, whole, decision.only)
     left_out = paths_outside(workspace.repo, whole, part)
     halves = rename_halves(workspace.repo, whole, left_out) if left_out else {}
-    return part, runs, _Remarks(edited, left_out, halves)
+    return DecidedChange(part, runs, edited, left_out, halves)
 
 
 def _require_resolved(workspace: Workspace, run: Run, pair: Trees, only: tuple[str, ...]) -> None:
@@ -270,18 +273,20 @@ class UnresolvedError(RequestError):
     """A change cannot be approved: conflicts in it are not resolved."""
 
 
-def _approve(workspace: Workspace, approval: ApprovalRequest, decision: Decision) -> DecisionResult:
+def _approve(
+    workspace: Workspace, approval: ApprovalRequest, decision: Decision, change: DecidedChange
+) -> DecisionResult:
     """Commit a change, and record its approval. Raises ApprovalRefusedError; nothing is recorded then."""
     state, run = approval.state, approval.run
     try:
         with commit_change(workspace, approval) as (then, commit):
             if not commit.paths:
                 _require_undone(state, run)
-            saved = _save(then, run, decision, approval.pair, commit)
+            saved = _save(then, run, decision, change, commit)
     except ApprovalRefusedError as error:
         _keep_hook_output(workspace, state.history(run.task_id), run, error)
         raise
-    return DecisionResult(*saved[:2], commit.moved, commit=commit, plan_edits=saved.plan_edits)
+    return replace(saved, moved=commit.moved, commit=commit)
 
 
 def _require_undone(state: PlanState, run: Run) -> None:
@@ -316,31 +321,26 @@ def require_words(rulings: Iterable[Ruling], request: str) -> None:
         raise RequestError(text, hint="write it below the quotation, or delete that if the ruling stands")
 
 
-class _Saved(NamedTuple):
-    run: Run
-    state: PlanState
-    plan_edits: tuple[str, ...]
-
-
 def _save(
     workspace: Workspace,
     run: Run,
     decision: Decision,
-    pair: Trees | None,
+    change: DecidedChange,
     commit: ApprovalCommit | None = None,
-) -> _Saved:
+) -> DecisionResult:
     """Write the decision, and with ``commit`` what it committed, on the record as it is under the lock."""
     with workspace.transaction() as transaction:
         stored = require_undecided(workspace, run)
         if commit is None:
             require_unclaimed(workspace, run.task_id)
-        decided = _decided(workspace, decision, pair, commit, stored, workspace.environment.timestamp())
+        now = workspace.environment.timestamp()
+        decided = _decided(workspace, decision, change.trees, commit, stored, now)
         transaction.save_run(decided)
         plan_edits = settle_edits(workspace.store, transaction)
         after = save_statuses(transaction).state
     trace.event("decide", decision.state.value, "run", run.id, "of", run.task_id)
     drop_recorded_drafts(workspace)
-    return _Saved(decided, after, plan_edits)
+    return DecisionResult(decided, after, change, plan_edits=plan_edits)
 
 
 def _decided(
