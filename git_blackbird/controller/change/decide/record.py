@@ -177,7 +177,6 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
         run = find_undoable(state, task.id, run_id)
     else:
         run = find_pending(state, task.id, run_id)
-    if not is_approval and not decision.undoes:
         require_whole(state.history(task.id))
     if decision.state is DecisionState.CHANGES_REQUESTED:
         decision = _in_words(workspace, state.history(task.id), run, decision)
