@@ -103,7 +103,7 @@ class EventParser(ABC, Generic[E]):
 
     @abstractmethod
     def _error(self) -> str | None:
-        """Return the error of an end that is known; None if everything indicates success."""
+        """Return the error of a known end; None if everything indicates success."""
 
     @abstractmethod
     def _refusal(self) -> FailureMatch | None:
@@ -198,7 +198,7 @@ class Turns(Generic[R]):
 
     @property
     def woken(self) -> Sequence[Turn[R]]:
-        """The turns that work in the background began, in order."""
+        """The turns that background work began, in order."""
         return [turn for turn in self._turns if self._is_woken(turn)]
 
     @property
@@ -230,7 +230,7 @@ _LONGEST_PATH = 4096
 
 
 class Edits:
-    """Collect absolute paths of edits that went through; one that failed or was denied does not count."""
+    """Collects absolute paths of successful edits; failed or denied ones do not count."""
 
     def __init__(self) -> None:
         self._open: dict[str, str] = {}

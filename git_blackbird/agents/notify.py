@@ -59,7 +59,6 @@ class NotifyProcess:
         return f"signal {code - _SIGNALLED}" if code > _SIGNALLED else f"exit status {code}"
 
     def wait(self, seconds: float) -> None:
-        """Wait for its end for at most so many seconds."""
         if self._process is not None:
             try:
                 self._process.wait(seconds)

@@ -1,4 +1,4 @@
-"""Agents that are programs with settings of their own: what follows from these alike for all of them."""
+"""The common part of agents that are programs with settings of their own."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -94,7 +94,6 @@ class ProgramAgent(ABC, Generic[S]):
         return f"{powers}; plus what {self.name}.args adds: {args}" if args else powers
 
     def probe(self, environ: Mapping[str, str]) -> str:
-        """Find the program and return its version. Raises AgentUnavailableError."""
         environ = {**environ, **self.query_environ}
         return find_program(self._settings.path, environ, self.parser_type.provider).version
 
@@ -126,7 +125,7 @@ class ProgramAgent(ABC, Generic[S]):
         )
 
     def _check(self, program: Program) -> None:
-        """Check that a start is possible with a program. Raises AgentUnavailableError."""
+        """Check that the program can be started. Raises AgentUnavailableError."""
         if lacks := program.lacks((*self.flags, *self._model_args[:1])):
             raise AgentUnavailableError(
                 f"{self.name} {program.version} does not know {lacks}",

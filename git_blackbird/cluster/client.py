@@ -240,6 +240,5 @@ async def _workers_of(client: "Client", count: int, patience: float) -> None:
 
 
 async def _leave(client: "Client") -> None:
-    """Close a client, whether or not it was connected."""
     closing: Any = client.close
     await closing()

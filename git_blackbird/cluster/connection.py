@@ -59,7 +59,7 @@ class Connection:
 
     @property
     def about(self) -> str:
-        """Describe the connected workers, with the URL of the dashboard if there is one."""
+        """The connected workers, with the URL of the dashboard if there is one."""
         named = (f"{clean_line(worker.name)} ({counted(worker.slots, 'slot')})" for worker in self.workers)
         shown = f"; Dask's dashboard: {clean_line(self.dashboard)}" if self.dashboard else ""
         return f"workers: {', '.join(sorted(named))}{shown}"

@@ -1,4 +1,4 @@
-"""What has to be there before Dask is used: the extra ``cluster``, its TLS files, the host of an address."""
+"""Requirements for Dask: the extra ``cluster``, its TLS files, the host of an address."""
 
 import asyncio
 import logging

@@ -57,7 +57,6 @@ class RemoteRun:
 
     @property
     def process(self) -> RemoteProcess:
-        """What the record of its run says of it."""
         return RemoteProcess(worker=self.worker)
 
     @property
@@ -108,7 +107,6 @@ class _Follower:
         return asyncio.get_running_loop().time() - self._began
 
     async def run(self) -> Ended:
-        """Order the run, and return how it ended."""
         remote, client = self._remote, self._connection.client
         run = remote.run
         topic = topic_of(run.id)
@@ -350,5 +348,4 @@ class _Follower:
 
 
 def _refused(why: str, hint: str | None, seconds: float) -> Ended:
-    """Return the end of a run in which no agent started."""
     return Ended(error=why, refusal=AgentFailure.REFUSED, way_out=hint, duration_seconds=seconds)

@@ -274,8 +274,6 @@ async def _run_agent(place: RunPlace, workspace: Workspace, state: RunState) -> 
 
 
 class _Sender(Watcher):
-    """Sends home what an agent does."""
-
     wants_output = True
 
     def __init__(self, state: RunState) -> None:

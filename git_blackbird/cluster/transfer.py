@@ -132,8 +132,6 @@ def _verified(workspace: Workspace, run: Run, ref: str) -> str:
 
 
 class _ReceivedTree:
-    """The entries of a tree that a worker sent."""
-
     def __init__(self, workspace: Workspace, tree: str) -> None:
         self.trees = TreeStore(workspace.repo)
         self.entries = self.trees.load(tree)

@@ -58,7 +58,6 @@ class UnsentRun:
 
 
 def unsent_run_file(workspace: Workspace, run_id: str) -> Path:
-    """Return where a run is kept until it is sent."""
     return workspace.paths.state_root.parent / "runs" / f"{run_id}.json"
 
 
@@ -75,7 +74,6 @@ def send_end(workspace: Workspace, kept: UnsentRun) -> None:
 
 
 def logs_of(workspace: Workspace, order: RunOrder) -> LogFiles:
-    """Return the logs of a run."""
     task_id, run_id = TaskId(order.assignment.task_id), RunId(order.assignment.run_id)
     stdout, stderr = (workspace.paths.stream(task_id, run_id, name) for name in ("stdout", "stderr"))
     return log_files(workspace, stdout, stderr)

@@ -54,7 +54,7 @@ def stop_events(run_id: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """How a worker is started: the scheduler's address, its name, its folder, and how many agents at once."""
+    """How a worker is started; ``slots`` is how many agents may work at once."""
 
     address: str
     name: str
@@ -79,13 +79,12 @@ class Host:
     client: "Client | None" = None
 
     def resources(self) -> dict[str, float]:
-        """Return the slots that Dask may assign: runs that began over an earlier connection hold theirs."""
+        """Return the slots that Dask may assign; runs from an earlier connection keep theirs."""
         taken = sum(worker is not self.worker for worker in self.begun_over.values())
         names = (AGENT, *map(resource_of, self.versions))
         return dict.fromkeys(names, float(max(0, self.options.slots - taken)))
 
     def about(self) -> dict[str, Any]:
-        """Return the agents, runs and slots of this worker, for the scheduler to pass on."""
         return {"agents": self.versions, "runs": sorted(self.runs), "slots": self.options.slots}
 
     async def make(self, data: bytes) -> None:
@@ -122,7 +121,6 @@ class Host:
                 self.worker.log_event(topic_of(run_id), {"kind": kind, "data": data})
 
     async def _watch(self, state: RunState) -> None:
-        """Stop a run on request, over the present connection."""
         for name, act in zip(stop_events(state.id), (state.stop, state.kill), strict=True):
             while True:
                 if await self._is_event_set(name):
@@ -206,7 +204,6 @@ async def _shut_down(host: Host, connection: "asyncio.Task[None]") -> None:
 
 
 def _agents(environment: Environment, config: Config) -> Iterator[tuple[str, ProbeResult]]:
-    """Yield each agent of this machine with its state."""
     for name, declared in DECLARATIONS.items():
         if declared.on_workers is None:
             yield name, load_agent(name, config).inspect(environment.environ)

@@ -137,5 +137,4 @@ def write_global_config(path: Path, data: bytes) -> None:
 
 
 def format_value(value: object) -> str:
-    """Return a value as written in the configuration file."""
     return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)

@@ -66,7 +66,7 @@ class Copies:
             self.faults[copy] = error.message
 
     def missing(self) -> Iterator[Path]:
-        """Yield the records and feedback of which there is no copy."""
+        """Yield the records and feedback without a copy."""
         runs = (Path(folder) for folder, _, _ in os.walk(self._paths.runs))
         for folder in (self._paths.feedback, *runs):
             copies = self._files(folder)
@@ -197,7 +197,7 @@ class Copies:
 
 
 def _may_count(run: Run) -> bool:
-    """Whether a run has ended, and began when its id says: of many records only the newest are read."""
+    """Return whether a run has ended, and its id does not claim another time of start."""
     return run.status is not RunStatus.RUNNING and not is_misnamed(run, time.time_ns())
 
 

@@ -202,7 +202,6 @@ class DraftFile:
 
 
 def text_drafts(paths: Paths) -> list[tuple[TaskId, Path]]:
-    """List all saved texts with their tasks."""
     folders = [paths.text_drafts / name for name in _names_in(paths.text_drafts)]
     return [
         (TaskId(folder.name), folder / name)

@@ -23,7 +23,6 @@ class FeedbackStore:
         self._paths = paths
 
     def load_all(self) -> SavedFeedback:
-        """Return the feedback for each leaf, and list invalid files."""
         folder = self._paths.feedback
         try:
             names = sorted(name for name in os.listdir(folder) if not name.endswith(MOVED_AWAY))

@@ -94,8 +94,6 @@ def drop_pending_approval(paths: Paths) -> None:
 
 
 class _Imports(Record):
-    """The pages that were imported last, by the names of their sources."""
-
     sources: Mapping[str, str] | None = None
 
 
@@ -157,7 +155,7 @@ def save_held_edits(paths: Paths, held: HeldEdits) -> None:
 
 
 def drop_held_edits(paths: Paths, held: HeldEdits) -> None:
-    """Remove edits of the plan on whose run was decided, and with the last of them their folder."""
+    """Remove the edits of a decided run, and with the last of them their folder."""
     (paths.plan_edits / f"{held.run_id}.json").unlink(missing_ok=True)
     with suppress(OSError):
         paths.plan_edits.rmdir()

@@ -100,7 +100,6 @@ class Paths:
         return self.task_runs(task_id) / f"{run_id}.json"
 
     def task_reviews(self, task_id: TaskId) -> Path:
-        """Return the folder of the records of a task's spec and code reviews."""
         return self.task_runs(task_id) / "reviews"
 
     def review_record(self, task_id: TaskId, run_id: RunId) -> Path:

@@ -14,8 +14,6 @@ from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan
 
 
 class PlanInGit(Protocol):
-    """What git does to the plan file."""
-
     def position(self) -> str:
         """Return the present end of git's log of HEAD."""
 
@@ -149,7 +147,7 @@ class PlanBackup:
 
 
 def _parsed(data: bytes | None) -> Plan | None:
-    """Return a plan of git's; None where it cannot be read, an empty one where git has none."""
+    """Parse a plan in git; None if that fails, an empty plan if git has none."""
     if data is None:
         return Plan()
     try:

@@ -208,7 +208,7 @@ class PlanRenderer:
 
 
 def _new_tasks(tasks: Mapping[TaskId, Task], before: Mapping[TaskId, Task]) -> dict[TaskId, Task]:
-    """Return the tasks that are other objects than before, at the speed of C where the order is the same."""
+    """Return the tasks that are different objects than before; fast if the order is the same."""
     if len(tasks) == len(before):
         others = compress(tasks.values(), map(is_not, tasks.values(), before.values()))
         return {task.id: task for task in others}

@@ -25,7 +25,6 @@ def state_to_keep(paths: Paths, shared: Path | None, tracked: Iterable[str]) -> 
 
 
 def has_state(paths: Paths, kept: frozenset[Path]) -> bool:
-    """Whether there is anything to remove beside the files ``kept``."""
     return any(os.path.lexists(place) for place in (*_state_places(paths, kept), paths.private))
 
 

@@ -152,7 +152,7 @@ class Store:
         return PlanState(plan, histories, self.feedback.load_all(), *rules)
 
     def unanswered(self, state: PlanState, only: TaskId | None = None) -> tuple[Adoptable, ...]:
-        """Return what could be adopted, of all tasks or of one, and about which nobody has answered yet."""
+        """Return what could be adopted, for all tasks or one, and was not answered about yet."""
         answered: Mapping[TaskId, int] = {}
         if os.path.lexists(self.paths.answered):
             from git_blackbird.storage.notes import load_answered  # few were ever asked

@@ -158,7 +158,7 @@ class UsageTotals:
 
     @property
     def totals(self) -> dict[str, float]:
-        """The counters as printed, from which the next resume is subtracted."""
+        """The counters as printed, which the next resume subtracts."""
         # A session that could not be opened counts from zero: the next resume continues the old one.
         if self._last is None or not self._last.total_cost_usd:
             return dict(self._previous)
@@ -282,7 +282,7 @@ EDIT_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 
 
 class ClaudeEdits(Edits):
-    """Collect the files of calls of these tools, once their results say that they went through."""
+    """Collects the files of tool calls whose results report success."""
 
     def take(self, event: MessageEvent) -> None:
         for block in event.message.content:

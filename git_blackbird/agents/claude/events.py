@@ -23,14 +23,14 @@ _REJECTED = "rejected"
 
 
 class LimitWindow(Lenient, alias_generator=to_camel):
-    """A period for which there is a usage limit; ``resets_at`` in seconds since 1970."""
+    """A period with a usage limit; ``resets_at`` is in seconds since 1970."""
 
     status: Text
     resets_at: Amount
 
 
 class LimitInfo(LimitWindow):
-    """The usage limits: the window that decides, all of them, and whether what is paid for beyond is used."""
+    """The usage limits: the window that decides, all of them, and whether paid overage is used."""
 
     overage_status: Text
     is_using_overage: Flag
@@ -44,14 +44,14 @@ class LimitInfo(LimitWindow):
 
     @property
     def over_at(self) -> float | None:
-        """When every window that rejected is over, in seconds since 1970; None if that is not said."""
+        """When every window that rejected is over, in seconds since 1970; None if unknown."""
         windows = self.unified_windows.values()
         rejecting = [each.resets_at for each in windows if each.status == _REJECTED and each.resets_at]
         return max(rejecting, default=self.resets_at)
 
 
 class LimitEvent(Lenient):
-    """How much is left of the usage limits; printed with each answer of the server."""
+    """The rest of the usage limits; printed with each answer of the server."""
 
     type: Literal["rate_limit_event"]
     rate_limit_info: Part[LimitInfo]

@@ -219,7 +219,7 @@ class ClaudeParser(EventParser[Event]):
 
     @property
     def remaining_work(self) -> Sequence[str] | None:
-        """The background tasks at work after a result that no turn has followed yet."""
+        """The background tasks at work after a result, until the next turn."""
         return self._background.names if self._result is not None and not self._in_turn else None
 
     @property

@@ -111,7 +111,7 @@ class ErrorEvent(ErrorMessage):
 
 
 class OtherEvent(Lenient):
-    """An event of a type that is not known, such as another end of a turn."""
+    """An event of an unknown type, such as another end of a turn."""
 
     type: Text
 

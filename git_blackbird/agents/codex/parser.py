@@ -105,7 +105,7 @@ class CodexProgress:
 
 
 def step(kind: ProgressKind, text: str) -> Iterator[Progress]:
-    """Yield a step, unless there is nothing to say of it."""
+    """Yield a step, unless its text is empty."""
     if line := clean_line(text):
         yield Progress(kind, line)
 

@@ -43,8 +43,7 @@ class DemoAgent:
     leftover_dirs: tuple[str, ...] = ()
     model = None
 
-    def __init__(self, _settings: None = None) -> None:
-        """Ignore the settings: it has none."""
+    def __init__(self, _settings: None = None) -> None: ...
 
     @property
     def summary(self) -> str:

@@ -144,7 +144,6 @@ class _DemoTask(DemoSession):
 
 
 def main() -> int:
-    """Run one session; return the exit status."""
     emit("session", session_id=os.environ.get("BLACKBIRD_SESSION_ID", ""))
     data = sys.stdin.read()
     try:

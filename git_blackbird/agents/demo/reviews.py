@@ -94,7 +94,7 @@ class DemoParentReview(DemoReview):
 
 
 class DemoChangeReview(DemoReview):
-    """One of the two reviews of a change: its spec or its code review."""
+    """One of the two reviews of a change."""
 
     do_answer = DemoReview.set_answer
     do_answer_once = DemoReview.set_answer_once

@@ -28,8 +28,6 @@ T = TypeVar("T")
 
 
 class Interruptible(Protocol):
-    """Something at work that can be asked to end."""
-
     def interrupt(self, *, at_once: bool) -> None: ...
 
 
@@ -57,8 +55,7 @@ class Watcher:
     def __init__(self, hurry: asyncio.Event) -> None:
         self.hurry = hurry
 
-    def see_step(self, step: Progress) -> None:
-        """Take a step of an agent."""
+    def see_step(self, step: Progress) -> None: ...
 
     def see_output(self, data: bytes, stream: str, skipped: int) -> None:
         """Take a piece of ``stdout`` or ``stderr``, before which so many bytes were skipped."""
@@ -114,7 +111,6 @@ class StartedProcess:
 
     @property
     def process(self) -> LocalProcess:
-        """What the record of its run says of it."""
         return LocalProcess(pid=self.pid, identity=self.identity)
 
     def open_gate(self) -> None:

@@ -84,7 +84,7 @@ def spawn_gated(launch: Launch, logs: LogFiles) -> "GatedProcess":
 
 @dataclass(eq=False, repr=False)
 class GatedProcess(StartedProcess):
-    """A started process that does nothing before ``open_gate``, with its logs; leader of its own group."""
+    """A started process at its gate, with its logs; leader of its own group."""
 
     stdout: TailedLog
     stderr: TailedLog
@@ -183,7 +183,6 @@ class _Supervisor:
         )
 
     def _await_exit(self) -> None:
-        """Wait for the child's end, in a thread."""
         self._exit_code = _wait_unreaped(self._child.popen)
         self._has_exited = True
         trace.event("exit", self._child.pid, self._exit_code, time.monotonic() - self._started)

@@ -36,7 +36,7 @@ _PAUSE_SECONDS = 0.0005
 
 
 class LogFiles(NamedTuple):
-    """The log files of a run, how many bytes of each are kept, and what masks secrets in them."""
+    """The log files of a run; ``max_bytes`` is how many bytes of each are kept."""
 
     stdout: Path
     stderr: Path
@@ -61,7 +61,7 @@ class _Mask:
         self._end = 0
 
     def take(self, data: bytes, start: int) -> bytes:
-        """Return what is decided of the output up to the end of a piece, which begins at ``start``."""
+        """Return the decided output up to the end of a piece, which begins at ``start``."""
         if self._redactor is None:
             return data
         before = b"" if start == self._end else self.release()
@@ -118,7 +118,7 @@ class TailedLog:
 
     @property
     def redacted(self) -> dict[str, int]:
-        """How many secrets of each kind were masked in this log, and in others with the same redactor."""
+        """The number of masked secrets of each kind, in all logs with the same redactor."""
         return {} if self._redactor is None else dict(self._redactor.counts)
 
     @property
@@ -326,7 +326,6 @@ def _opened(path: Path, access: int) -> Iterator[int | None]:
 
 
 def _next_data(descriptor: int, offset: int) -> int:
-    """Return the offset of the first data at or after ``offset``."""
     with suppress(AttributeError, OSError):  # unsupported, or nothing follows
         return os.lseek(descriptor, offset, os.SEEK_DATA)
     return offset

@@ -82,7 +82,7 @@ def started_event(run: Run, title: str, child: Child) -> RunStarted:
 
 
 async def follow_agent(call: Call, agent: Agent, workspace: Workspace, run: Run, child: Child) -> Ended:
-    """Follow an agent to its end or that of its budget, or until a person has something to say to it."""
+    """Follow an agent until it ends, its budget is spent, or a person has a message for it."""
     with call.ledger.run(run) as meter:
         ended = await child.follow(_CallWatcher(call, agent, workspace, run, meter))
         if error := ended.error:
@@ -96,8 +96,6 @@ async def follow_agent(call: Call, agent: Agent, workspace: Workspace, run: Run,
 
 
 class _CallWatcher(Watcher):
-    """Shows what an agent does, and counts what it spends."""
-
     def __init__(self, call: Call, agent: Agent, workspace: Workspace, run: Run, meter: RunMeter) -> None:
         super().__init__(call.force_stop)
         self._call, self._agent, self._workspace = call, agent, workspace

@@ -233,11 +233,9 @@ class Call:
 
     @property
     def held_stop(self) -> Stop:
-        """The stop where tasks are held, with what is spent by now."""
         return self.budget_stop([line for task_id in self.held for line in self.ledger.spent_lines(task_id)])
 
     def budget_stop(self, lines: Sequence[BudgetLine]) -> Stop:
-        """Return the stop where these limits are spent; the next step is about the tasks of this call."""
         return budget_stop(self.workspace, lines, execute_again(sorted(self.scope.only or ())))
 
     def within_budget(self, scope: CallScope, item: Item) -> CallScope:
@@ -275,7 +273,7 @@ class Call:
             del self._running[task_id]
 
     async def interruptible(self, work: Awaitable[T]) -> T | None:
-        """Await one step so that an interrupt cancels only that; None when it was cancelled."""
+        """Await a step that an interrupt may cancel; return None if one did."""
         step: asyncio.Future[T] = asyncio.ensure_future(work)
         self._steps.add(step)
         if self.is_interrupted:

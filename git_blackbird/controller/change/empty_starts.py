@@ -62,6 +62,5 @@ class EmptyStarts:
 
     @property
     def refused(self) -> list[list[Run]]:
-        """The starts of each agent that refuses every task."""
         agents = dict.fromkeys(by for by in map(AgentModel.of, self._starts) if by in self.stopped)
         return [[start for start in self._starts if AgentModel.of(start) == by] for by in agents]

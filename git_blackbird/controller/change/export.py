@@ -37,7 +37,7 @@ _MAX_NAMED = 20
 
 @dataclass(frozen=True)
 class BranchResult:
-    """A new branch: its name, its commit, that one's parent, and what the commit changes.
+    """A new branch, and what its commit changes.
 
     ``remote`` is where it was pushed to, ``request`` the address of the request to merge it.
     """

@@ -78,7 +78,7 @@ def with_stand_ins(call: Call, held: Collection[AgentModel]) -> Workspace:
 
 
 def name_half_done(call: Call, state: PlanState, held: Collection[AgentModel], task_id: TaskId) -> None:
-    """Inform once of unfinished edits that keep tasks from starting whose agents are at no limit."""
+    """Inform once that unfinished edits keep tasks of free agents from starting."""
     kept = tasks_of_agents(call.workspace, state.plan, held)
     others = any(call.scope.covers(task.id) and task.id not in kept for task in ready_tasks(state))
     if others and task_id not in call.half_done:
@@ -110,9 +110,9 @@ def ended_waiting(call: Call) -> Stop | None:
 
 
 async def limit_over(call: Call, holds: Sequence[LimitHold]) -> None:
-    """Return once the first of these limits is over, or plan or records have changed, or after a while.
+    """Return once the first of these limits is over, plan or records have changed, or after a while.
 
-    A machine that sleeps stops the clocks of timers: the one on the wall is looked at again and again.
+    Timers stop while a machine sleeps, so the wall clock is polled.
     """
     environment, first = call.workspace.environment, min(hold.until for hold in holds)
     seen = _marks(call.workspace)

@@ -86,7 +86,6 @@ class Reading(ABC, Generic[T]):
         warn(ui, _worktree_changed(self.role), run.task_id)
 
     def begin(self, transaction: Transaction, run: Run) -> None:
-        """Save the record before the agent begins."""
         transaction.save_run(run)
 
     @abstractmethod
@@ -94,13 +93,13 @@ class Reading(ABC, Generic[T]):
         """Return the answer. Raises ValueError for one that cannot be read."""
 
     def record(self, transaction: Transaction, closed: Run, answer: T | None) -> Run:  # noqa: ARG002  # for others
-        """Save the closed record, with what the answer says, and return it."""
+        """Save the closed record with the ``answer``, and return it."""
         transaction.save_run(closed)
         return closed
 
 
 class ReadingEnd(NamedTuple, Generic[T]):
-    """How such a run ended; ``answer`` is None for one that cannot be used."""
+    """How such a run ended; ``answer`` is None if it is unusable."""
 
     run: Run
     answer: T | None
@@ -238,7 +237,6 @@ def _worktree_changed(role: Role) -> str:
 
 
 def _tell_edits(call: Call, closed: Run, role: Role) -> None:
-    """Say what became of plan and configuration while an agent looked that changes nothing."""
     for note in closed.notes:
         if note != _worktree_changed(role):
             warn(call.ui, note, closed.task_id)

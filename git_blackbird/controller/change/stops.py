@@ -49,7 +49,6 @@ def agent_refused_stop(workspace: Workspace, run: Run) -> Stop:
 
 
 def _retry_command(workspace: Workspace, run: Run) -> str:
-    """Return the command that repeats a refused start."""
     before = workspace.store.records.history(run.task_id).latest
     if run.run_type is not RunType.EXECUTE or before is None:
         return EXECUTE
@@ -79,14 +78,12 @@ def open_items_stop(stops: Sequence[Stop]) -> Stop:
 
 
 def _open_texts(stops: Sequence[Stop], due: Sequence[Stop]) -> Iterator[str]:
-    """Yield one text for all decisions, and the texts of the other stops."""
     if len(due) > 1:
         yield f"decisions are due on {', '.join(stop.task_id or '' for stop in due)}"
     yield from (stop.text for stop in stops if len(due) < 2 or stop not in due)
 
 
 def rejected_stop(task_id: TaskId) -> Stop:
-    """Return the stop at a task that was rejected in this call."""
     steps = (
         TaskCommand("retry", task_id, remark="sets it back to todo; starts nothing"),
         TaskCommand("restart", task_id, blank=MESSAGE, remark="starts it again, with TEXT"),

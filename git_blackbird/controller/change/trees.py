@@ -30,7 +30,7 @@ class ChangeTrees(NamedTuple):
 
 
 def change_of(workspace: Workspace, state: PlanState, task_id: TaskId) -> ChangeTrees:
-    """Return the change of a task that has a run: what a decision would be about."""
+    """Return the change that a decision on the task would be about."""
     history = state.history(task_id)
     newest = history.latest
     if newest is None:
@@ -60,7 +60,6 @@ def combined_change(workspace: Workspace, state: PlanState, newest: Run, runs: S
 
 
 def outside_of_runs(runs: Iterable[Run]) -> Outside:
-    """Return what happened outside the place of the runs that made a change."""
     return reduce(Outside.adding, (run.outside for run in runs), Outside())
 
 

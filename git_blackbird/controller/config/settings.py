@@ -125,7 +125,6 @@ def _follow(workspace: Workspace, place: str, name: str) -> None:
 
 
 def _unknown_in(workspace: Workspace, name: str) -> list[ConfigProblem]:
-    """Return the problems with an unknown key, one for each place that has it."""
     is_known = find_key(name) is not None
     problems = () if is_known else workspace.settings.problems
     return [problem for problem in problems if problem.key.lower() == name.lower()]
@@ -149,7 +148,7 @@ def _write_file(workspace: Workspace, scope: Scope, name: str, value: object | N
 
 
 def config_file(workspace: Workspace, scope: Scope) -> Path:
-    """Name the file of the project or of the user. Raises UnusableError where there is no place for it."""
+    """Return the file of the project or of the user. Raises UnusableError without a HOME."""
     if scope is Scope.PROJECT:
         return workspace.paths.config
     path = global_config_path(workspace.environment.environ)

@@ -52,7 +52,7 @@ def chosen_agent(workspace: Workspace) -> Agent:
 def agent_name_for(workspace: Workspace, task: Task | None) -> str:
     """Return the name of the agent that a task starts with: its own, unless the call names one.
 
-    A task that names none may start with the one that stands in for its agent.
+    A task that names no agent may get a stand-in.
     """
     is_told = workspace.settings.applied["agent"].layer in _OF_THE_CALL
     own = None if task is None or is_told else task.agent
@@ -64,7 +64,7 @@ def agent_name_for(workspace: Workspace, task: Task | None) -> str:
 
 
 def agent_for(workspace: Workspace, task: Task) -> Agent:
-    """Return the agent that a task starts with. Raises RequestError when there is none of its name."""
+    """Return the agent that a task starts with. Raises RequestError for an unknown name."""
     name = agent_name_for(workspace, task)
     return load_agent(name, _config_for(workspace, task, name))
 
@@ -186,7 +186,7 @@ def require_reviewers(workspace: Workspace, state: PlanState, call: CallScope) -
 
 
 def reviewer_of(workspace: Workspace, source: Source) -> Agent:
-    """Return the agent that makes one of the two reviews of a change. Raises RequestError."""
+    """Return the agent that makes this review of a change. Raises RequestError."""
     config = workspace.config
     own = reviewer_config(config, source)
     name = own.agent or config.agent
@@ -215,7 +215,7 @@ def probe(workspace: Workspace, agent: Agent) -> str:
 
 
 class WrapperMissingError(AgentUnavailableError):
-    """The program is not there that is to stand in front of every agent's: another agent is no way out."""
+    """The wrapper program in front of every agent is missing, so another agent is no way out."""
 
     def __init__(self, program: str) -> None:
         super().__init__(
@@ -232,7 +232,7 @@ def require_wrapper(workspace: Workspace) -> None:
 
 @contextmanager
 def adding_way_out(workspace: Workspace, way: ShellLine) -> Iterator[None]:
-    """Add the command that goes on without an agent to the error of one that cannot be started."""
+    """Add a command to the ways out of an AgentUnavailableError."""
     try:
         yield
     except WrapperMissingError:
@@ -251,7 +251,6 @@ def start_with_other_agent(
 
 
 def continue_with_other_agent(workspace: Workspace, run: Run) -> str:
-    """Return the command that continues a refused run with another agent."""
     if run.run_type in SOURCES:
         return review_with_other_agent(SOURCES[run.run_type])
     if run.run_type is RunType.REVIEW:
@@ -263,7 +262,6 @@ def continue_with_other_agent(workspace: Workspace, run: Run) -> str:
 
 
 def review_with_other_agent(source: Source) -> ShellLine:
-    """Return the command that gives one of the two reviews of changes to another agent."""
     return ShellLine(
         f"git config blackbird.reviews.{source.value}.agent NAME", OTHER_AGENT_REMARK, Blank(" NAME")
     )

@@ -102,9 +102,9 @@ class Draft:
             self._text = self._saved = self._file.load()
 
     def edit(self, workspace: Workspace) -> None:
-        """Let a person write it in the editor that git would use, which edits the file itself.
+        """Let a person edit the draft's file in git's editor.
 
-        Raises RequestError where the editor failed; what it has saved is kept.
+        Raises RequestError if the editor fails; what it has saved is kept.
         """
         editor = editor_command(workspace.repo)
         self.save()
@@ -136,11 +136,11 @@ class CommentDraft:
 
     @property
     def items(self) -> tuple[ReviewComment, ...]:
-        """All comments, in the order in which they were begun."""
+        """All comments, oldest first."""
         return self._saved.comments
 
     def put(self, comment: ReviewComment) -> None:
-        """Keep a comment in place of the one at its place; one without a text is removed."""
+        """Add or replace the comment on its lines; one without a text is removed."""
         saved = self._saved
         others = [other for other in saved.comments if other.place != comment.place]
         place = next(
@@ -189,8 +189,6 @@ class ReadingDraft:
 
 
 class Drafts:
-    """All unsent texts of one worktree."""
-
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._drafts: dict[tuple[TaskId, str], Draft] = {}
@@ -210,7 +208,6 @@ class Drafts:
         return self._open(task_id, f"{_answer_prefix(run)}{digest[:16]}")
 
     def comments(self, run: Run) -> CommentDraft:
-        """Return the comments on lines of the change that a decision on a run is about."""
         return CommentDraft(self._open(run.task_id, f"{_COMMENTS}{run.id}"))
 
     def comment(self, run: Run, comment: ReviewComment) -> Draft:
@@ -239,7 +236,6 @@ class Drafts:
         return draft
 
     def unsent(self, run: Run) -> Unsent:
-        """Return what was written about the change of a run and is not sent."""
         has_request = bool(self.message(run.task_id).text.strip())
         return Unsent(has_request, len(self.comments(run).items))
 
@@ -251,7 +247,7 @@ class Drafts:
         return self._open(PLANNING, _REASON)
 
     def form(self, task_id: TaskId | None) -> Draft:
-        """Return the form of a task that is not saved yet; None for a new one."""
+        """Return the unsaved form of a task; None for a new task."""
         return self._open(NO_TASK, _NEW_FORM) if task_id is None else self._open(task_id, _FORM)
 
     def _open(self, task_id: TaskId, name: str) -> Draft:
@@ -287,7 +283,7 @@ def write_message(workspace: Workspace, task_id: TaskId) -> str:
 
 
 def drop_recorded_drafts(workspace: Workspace) -> None:
-    """Remove recorded drafts, and answers to closed questions; one that cannot be removed stays."""
+    """Remove recorded drafts and answers to closed questions; failures are ignored."""
     for task_id, path in text_drafts(workspace.paths):
         try:
             if _is_obsolete(workspace, task_id, path):

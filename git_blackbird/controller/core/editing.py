@@ -25,5 +25,4 @@ def edit_at(workspace: Workspace, file: Path, line: int) -> None:
 
 
 def failed_editor(editor: str, code: int, hint: str | None = None) -> RequestError:
-    """Return the error of an editor that ended with an exit status other than 0."""
     return RequestError(f"there was a problem with the editor '{editor}' (exit status {code})", hint=hint)

@@ -65,14 +65,13 @@ class UnreadableRecordError(UnusableError):
 
 
 def stopped_text(task_id: TaskId, faults: Sequence[RecordError]) -> str:
-    """Name the files that block a task, and why they cannot be used."""
     listed = "; ".join(f"{fault.path}: {fault.what}" for fault in faults)
     what = "a record that cannot" if len(faults) == 1 else "records that cannot"
     return f"{task_id} is stopped by {what} be used: {listed}"
 
 
 def require_usable(task_id: TaskId, history: History) -> None:
-    """Refuse to act on the runs of a task if one of them cannot be used. Raises UnreadableRecordError."""
+    """Raise UnreadableRecordError if a record of the task cannot be used."""
     if history.faults:
         raise UnreadableRecordError(task_id, history.faults)
 
@@ -92,9 +91,9 @@ _COMMANDS = {Status.WAITING_USER: "resume", Status.FAILED: "retry"}
 
 
 def require_ready(state: PlanState, task: Task) -> Task:
-    """Return the task when it is ready, or when its latest run only waits for a call to go on with it.
+    """Return the task if it is ready, or if a call can continue its latest run.
 
-    Raises RequestError with its reasons and the ways out, UnreadableRecordError.
+    Raises RequestError with the reasons and the ways out, UnreadableRecordError.
     """
     require_readable(state, task)
     readiness = full_readiness(state, task)
@@ -195,7 +194,7 @@ def require_undecided(workspace: Workspace, run: Run) -> Run:
 
 
 def require_unclaimed(workspace: Workspace, task_id: TaskId) -> None:
-    """Refuse to touch a task while an approval of it is being committed. Raises LockedError."""
+    """Raise LockedError while an approval of the task is being committed."""
     run_id = approval_in_progress(workspace.paths)
     if run_id is not None and workspace.store.records.history(task_id).find(run_id) is not None:
         raise LockedError(
@@ -208,7 +207,7 @@ _AT_WORK = frozenset({Status.IN_PROGRESS, Status.WAITING_USER, Status.FAILED})
 
 
 class RunElsewhere(NamedTuple):
-    """A run in another worktree, ``place``, that is at work, or on which a decision is pending."""
+    """A run in another worktree, ``place``, that is at work or has a decision pending."""
 
     run: Run
     place: str
@@ -267,7 +266,7 @@ def current_holds(
 ) -> Mapping[AgentModel, LimitHold]:
     """Return the agents at a limit, each with when it is over.
 
-    Reviews of changes are read of the tasks whose change is under review, and of those in ``reviewed``.
+    Reviews are read for tasks whose change is under review, and for ``reviewed``.
     """
     tasks = {*reviewed, *(task.id for task, _ in state.due[Due.REVIEW])}
     reviews = [run for task_id in sorted(tasks) for run in workspace.store.records.reviews(task_id).runs]
@@ -275,9 +274,9 @@ def current_holds(
 
 
 def spent_before(workspace: Workspace, task_id: TaskId | None, without: Collection[RunId] = ()) -> Spent:
-    """Return what the runs of a task took, its reviews and those at work included; None: of all tasks.
+    """Return what the runs and reviews of a task took, also those at work; None: of all tasks.
 
-    Tasks that left the plan are among them, records that cannot be read are not.
+    Tasks that left the plan count; records that cannot be read do not.
     """
     records, now = workspace.store.records, workspace.environment.timestamp()
     tasks = (*records.tasks(), PLANNING) if task_id is None else (task_id,)

@@ -24,7 +24,7 @@ _LIMIT_SECONDS = 30.0
 
 
 class Notification(NamedTuple):
-    """Why a person is needed, in a word and in a line, with the task and run, if any."""
+    """Why a person is needed: ``event`` is one word, ``text`` one line."""
 
     event: str
     text: str

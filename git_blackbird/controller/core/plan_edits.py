@@ -1,4 +1,4 @@
-"""The plan file while agents work: edits past our commands, which go with a decision, and what git does."""
+"""The plan file while agents work: edits that wait for a decision, and what git does to it."""
 
 from collections.abc import Iterator
 from itertools import dropwhile, groupby
@@ -103,7 +103,7 @@ def _set_aside(transaction: Transaction, held: HeldEdits, why: str) -> list[str]
 
 
 def carried_edits(history: History, run: Run) -> tuple[str, ...]:
-    """Return the edits that the run has which this one resumes, and on which nobody has decided."""
+    """Return the undecided edits of the run that this one resumes."""
     resumed = None if run.resumes is None else history.find(run.resumes)
     return () if resumed is None or resumed.decision_state in _DECIDED else resumed.plan_edits
 
@@ -158,7 +158,7 @@ class PlanInGit(NamedTuple):
 
 
 def _in_one_go(moves: list[tuple[HeadMove, bool]]) -> Iterator[tuple[str | None, str, bool]]:
-    """Yield the moves of people with nothing in between as one, and those of agents one by one."""
+    """Yield adjacent moves of people as one, and those of agents one by one."""
     for is_of_person, together in groupby(moves, key=lambda move: move[1]):
         made = [move for move, _ in together]
         if is_of_person:

@@ -115,7 +115,6 @@ def _has_acted(history: History, feedback: Feedback) -> bool:
 
 
 def _save_feedback(transaction: Transaction, state: PlanState, settled: Mapping[TaskId, str]) -> None:
-    """Write the feedback files as they follow from the records, some marked as settled."""
     saved = transaction.saved_feedback().by_leaf
     for task_id, feedback in state.feedback.items():
         wanted = feedback.settled(settled.get(task_id))

@@ -54,15 +54,12 @@ class UserInterface(Protocol):
         return None
 
     async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
-        """Show a plan that an agent proposes, and ask what becomes of it."""
         return None
 
 
 def warn(ui: UserInterface, text: str, task_id: TaskId | None = None, hint: str | None = None) -> None:
-    """Show a warning, about a task or none."""
     ui.notify(Notice(Level.WARNING, text, hint, task_id))
 
 
 def inform(ui: UserInterface, text: str, task_id: TaskId | None = None, hint: str | None = None) -> None:
-    """Show what happens, about a task or none."""
     ui.notify(Notice(Level.INFO, text, hint, task_id))

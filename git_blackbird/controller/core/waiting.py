@@ -1,4 +1,4 @@
-"""Waiting that stays interruptible: for work in a thread, and for an answer that may come from elsewhere."""
+"""Interruptible waiting for work in a thread, and for an answer that another process may give."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

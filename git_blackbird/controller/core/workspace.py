@@ -99,7 +99,6 @@ class Workspace:
 
     @property
     def uses_worktrees(self) -> bool:
-        """Whether tasks that start now get worktrees of their own."""
         return self.config.execution.worktrees or self.is_parallel
 
     def gets_worktree(self, history: History, resumed: Run | None = None) -> bool:
@@ -127,7 +126,6 @@ class Workspace:
 
     @property
     def reviews_changes(self) -> bool:
-        """Whether what a task changed is reviewed before anyone decides on it."""
         return self.config.reviews.mode == "parallel"
 
     @property
@@ -169,7 +167,6 @@ class Workspace:
 
     @property
     def plan_rules(self) -> PlanRules:
-        """What the configuration says of the plan."""
         is_gated = self.config.execution.parent_review_enabled
         return PlanRules(is_gated, only_lasting=self.config.plan.statuses == "lasting")
 
@@ -238,7 +235,7 @@ def view_workspace(
 
 
 def configured_now(workspace: Workspace) -> Config:
-    """Return the configuration as its files are at this moment, without what the call was told."""
+    """Return the configuration as its files are now, without the options of the call."""
     return view_workspace(workspace.repo, workspace.environment).config
 
 
@@ -326,9 +323,9 @@ def find_task(plan: Plan, task_id: str) -> Task:
 
 
 def full_id(plan: Plan, name: str) -> TaskId:
-    """Return the id of a task that a name uniquely begins; the name itself where it begins none.
+    """Return the only task id that begins with the name, or the name itself if none does.
 
-    Raises RequestError where it begins several.
+    Raises RequestError if several do.
     """
     if TaskId(name) in plan.tasks:
         return TaskId(name)

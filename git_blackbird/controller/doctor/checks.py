@@ -199,7 +199,6 @@ def _missing_records(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _named(task_id: str, fault: RecordError) -> RecordError:
-    """Add the task, and the run whose record cannot be used, to what is wrong."""
     path = Path(fault.path)
     is_record = path.suffix == ENDING
     subject = f"the record of run {path.stem} of {task_id} cannot be used" if is_record else task_id

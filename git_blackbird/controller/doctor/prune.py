@@ -85,7 +85,7 @@ _HOUR = 3_600 * 10**9
 
 
 def unheld_runs(workspace: Workspace) -> Iterator[Run]:
-    """Yield the runs whose record names trees that git may remove, since no reference keeps them."""
+    """Yield the runs whose trees git may remove, since no reference holds them."""
     held = run_refs(workspace.repo)
     for history in workspace.store.records.histories().values():
         yield from (run for run in history.runs if run.named_trees and run.id not in held)
@@ -115,7 +115,6 @@ def lost_records(workspace: Workspace) -> Iterator[Path]:
 
 
 def _recorded_ids(workspace: Workspace) -> set[str]:
-    """Return the ids of all runs that have a record in any worktree."""
     folders = workspace.paths.runs, *(other.runs for other in other_layouts(workspace))
     return {name for folder in folders for name in _recorded(folder)}
 

@@ -48,7 +48,6 @@ class DryRun(NamedTuple):
 
     @property
     def starts(self) -> frozenset[TaskId]:
-        """The leaves that agents would work on."""
         return frozenset(task.id for task in self.order if task.is_leaf)
 
     @property

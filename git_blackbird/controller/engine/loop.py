@@ -70,8 +70,6 @@ _ReadState = Callable[[Workspace, UserInterface, CallScope], PlanState]
 
 
 class Machines(Launcher, Protocol):
-    """Machines on which agents start while a call uses them."""
-
     @property
     def workspace(self) -> Workspace:
         """The workspace with as many jobs as they have room for."""
@@ -237,7 +235,7 @@ class Loop:
             raise
 
     def _choose(self, state: PlanState, scope: CallScope) -> tuple[Item | None, Sequence[LimitHold]]:
-        """Return the next item; without one the usage limits for which all that is left waits, if it does."""
+        """Return the next item, or without one the usage limits that all that is left waits for."""
         call = self._call
         held = holds_of(call, state)
         if call.stand_ins:

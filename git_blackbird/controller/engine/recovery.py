@@ -206,7 +206,6 @@ def read_log(workspace: Workspace, run: Run) -> Ended:
 
 
 def _lost_end(workspace: Workspace, run: Run, read: Ended) -> Ended:
-    """Return the end of a run whose controller is gone, with what it spent."""
     stdout, stderr = log_paths(workspace.paths, run)
     redactor = workspace.store.redactor()
     for path in (stdout, stderr):
@@ -248,10 +247,7 @@ def _is_log(path: Path) -> bool:
 
 
 def require_planned(state: PlanState) -> None:
-    """Refuse to begin anything while a change is half written whose task the plan has not.
-
-    Raises HalfWrittenError.
-    """
+    """Raise HalfWrittenError if a change is half written and its task is not in the plan."""
     for run in state.half_written:
         if run.task_id not in state.plan.tasks:
             raise HalfWrittenError(

@@ -174,7 +174,6 @@ class Scheduler:
 
     @property
     def _doubted_at_work(self) -> frozenset[AgentModel]:
-        """The agents that may refuse every task, of which one is at work."""
         at_work = frozenset[AgentModel]().union(*(job.models for job in self._jobs.values()))
         return at_work & self._call.empty_starts.doubted
 
@@ -238,7 +237,6 @@ class Scheduler:
 
 
 def _is_still_left(state: PlanState, task_id: TaskId) -> bool:
-    """Whether nobody has answered meanwhile what was left open."""
     run = state.history(task_id).latest
     return run is not None and due_of(run) in {*ASKS, Due.CONTINUE}
 

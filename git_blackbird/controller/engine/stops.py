@@ -60,7 +60,7 @@ def notify_waiting(
 def notify_without_agent(
     workspace: Workspace, ui: UserInterface, state: PlanState, scope: CallScope, task: Task
 ) -> None:
-    """Name the ready tasks that have the same missing agent as one, where they or others chose theirs."""
+    """Name the ready tasks with the same missing agent, if any task has an agent of its own."""
     ready = (other for other in ready_tasks(state) if scope.covers(other.id))
     agents = {other.id: agent_name_for(workspace, other) for other in ready}
     missing = sorted(task_id for task_id, name in agents.items() if name == agents.get(task.id))
@@ -82,14 +82,12 @@ def unreadable_stop(state: PlanState, call: CallScope) -> Stop | None:
 
 
 def not_started_stop(error: AgentUnavailableError | NotAgreedError) -> Stop:
-    """Return the stop where an agent cannot start, or a person did not agree to its start."""
     is_refused = isinstance(error, NotAgreedError)
     reason = StopReason.INTERRUPTED if is_refused else StopReason.AGENT_UNAVAILABLE
     return Stop(reason, error.message, error.ways_out, is_choice=len(error.ways_out) > 1)
 
 
 def without_agent_text(task_ids: Iterable[TaskId]) -> str:
-    """Name the tasks that were not started since their agent cannot be."""
     return f"without an agent: {', '.join(task_ids)}"
 
 
@@ -205,7 +203,6 @@ def last_stop(call: Call, state: PlanState) -> Stop:
 
 
 def _decided_stop(state: PlanState, scope: CallScope) -> Stop:
-    """Return the stop of a call that only decides and lands."""
     due = sum(scope.covers(task.id) for task, _ in state.due[Due.DECIDE])
     text = f"{counted(due, 'decision')} left" if due else "no decision waits"
     return Stop(StopReason.COMPLETED, text, tuple(_next_steps(scope, state)))
@@ -220,7 +217,6 @@ def _steps_after_failures(state: PlanState, failed: Iterable[TaskId]) -> Iterabl
 
 
 def _time_text(call: Call) -> str:
-    """Return the remark that nothing starts any more; "" as long as the call has time."""
     until = call.scope.until
     if until is None or not call.is_time_up:
         return ""

@@ -38,13 +38,9 @@ class Child(Protocol):
         ...
 
     @property
-    def process(self) -> LocalProcess | RemoteProcess:
-        """What identifies it in the record."""
-        ...
+    def process(self) -> LocalProcess | RemoteProcess: ...
 
-    def open_gate(self) -> None:
-        """Let the agent begin."""
-        ...
+    def open_gate(self) -> None: ...
 
     def abandon(self) -> None:
         """End it before the agent has begun."""
@@ -88,14 +84,13 @@ class ThisMachine:
         self._one_at_a_time = threading.Lock()
 
     def version_of(self, agent: Agent) -> str:
-        """Return the version of an agent. Raises AgentUnavailableError where it cannot start."""
         with self._one_at_a_time:
             if agent.name not in self._versions:
                 self._versions[agent.name] = probe(self._workspace, agent)
             return self._versions[agent.name]
 
     def start(self, agent: Agent, place: Opened, run: Run, assignment: Assignment, scratch: Path) -> Child:
-        """Start an agent's process at its gate; nothing of it is recorded yet, so nothing of it may work."""
+        """Start an agent's process at its gate: it must not work before its record is saved."""
         launch = launch_here(agent, place, assignment, scratch)
         return spawn_gated(launch, log_files(place.workspace, *log_paths(place.workspace.paths, run)))
 
@@ -111,7 +106,6 @@ class AtTerminal(ThisMachine):
         self._lend = lend
 
     def start(self, agent: Agent, place: Opened, run: Run, assignment: Assignment, scratch: Path) -> Child:
-        """Start an agent's own program at its gate, on this terminal."""
         # Few sessions are opened by hand, and not every agent is such a program.
         from git_blackbird.agents.process.foreground import ByHandReader, spawn_in_foreground
         from git_blackbird.agents.program import ProgramAgent
@@ -172,7 +166,7 @@ def stop_command(workspace: Workspace, run: Run) -> tuple[str, ...]:
 
 
 def silence_texts(workspace: Workspace, ended: Ended) -> Iterator[str]:
-    """Yield a remark on an agent from which nothing came: its wrapper, if it has one, may be why."""
+    """Yield a remark on an agent that said nothing, if its wrapper may be the reason."""
     wrapper = workspace.config.execution.wrapper
     is_mute = not (ended.stdout_bytes or ended.stderr_bytes)
     is_unheard = not (ended.succeeded or ended.session or ended.worked or ended.refusal)
@@ -195,7 +189,6 @@ def _places(run_id: str, task_id: str, folder: str) -> dict[str, str]:
 
 
 def _session_folder(agent: str, environ: Mapping[str, str]) -> str | None:
-    """Return the folder where an agent keeps its sessions, if that is known."""
     declared = DECLARATIONS[agent].sessions
     if declared is None:
         return None
@@ -210,6 +203,6 @@ def _repeated(word: str, texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def _filled(words: Sequence[str], places: Mapping[str, str]) -> tuple[str, ...]:
-    """Put texts in their places, none of which is looked for in another text."""
+    """Replace placeholders; those within an inserted text stay."""
     pattern = re.compile("|".join(map(re.escape, places)))
     return tuple(pattern.sub(lambda found: places[found[0]], word) for word in words)

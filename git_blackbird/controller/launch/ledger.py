@@ -79,7 +79,7 @@ class Ledger:
         return tuple(line for line in self._lines(task_id) if line.is_spent)
 
     def require(self, task_id: TaskId) -> None:
-        """Refuse to start an agent on a task whose budget is spent. Raises BudgetSpentError."""
+        """Raise BudgetSpentError if the budget of a task is spent."""
         if lines := self.spent_lines(task_id):
             raise BudgetSpentError(lines)
 
@@ -95,14 +95,12 @@ class Ledger:
             yield from budget_lines(scope, amounts, partial(self._spent, scope, about), about)
 
     def _spent(self, scope: BudgetScope, task_id: TaskId | None) -> Spent:
-        """Return what the runs of one task took, or of all, in this call and before it."""
         now = self._workspace.environment.now()
         at_work = (meter for meter in self._at_work.values() if task_id in {None, meter.task_id})
         parts = [self._ended[task_id], *(meter.spent(now) for meter in at_work)]
         return total_of(parts if scope is BudgetScope.CALL else [*parts, self._earlier(task_id)])
 
     def _earlier(self, task_id: TaskId | None) -> Spent:
-        """Return what earlier calls spent on a task, or on all."""
         if task_id not in self._before:
             self._before[task_id] = spent_before(self._workspace, task_id, self._known)
         return self._before[task_id]

@@ -132,7 +132,7 @@ def log_files(workspace: Workspace, stdout: Path, stderr: Path) -> LogFiles:
 
 
 def finish_log(workspace: Workspace, path: Path) -> None:
-    """Cut a log to its bound, and mask the secrets that were passed over when it was read."""
+    """Cut a log to its bound, and mask secrets that were missed when it was read."""
     cut_saved(path, LOG_BYTES)
     mask_saved(path, workspace.store.redactor())
 

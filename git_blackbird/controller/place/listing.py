@@ -86,12 +86,12 @@ class Pruned(NamedTuple):
 
 
 def list_places(workspace: Workspace) -> list[PlaceOfTask]:
-    """List the worktrees of this plan's tasks, those that are done with included."""
+    """List the worktrees of this plan's tasks, including finished ones."""
     return [place for _, place in _places(workspace)]
 
 
 def finished_places(workspace: Workspace) -> Iterator[PlaceOfTask]:
-    """Yield the worktrees that are done with, those whose folders somebody removed included."""
+    """Yield the finished worktrees, including those whose folders somebody removed."""
     for _, place in (*_lost_places(workspace), *_places(workspace)):
         if place.state in _DONE_WITH:
             yield place
@@ -153,20 +153,17 @@ def remove_landed(workspace: Workspace) -> None:
 
 
 def _lost_places(workspace: Workspace) -> Iterator[tuple[Repository, PlaceOfTask]]:
-    """Yield the finished tasks' worktrees whose folders somebody removed."""
     for linked, place in _with_states(workspace, lost_worktrees(workspace.repo)):
         if place.state in _DONE_WITH:
             yield linked, place
 
 
 def _forget_lost(workspace: Workspace) -> list[Pruned]:
-    """Make git forget the finished tasks' worktrees whose folders are gone."""
     lost = list(_lost_places(workspace))
     return [_pruned(place, partial(prune_worktree, workspace, linked)) for linked, place in lost]
 
 
 def _pruned(place: PlaceOfTask, remove: Callable[[], str | None]) -> Pruned:
-    """Remove a finished worktree; return why if it stays."""
     if place.state not in _DONE_WITH:
         return Pruned(place, place.state.words)
     try:

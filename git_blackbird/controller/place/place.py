@@ -40,10 +40,9 @@ class TaskEdits(NamedTuple):
 
 
 def find_edits(workspace: Workspace, run: Run) -> TaskEdits | None:
-    """Return the edits in the worktree of a run since; None if there are none, or it has landed.
+    """Return the edits in a run's worktree since its end; None if there are none, or it has landed.
 
-    A conflict that was resolved there without another word, as by ``git add``, counts as an edit.
-    Raises SnapshotError, GitError.
+    Resolving a conflict only by ``git add`` counts as an edit. Raises SnapshotError, GitError.
     """
     change = run.change_elsewhere
     place = None if change is None or run.has_landed else workspace_of(workspace, run)
@@ -172,7 +171,7 @@ def _fork_commit(summary: Summary | None) -> str | None:
 
 
 class Place(Protocol):
-    """Answers for one run what depends on its place; a new kind of place answers the same."""
+    """What depends on the place of one run; every kind of place implements it."""
 
     @property
     def landing(self) -> LandingDue | LandingBlocked | None:

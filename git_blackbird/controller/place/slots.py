@@ -85,7 +85,7 @@ def load_slot(linked: Repository) -> Slot | None:
 
 
 def setup_mark(linked: Repository) -> RunId:
-    """Return the mark by which processes of a set-up are found, even by another process."""
+    """Return the mark of a set-up's processes, the same in every call."""
     return RunId(f"setup-{hashlib.sha256(bytes(linked.top)).hexdigest()[:16]}")
 
 
@@ -95,6 +95,5 @@ def save_slot(linked: Repository, slot: Slot) -> None:
 
 
 def stop_interrupted_setup(linked: Repository) -> None:
-    """Stop the processes that an interrupted set-up of a worktree left."""
     if load_slot(linked) is None:
         signals.kill_orphans({}, setup_mark(linked), grace_seconds=0)

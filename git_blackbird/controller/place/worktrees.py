@@ -79,7 +79,6 @@ class Opened:
 
     @property
     def folder(self) -> Path:
-        """Where the agent works."""
         return self.checkout or self.workspace.repo.top
 
 
@@ -92,7 +91,7 @@ def workspace_of(workspace: Workspace, run: Run) -> Workspace | None:
 
 
 def merge_in_worktree(run: Run, linked: Repository) -> Trees | None:
-    """Return the merge that the worktree of a run was brought to, with its base; None without one."""
+    """Return the merge that the worktree of a run was brought to; None if there is none."""
     brought = run.brought
     return brought.merge if brought is not None and base_tree(linked) == brought.merge.base else None
 
@@ -117,7 +116,6 @@ def folder_for(workspace: Workspace, task_id: TaskId) -> Path:
 
 
 def worktrees_folder(workspace: Workspace) -> Path:
-    """Return the folder that is configured for the worktrees of tasks."""
     top, given = workspace.paths.state_root, workspace.config.worktree.dir
     beside = f"../{top.name}.worktrees"
     return Path(os.path.realpath(top / Path(given or beside).expanduser()))
@@ -177,9 +175,9 @@ def _worktree_in_place(workspace: Workspace, run: Run) -> tuple[Repository, tupl
 
 
 def _release_old(workspace: Workspace, task_id: TaskId) -> tuple[str, ...]:
-    """Remove the worktree of a task that starts again or whose change has landed, if there is one.
+    """Remove the worktree of a task that starts again or whose change has landed; return notices.
 
-    One that cannot be removed, or its content not kept otherwise, is set aside. Return notices about it.
+    If it cannot be removed, or its content cannot be kept, it is set aside.
     """
     found = find_task_worktree(workspace.repo, task_id)
     if found is None:
@@ -197,14 +195,13 @@ def _release_old(workspace: Workspace, task_id: TaskId) -> tuple[str, ...]:
 
 
 def kept_text(task_id: str, kept: str) -> str:
-    """Say where the files of a worktree are that had more than its runs left, and how to have them back."""
+    """Say where files edited in a removed worktree are kept, and how to get them."""
     name = kept.rpartition("/")[2]
     command = f"git blackbird restore {kept} --branch kept-{name}"
     return f"what was edited in the worktree of {task_id} is kept in {kept}:head; `{command}` has it"
 
 
 def _make(workspace: Workspace, task_id: TaskId, notices: tuple[str, ...]) -> Opened:
-    """Make the worktree of a task with the files of the user's worktree as they are now."""
     with trace.measured(Phase.WORKTREE, task_id):
         # First, because the worktree of an earlier task that is being removed would keep it waiting later.
         began = time.monotonic()
@@ -229,7 +226,7 @@ def _make(workspace: Workspace, task_id: TaskId, notices: tuple[str, ...]) -> Op
 
 
 def _begin_checkout(workspace: Workspace, linked: Repository, task_id: TaskId, tree: str) -> None:
-    """Check out a base. Raises UnusableError, with a way on, where git or a filter of the user's fails."""
+    """Check out a base. Raises UnusableError with an alternative if git or a filter fails."""
     commit = base_commit(workspace, task_id, tree)
     try:
         begin_checkout(linked, commit)
@@ -248,14 +245,12 @@ def _empty_texts(task_id: TaskId, failed: Mapping[str, str]) -> Iterator[str]:
 
 
 def _free_folder(workspace: Workspace, task_id: TaskId) -> Path:
-    """Return the first place for a new worktree of a task in which nothing is."""
     first = folder_for(workspace, task_id)
     others = (first.with_name(f"{first.name}.{number}") for number in itertools.count(2))
     return next(each for each in itertools.chain([first], others) if is_place_free(workspace.repo, each))
 
 
 def _forget_lost(workspace: Workspace, task_id: TaskId) -> None:
-    """Make git forget earlier worktrees of a task whose folders are gone."""
     for lost in list(lost_worktrees(workspace.repo)):
         if lost.task_id == task_id and not lost.is_set_aside:
             try:

@@ -36,7 +36,7 @@ class DeleteResult:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options of ``delete`` without which it would be refused."""
+        """The options without which ``delete`` would refuse."""
         cascade = ("--cascade-children",) if len(self.task_ids) > 1 else ()
         return (*cascade, *(("--force",) if self.detached or self.dropped else ()))
 

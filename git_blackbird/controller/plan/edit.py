@@ -76,7 +76,7 @@ def init_config(workspace: Workspace) -> Path | None:
 
 
 def add_task(workspace: Workspace, new: NewTask) -> Task:
-    """Add one task to the plan as it is under the lock, so that concurrent writers never lose one.
+    """Add one task to the plan as it is under the lock.
 
     Raises RequestError naming what is wrong with it.
     """
@@ -104,7 +104,7 @@ def add_task(workspace: Workspace, new: NewTask) -> Task:
 
 
 def require_no_runs(workspace: Workspace, task_id: TaskId) -> None:
-    """Refuse the id of a deleted task whose status and feedback a new task would inherit."""
+    """Refuse the id of a deleted task, whose runs would count for the new one."""
     if workspace.store.records.history(task_id).work_runs:
         raise RequestError(
             f'runs of a deleted task "{task_id}" are still here and would count for the new one',
@@ -142,7 +142,7 @@ class EditResult:
 
 
 def edit_task(workspace: Workspace, task_id: str, change: FieldsChange) -> EditResult:
-    """Change what is written of a task; ``change`` is given the fields as they are under the lock.
+    """Edit a task; ``change`` gets the fields as they are under the lock.
 
     Raises RequestError, also while an agent works on the task; what ``change`` raises changes nothing.
     """
@@ -196,12 +196,12 @@ def require_id(task_id: str, others: Collection[str]) -> None:
 
 
 def add_deps(workspace: Workspace, task_id: str, deps: Sequence[str]) -> EditResult:
-    """Let a task wait for others beside those it waits for. Raises RequestError."""
+    """Add dependencies to those of a task. Raises RequestError."""
     return edit_task(workspace, task_id, lambda now: replace(now, deps=(*now.deps, *map(TaskId, deps))))
 
 
 def set_deps(workspace: Workspace, task_id: str, deps: Sequence[str]) -> EditResult:
-    """Let a task wait for these tasks and no others. Raises RequestError."""
+    """Replace the dependencies of a task. Raises RequestError."""
     return edit_task(workspace, task_id, lambda now: replace(now, deps=tuple(map(TaskId, deps))))
 
 
@@ -334,7 +334,7 @@ def siblings_of(plan: Plan, parent: TaskId | None) -> tuple[TaskId, ...]:
 def save_change(
     workspace: Workspace, transaction: Transaction, change: PlanChange, *, is_kept: bool = True
 ) -> Plan:
-    """Make a change, and what follows from the records for tasks that became leaves, in one write.
+    """Save a change, and the statuses of tasks that became leaves, in one write.
 
     Unless ``is_kept``, nothing is written.
     """

@@ -50,17 +50,13 @@ _EARLIER_TEXT = PageFault.of(
 class Asks(Protocol):
     """What a person is asked about a page. Raises InterruptedByUserError when that is broken off."""
 
-    def wants_again(self, fault: RequestError) -> bool:
-        """Whether a page is to be edited again, given what is wrong with it."""
-        ...
+    def wants_again(self, fault: RequestError) -> bool: ...
 
     def agrees_to_delete(self, removed: RemovedError) -> bool:
         """Whether tasks are to be deleted that a page has no longer."""
         ...
 
-    def agrees_to_add(self, planned: PageResult) -> bool:
-        """Whether these tasks are to be added."""
-        ...
+    def agrees_to_add(self, planned: PageResult) -> bool: ...
 
 
 class NobodyAsks:
@@ -77,7 +73,7 @@ class NobodyAsks:
 
 
 class AgreesToDelete(NobodyAsks):
-    """Asks nobody, and agrees to delete what a person has seen to be deleted, but nothing else."""
+    """Asks nobody; agrees to delete only the tasks that a person has seen listed."""
 
     def __init__(self, seen: Collection[TaskId]) -> None:
         self._seen = frozenset(seen)
@@ -321,6 +317,5 @@ def _load(draft: Path) -> str | None:
 
 
 def _with_draft_hint(error: BlackbirdError, draft: Path) -> BlackbirdError:
-    """Add the path of the saved draft to the error."""
     error.ways_out = (*error.ways_out, f"your text is kept in {draft}")
     return error

@@ -32,7 +32,7 @@ def export_plan(plan: Plan, form: str) -> str:
 
 
 def save_picture(workspace: Workspace, text: str) -> Path:
-    """Write a picture to the file that a browser is shown, in place of the one before. Raises SaveError."""
+    """Replace the file of the picture that a browser is shown. Raises SaveError."""
     write_private(workspace.paths.picture, text.encode(errors="replace"))
     return workspace.paths.picture
 

@@ -37,8 +37,6 @@ class ImportRequest:
 
 
 class ImportResult(NamedTuple):
-    """What an import made of the plan, and what it left as it was."""
-
     page: PageResult
     left_out: tuple[str, ...]
 
@@ -109,14 +107,13 @@ def _without_dangling(
 
 
 def _without(task: PageTask, names: Container[str]) -> PageTask:
-    """Return a task that does not depend on these."""
     after = tuple(name for name in task.after or () if name not in names)
     because = {name: why for name, why in task.because.items() if name not in names}
     return replace(task, after=after or None, because=because)
 
 
 class _Merge:
-    """The source against what was imported of it last, and against the plan as it is."""
+    """The source against its previous import, and against the plan as it is."""
 
     def __init__(
         self,
@@ -167,7 +164,7 @@ class _Merge:
         return _paged(self._source | lost, self._parents)
 
     def _merged(self, task_id: TaskId, task: PageTask) -> tuple[PageTask, PageTask, list[str]]:
-        """Return the base and the wanted task, and the names of the fields on which nobody can decide."""
+        """Return the base and the wanted task, and the names of fields in conflict."""
         was = self._before.get(task_id)
         mine, now = _values(task), _values(self._now[task_id])
         before = now if was is None else _values(_without(was, self._deleted))
@@ -185,7 +182,6 @@ class _Merge:
         return _with_values(task, before), _with_values(task, mine), undecided
 
     def _is_others(self, task_id: TaskId) -> bool:
-        """Whether a task was imported from elsewhere."""
         return not self._request.is_page and task_id in self._from and task_id not in self._before
 
     def _fault(self, task_id: TaskId, names: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan, render
 
 
 class FileMerge(NamedTuple):
-    """Whether all could be merged, and what is to be said of it, a line each."""
+    """Whether all could be merged, and remarks on it, one line each."""
 
     is_clean: bool
     remarks: tuple[str, ...] = ()

@@ -16,7 +16,6 @@ DEADLOCK_HINT = "a parent is done when its children are: remove one of these dep
 
 
 def deadlock_text(deadlock: Sequence[TaskId]) -> str:
-    """Name tasks that wait for one another and can never start."""
     return f"these wait for one another forever: {' -> '.join(deadlock)}"
 
 

@@ -50,8 +50,6 @@ class PageResult:
 
 @dataclass(frozen=True)
 class PageChange:
-    """What a page makes of the plan, and the plan before and after."""
-
     result: PageResult
     before: Plan
     after: Plan
@@ -62,7 +60,7 @@ Judge = Callable[[PageChange], None]
 
 
 class RemovedError(RequestError):
-    """A page that has no longer all tasks that it began with; ``task_ids`` are to be deleted with it."""
+    """A page lacks tasks that it began with; accepting it would delete ``task_ids``."""
 
     def __init__(self, task_ids: tuple[TaskId, ...]) -> None:
         names = ", ".join(task_ids)

@@ -61,7 +61,6 @@ class PageConflictError(RequestError):
         self.conflicts = conflicts
 
     def theirs(self) -> Iterator[str]:
-        """Yield lines that say what others wrote."""
         for task_id, error in self.conflicts.items():
             yield f"{task_id}: {error.message}. Below is your text; save it to keep it. Theirs:"
             for name in error.names:
@@ -86,7 +85,6 @@ def page_of(plan: Plan, task_ids: Collection[TaskId] | None = None) -> tuple[Pag
 
 
 def page_task(fields: TaskFields, task_id: TaskId, depth: int) -> PageTask:
-    """Return a task as a page has it."""
     return PageTask(
         fields.title,
         depth,
@@ -105,7 +103,7 @@ def page_task(fields: TaskFields, task_id: TaskId, depth: int) -> PageTask:
 
 
 def _as_shown(prompt: str) -> str:
-    """Return a prompt without empty lines around it: on a page they would be seen as what they are not."""
+    """Return a prompt without empty lines around it, which a page cannot show."""
     return prompt.strip("\n") if prompt.strip() else prompt
 
 
@@ -227,7 +225,6 @@ class PageReading:
 
     @cached_property
     def _names(self) -> Collection[TaskId]:
-        """The ids of the page and of what else is in the plan, each once."""
         left = self._plan.tasks.keys() - set(self.removed)
         return dict.fromkeys((*self.ids, *(one for one in self._plan.tasks if one in left))).keys()
 
@@ -267,7 +264,6 @@ class PageReading:
             yield AddedTask(task_id, task.title, task.depth)
 
     def orders(self) -> dict[TaskId | None, tuple[TaskId, ...]]:
-        """Return the orders of children that the page changed."""
         mine, base = _below(self._parents), _below(self._base_parents)
         orders = {}
         for parent, children in mine.items():

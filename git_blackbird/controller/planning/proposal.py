@@ -137,14 +137,12 @@ def _why_kept(workspace: Workspace, task: Task) -> str | None:
 
 
 class _Node(NamedTuple):
-    """A task of the page to be, and the id of its parent."""
-
     task: PageTask
     parent: str | None
 
 
 class _Tree:
-    """The tasks that there are, as an answer changes them."""
+    """The existing tasks, as an answer changes them."""
 
     def __init__(self, base: Sequence[PageTask], request: PlanRequest, answer: PlanAnswer) -> None:
         ids = [TaskId(task.fields["id"]) for task in base]
@@ -218,7 +216,6 @@ class _Tree:
 
 
 def _merged(old: PageTask, task_id: str, new: TaskAnswer) -> PageTask:
-    """Return a task with what an answer changes of it."""
     after = old.after if new.after is None else tuple(dict.fromkeys(new.after)) or None
     kept = {name: why for name, why in old.because.items() if name in (after or ())}
     reasons = kept if new.because is None else {one.task: one.reason for one in new.because}

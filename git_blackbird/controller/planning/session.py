@@ -65,7 +65,6 @@ class _PlanReading(Reading[PlanAnswer]):
         self._form = form
 
     def parse(self, transaction: Transaction, ended: Ended) -> PlanAnswer:  # noqa: ARG002  # the same whenever
-        """Read the proposal, or the questions before it."""
         return parse_plan_answer(ended.final_text, self._form)
 
 
@@ -84,7 +83,7 @@ async def run_planner(call: Call, agent: Agent, request: PlanRequest, plan: Plan
 
 @dataclass(frozen=True)
 class Planned:
-    """How a call ended that planned; ``draft`` is where a proposal is kept that was not saved.
+    """How a planning call ended; ``draft`` is where an unsaved proposal is kept.
 
     ``is_to_edit``: a person wants to edit it now.
     """
@@ -175,7 +174,7 @@ class PlanSession:
     async def _ask_agent(
         self, planner: Agent, request: PlanRequest, plan: Plan
     ) -> ReadingEnd[PlanAnswer] | Stop:
-        """Let an agent plan; return the stop where it did not get to answer."""
+        """Let an agent plan; return the stop if it gives no answer."""
         work = run_planner(self._call, planner, request, plan)
         with self._call.at_work("stopping", PLANNING):
             end = await self._call.interruptible(work)
@@ -252,7 +251,6 @@ class PlanSession:
         return Planned(Stop(StopReason.COMPLETED, "the plan is changed", (EXECUTE,)), saved, is_saved=True)
 
     def _stop_undecided(self, proposal: Proposal, reply: PlanReply | Unanswered | None) -> Stop:
-        """Return the stop where a person wants nothing, or nobody has decided."""
         if isinstance(reply, Unanswered) or self._call.is_interrupted:
             return Stop(StopReason.INTERRUPTED, "nothing was changed")
         if reply is not None:

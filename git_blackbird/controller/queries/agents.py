@@ -21,7 +21,7 @@ from git_blackbird.model.run.findings import Source
 
 @dataclass(frozen=True)
 class Reviewer:
-    """One of the two reviewers of a change, the setting that chose it, and whether it is read-only."""
+    """One of the two reviewers of a change; ``choice`` is the setting that chose it."""
 
     source: Source
     agent: str
@@ -46,7 +46,6 @@ class AgentView:
 
     @property
     def can_start(self) -> bool:
-        """Whether it can start, as far as its program says."""
         return self.inspection.blocked_reason is None
 
     @property
@@ -59,7 +58,7 @@ class AgentView:
 
 @dataclass(frozen=True)
 class AgentList:
-    """Every agent, the setting that chooses the one for new runs, and who reviews changes, if anyone does."""
+    """Every agent; ``choice`` is the setting that chooses the one for new runs."""
 
     agents: tuple[AgentView, ...]
     choice: Setting

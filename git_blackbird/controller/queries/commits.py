@@ -19,7 +19,7 @@ from git_blackbird.model.run.states import RunStatus, RunType
 
 
 def with_live_commits(workspace: Workspace, run: Run) -> Run:
-    """Return a run that is not over with the commits it has made so far; its record lists none yet."""
+    """Return a live run with its commits so far, which its record does not list yet."""
     if run.status is RunStatus.RUNNING:
         from git_blackbird.git.hooks.attribution import list_commits  # only a live run pays for it
 

@@ -36,7 +36,7 @@ class Glance:
 
     @cached_property
     def _flagged(self) -> set[str]:
-        """The parents of leaves with feedback, and theirs."""
+        """The ancestors of leaves with feedback."""
         found: set[str] = set()
         for name in _names_in(os.path.join(self._top, _FEEDBACK)):
             task = self._tasks.get(name.removesuffix(".json"))
@@ -70,7 +70,7 @@ class Glance:
         ]
 
     def runs(self, task_id: str) -> list[tuple[str, str]]:
-        """Return the newest runs of a task, each with the time at which it was started."""
+        """Return the newest runs of a task, each with its time of start."""
         task_id = self._full_id(task_id)
         if task_id not in self._tasks:
             return []

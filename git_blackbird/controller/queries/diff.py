@@ -56,10 +56,10 @@ def page_diff(workspace: Workspace, pair: Trees, harmless: Filter) -> int:
 def change_pair(
     workspace: Workspace, history: History, task_id: str, *, since_request: bool = False
 ) -> Trees:
-    """Return the change a decision would be about: all runs of a task since it was last approved.
+    """Return the change that a decision on the task would be about.
 
-    ``since_request``: only those since a person last requested changes. Raises RequestError when there is no
-    such request that was carried out, or no run with snapshots.
+    ``since_request``: only of the runs since a person last requested changes. Raises RequestError if no such
+    request was carried out, or no run has snapshots.
     """
     found = contributions(workspace.runs_to_decide(history))
     if since_request:

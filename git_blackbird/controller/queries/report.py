@@ -54,7 +54,6 @@ class ReportedRun(NamedTuple):
 
     @property
     def is_work(self) -> bool:
-        """Whether it is a run of work, not a review."""
         return self.run_type in {RunType.EXECUTE, RunType.MANUAL}
 
 
@@ -84,7 +83,6 @@ class ReportedTask:
 
     @property
     def reviews(self) -> str | None:
-        """The verdict of the reviewers on the change, in a word."""
         return None if self.last is None else self.last.reviews
 
     @property
@@ -138,7 +136,6 @@ class Report:
 
     @property
     def undone(self) -> tuple[ReportedTask, ...]:
-        """The tasks that were worked on and are not done."""
         return tuple(task for task in self.tasks if task.status is not Status.DONE)
 
     @property
@@ -147,13 +144,13 @@ class Report:
 
     @property
     def checks(self) -> Mapping[CheckOutcome, int]:
-        """How many of the tasks that are done have which verdict of the user's check."""
+        """The number of done tasks with each verdict of the user's check."""
         found = [task.check for task in self.done_leaves]
         return {outcome: found.count(outcome) for outcome in CheckOutcome if outcome in found}
 
     @property
     def reviews(self) -> Mapping[str, int]:
-        """How many of the tasks that are done have which verdict of their reviewers."""
+        """The number of done tasks with each verdict of their reviewers."""
         found = [task.reviews for task in self.done_leaves if task.reviews is not None]
         return {verdict: found.count(verdict) for verdict in sorted(set(found))}
 
@@ -221,7 +218,7 @@ def save_page(workspace: Workspace, name: str, page: str) -> Path:
 
 
 class _Reading:
-    """Collects, while records are read, the parts that are reported."""
+    """Collects the reported parts while records are read."""
 
     def __init__(self, now: str, since: int) -> None:
         self._now = now
@@ -243,7 +240,6 @@ class _Reading:
 
 
 def _last_moment(run: Run) -> int:
-    """Return the time of the last event of a run; 0 if unknown."""
     times = (run.started_at, run.completed_at, run.decision_resolved_at, run.landed_at, run.undone_at)
     return max(_moment(text) for text in times)
 
@@ -284,7 +280,6 @@ def _tasks(state: PlanState, reading: _Reading) -> Iterator[ReportedTask]:
 
 
 def _was_done_by_hand(state: PlanState, task: Task, reading: _Reading) -> bool:
-    """Whether a leaf without any run was set to done in the time that is reported."""
     is_done = task.is_leaf and task.status is Status.DONE
     return is_done and task.id not in state.histories and reading.is_reported(task.updated_at)
 

@@ -52,7 +52,6 @@ def view_review(workspace: Workspace, parent_id: str) -> ReviewView:
 
 
 def view_change_review(workspace: Workspace, task: Task) -> ChangeReviewView:
-    """Return the state of the reviews of a leaf's change."""
     history = workspace.store.records.history(task.id)
     reviews = workspace.store.records.reviews(task.id)
     run = history.latest or history.newest

@@ -140,7 +140,7 @@ def saved_outputs(workspace: Workspace, run: Run) -> list[SavedOutput]:
 
 
 class FollowedOutput:
-    """The output of a run by stream, from the end of the earlier output on."""
+    """The output of a run by stream, from its last part on."""
 
     def __init__(self, workspace: Workspace, run: Run) -> None:
         from git_blackbird.agents.process.logs import LogReader  # no list needs it
@@ -151,7 +151,7 @@ class FollowedOutput:
         ]
 
     def arrived(self) -> Iterator[tuple[str, bytes]]:
-        """Return the output since the last piece that was returned, without waiting."""
+        """Yield the output since the last call, without waiting."""
         for name, stream in self._streams:
             for piece in stream.pieces():
                 yield name, piece

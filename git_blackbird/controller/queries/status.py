@@ -119,7 +119,6 @@ class StatusReport(NamedTuple):
 
     @property
     def ready(self) -> tuple[Item, ...]:
-        """The tasks that may start."""
         return tuple(item for item in self.due if item.due is Due.START)
 
     @property
@@ -191,7 +190,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
 
 
 def _orphaned(state: PlanState) -> tuple[Run, ...]:
-    """Runs of tasks that are not in this plan, with a decision due, which blocks nothing, or half written."""
+    """Return runs of tasks outside this plan that are half written or wait for a decision."""
     elsewhere = sorted(state.open_histories.keys() - state.plan.tasks.keys())
     latest = (state.open_histories[task_id].latest for task_id in elsewhere)
     return tuple(run for run in latest if run is not None and (run.is_pending or is_half_written(run)))
@@ -282,7 +281,6 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
 
 
 def view_in(state: PlanState, task: Task, due: Iterable[Item]) -> TaskView:
-    """Build the view of one task from a state and its queue."""
     plan, history = state.plan, state.history(task.id)
     after, before = dependents(plan, task.id), tuple(plan.tasks[dep] for dep in task.deps)
     return TaskView(

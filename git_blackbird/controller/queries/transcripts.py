@@ -75,7 +75,7 @@ class FollowedSteps:
         yield from self.last()
 
     def arrived(self) -> Iterator[Progress]:
-        """Return the steps since the last one that was returned, without waiting."""
+        """Yield the steps since the last call, without waiting."""
         for data in self._stream.pieces():
             yield from map(self._without_partial_figures, self._reader.feed(data))
 

@@ -58,8 +58,7 @@ class ViewState(NamedTuple):
 class WorktreeWatcher:
     """Polls one worktree, and reads again only what changed.
 
-    It is to be used by one thread at a time. The configuration is read when it is made, and again where it
-    changed.
+    To be used by one thread at a time. The configuration is read again whenever it changes.
     """
 
     def __init__(self, environment: Environment) -> None:

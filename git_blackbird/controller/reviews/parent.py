@@ -121,7 +121,6 @@ def require_children_done(tasks: Mapping[TaskId, Task], parent: Task) -> None:
 
 
 def _without_skipped(tasks: Mapping[TaskId, Task], parent: Task) -> Task:
-    """Return a parent with only the children that a verdict can be about: not the skipped ones."""
     skipped = skipped_children(tasks, parent)
     return replace(parent, children=tuple(child for child in parent.children if child not in skipped))
 

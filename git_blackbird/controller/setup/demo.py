@@ -162,8 +162,6 @@ _CHECK = """\
 
 @dataclass(frozen=True)
 class _Demo:
-    """The contents of a demo's repository: its files, its plan, its additional settings."""
-
     files: Mapping[str, str]
     tasks: Sequence[NewTask]
     settings: Mapping[str, str] = field(default_factory=dict)

@@ -54,9 +54,9 @@ def view_hook(environment: Environment) -> HookStatus:
 
 
 def install_hook(environment: Environment) -> HookResult:
-    """Put the hook in its place, where one that is there is kept and run first, and the plan's merge driver.
+    """Install the hook, which runs an existing hook first, and the plan's merge driver.
 
-    Raises RequestError where something would be overwritten, UnusableError.
+    Raises RequestError if something would be overwritten, UnusableError.
     """
     environment.forbid_agents("change the hooks")
     repo, caller = discover(environment.cwd, environment.environ), _caller()
@@ -67,9 +67,9 @@ def install_hook(environment: Environment) -> HookResult:
 
 
 def uninstall_hook(environment: Environment) -> HookResult:
-    """Take the hook and the merge driver away; the hook from before is back as it was.
+    """Remove the hook and the merge driver; the earlier hook is restored.
 
-    Raises RequestError where the hook is no longer ours alone, UnusableError.
+    Raises RequestError if the hook is no longer ours alone, UnusableError.
     """
     environment.forbid_agents("change the hooks")
     repo = discover(environment.cwd, environment.environ)

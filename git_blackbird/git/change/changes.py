@@ -79,7 +79,6 @@ def without_paths(repo: Repository, pair: Trees, paths: Iterable[bytes]) -> Tree
 
 
 def _diff_command(repo: Repository, pair: Trees, *options: str) -> list[str]:
-    """Return the git command that shows the diff with the user's settings."""
     compared = comparison(repo)
     verb = ("diff", *options, *compared.diff_options)
     return ["git", *compared.repo.git_options, *verb, *revisions(*pair), *operands()]
@@ -229,8 +228,7 @@ class _NetChange:
 def compose(repo: Repository, contributions: Sequence[Contribution]) -> Trees:
     """Return the trees of a change, without what others committed during or between its runs.
 
-    Only at paths that a run touched, so that composing them leaves out what came from elsewhere. Raises
-    ValueError without a contribution, UnusableError.
+    Only paths that a run touched are included. Raises ValueError without a contribution, UnusableError.
     """
     carrier = Carrier(repo)
     pairs: list[Trees] = []

@@ -188,9 +188,9 @@ def _clean_entries(
 def _merge_versions(
     repo: Repository, trees: TreeStore, versions: Mapping[bytes, Sequence[TreeEntry | None]]
 ) -> TreeMerge:
-    """Merge trees of nothing but these paths.
+    """Merge trees of only these paths.
 
-    At most one side lacks a path, so none is in the way of another.
+    At most one side lacks a path, so no path obstructs another.
     """
     empty = trees.save({})
     if not versions:
@@ -294,7 +294,6 @@ def _read_merges(fields: list[bytes], count: int) -> list[TreeMerge]:
 
 
 def _read_merge(fields: Iterator[bytes]) -> TreeMerge:
-    """Read one merge: whether it is clean, the tree, and of a conflict its paths and messages."""
     is_clean, tree = next(fields) == b"1", next(fields).decode()
     unmerged = tuple(iter(lambda: next(fields), b""))
     if is_clean:

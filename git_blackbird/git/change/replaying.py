@@ -1,4 +1,4 @@
-"""What recorded work makes of files if some of it is left out, and what part of a commit is a person's."""
+"""What files are if some recorded work is left out, and what part of a commit is a person's."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -55,7 +55,6 @@ class Replay:
         return self._trees.entry(pair.base, path), self._trees.entry(pair.head, path)
 
     def makers(self, path: bytes) -> frozenset[WorkId]:
-        """Return the works that made something of a path."""
         return frozenset[WorkId]().union(
             *(
                 move.works

@@ -32,7 +32,7 @@ def commit_tree(repo: Repository, tree: str, parent: str | None, message: str) -
 
 
 def create_branch(repo: Repository, name: str, commit: str) -> None:
-    """Raises GitError if there is a branch of that name, or if it is no name for one."""
+    """Create a branch. Raises GitError if it exists or the name is invalid."""
     repo.git("branch", "--no-track", *operands(name, commit))
 
 

@@ -34,7 +34,7 @@ class Completed(NamedTuple):
         return self._read(b"\n", parse)
 
     def records(self, parse: Callable[[list[bytes]], _T]) -> _T:
-        """Return what ``parse`` makes of the records, each of which ends with NUL; there may be none."""
+        """Return the parsed records, each of which ends with NUL; there may be none."""
         return self._read(b"\0", parse)
 
     def whole(self, end: bytes) -> bytes:

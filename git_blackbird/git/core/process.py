@@ -26,7 +26,7 @@ _CHUNK = 64 * 1024
 
 
 class Process(subprocess.Popen[bytes]):
-    """A process whose wait with a time limit does not sleep in steps, as it does before Python 3.15."""
+    """A process whose wait with a time limit does not poll, as it does before Python 3.15."""
 
     def wait(self, timeout: float | None = None) -> int:
         if sys.platform == "linux" and timeout is not None and self.returncode is None:

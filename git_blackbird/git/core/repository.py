@@ -232,7 +232,7 @@ def _unusable(completed: Completed, cwd: Path, environ: Mapping[str, str]) -> Un
 
 
 def head(repo: Repository) -> Head:
-    """Return the target of HEAD, which may be unborn or detached. Raises UnusableError."""
+    """Return the branch and commit of HEAD. Raises UnusableError."""
     objects = open_libgit2(repo)
     import pygit2  # loaded by now
 

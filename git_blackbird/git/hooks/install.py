@@ -233,7 +233,6 @@ def _foreign_state(path: Path, aside: Path) -> HookState:
 
 
 def _shared(repo: Repository, folder: Path) -> str | None:
-    """Describe what else uses a folder set by ``core.hooksPath``."""
     asked = ("config", "--show-scope", "--type=path", "--get", "core.hooksPath")
     completed = repo.git(*asked, check=False)
     if completed.code != 0:

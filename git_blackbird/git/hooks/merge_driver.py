@@ -55,7 +55,6 @@ def remove_driver(repo: Repository) -> None:
 
 
 def _configured(repo: Repository) -> str | None:
-    """Return the configured command, if there is one."""
     found = repo.git("config", "--local", "--null", "--get", *operands(f"{_SECTION}.driver"), check=False)
     return os.fsdecode(found.whole(b"\0").removesuffix(b"\0")) if found.code == 0 else None
 

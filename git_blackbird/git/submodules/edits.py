@@ -214,7 +214,7 @@ def commits_only_in(linked: Repository, git_dir: Path, home: Path | None) -> tup
 
 
 def _commit(objects: "pygit2.Repository", oid: str) -> str | None:
-    """Return the commit that an object or a tag stands for; None for other objects, and for missing ones."""
+    """Return the commit that an object or a tag refers to; None for other or missing objects."""
     import pygit2  # loaded by now
 
     try:
@@ -283,9 +283,9 @@ def nested_repositories(linked: Repository, top: Path, limits: SnapshotLimits) -
 
 
 def _places(top: Path) -> Iterator[Path]:
-    """Yield the folders below one in which there is a git directory, or a file for it, the upper ones first.
+    """Yield the folders below one that contain a git directory or a file for it, upper ones first.
 
-    No link is followed, and nothing in a git directory is looked at.
+    No link is followed, and git directories are not searched.
     """
     pending = [os.fspath(top)]
     while pending:

@@ -57,7 +57,7 @@ class Comparison:
         return (*_SHOWING_ALL, f"-O{self.repo.git_dir / _ORDER}")
 
     def rank(self, path: bytes) -> int:
-        """Return the place of a path among others; those of one rank are in the order of their names."""
+        """Return the rank of a path; paths of one rank are ordered by name."""
         found = self._first.match(os.fsdecode(path))
         return len(self.patterns) if found is None else (found.lastindex or 0) - 1
 

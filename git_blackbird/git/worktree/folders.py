@@ -254,7 +254,7 @@ def remove_tree(folder: Path, *, keep: str | None = None) -> None:
 
 
 def _empty(folder: Path, keep: str | None) -> Iterator[OSError]:
-    """Remove what is in a folder, and yield why something stays."""
+    """Remove what is in a folder, and yield the errors."""
     failures: list[OSError] = []
 
     def fail(_call: object, path: str, info: tuple[object, BaseException, object]) -> None:

@@ -88,7 +88,7 @@ def _is_leftover(repo: Repository, descriptor: int) -> bool:
 
 
 def lock_files(repo: Repository) -> list[Path]:
-    """List the locks that git has on its files: indexes, configuration, references, lists of objects."""
+    """List git's locks on its files: indexes, configuration, references, lists of objects."""
     return sorted(path for pattern in _LOCKS for path in repo.common_dir.glob(f"{pattern}.lock"))
 
 

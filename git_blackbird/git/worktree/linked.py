@@ -1,4 +1,4 @@
-"""Linked worktrees in which one task each is worked on."""
+"""Linked worktrees for one task each."""
 
 import contextlib
 import os
@@ -62,7 +62,7 @@ def add_task_worktree(repo: Repository, task_id: str, folder: Path) -> Repositor
 
 
 def is_taken(folder: Path) -> bool:
-    """Whether a folder for a worktree is in use: it is there, and not empty."""
+    """Return whether a folder is in use: it exists and is not empty."""
     return os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir()))
 
 
@@ -229,15 +229,14 @@ def _is_unaltered(linked: Repository) -> bool:
 def lost_worktrees(repo: Repository) -> Iterator[TaskWorktree]:
     """Yield the worktrees of tasks of this worktree's plan that git lists though their folders are gone.
 
-    What is left of a removed one may be an empty folder. One that somebody locked, as on a disk that is
-    away, is not lost.
+    An empty folder counts as gone. A locked worktree, such as one on a removed disk, is not lost.
     """
     listed = (each for each in listed_worktrees(repo) if not is_locked(each) and not is_taken(each.top))
     return _of_tasks(repo, listed)
 
 
 def unowned_worktrees(repo: Repository) -> list[Repository]:
-    """Return the linked worktrees of people, whether their folders are there or not."""
+    """Return the linked worktrees of people, even if their folders are gone."""
     found = [linked for linked in listed_worktrees(repo) if owner_of(linked) is None]
     with _changing_list if found else contextlib.nullcontext():  # one may be just being added for a task
         return [linked for linked in found if owner_of(linked) is None]

@@ -113,7 +113,7 @@ def run_refs(repo: Repository) -> dict[str, str]:
 
 
 def broken_refs(repo: Repository) -> list[str]:
-    """Return those of our references whose files name no object. Raises GitError."""
+    """Return our references whose files name no object. Raises GitError."""
     above, known = repo.common_dir / _OURS, {*list_our_refs(repo)}
     files = (path for path in sorted(above.rglob("*")) if path.is_file() and path.suffix != ".lock")
     names = (str(path.relative_to(repo.common_dir)) for path in files)
@@ -257,7 +257,7 @@ def _folders(repo: Repository) -> list[Path]:
 
 
 def _usual_modes(repo: Repository) -> tuple[int, int]:
-    """Return the permissions of a folder and a file of objects, as git makes them."""
+    """Return the permissions of git's folders and files of objects."""
     with private_folder(repo, "modes") as folder, tempfile.TemporaryDirectory(dir=folder) as objects:
         repo.git("hash-object", "-w", "--stdin", stdin=b"", variables={"GIT_OBJECT_DIRECTORY": objects})
         (file,) = Path(objects).glob("??/*")

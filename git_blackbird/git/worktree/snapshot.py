@@ -40,8 +40,6 @@ class SnapshotLimits:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The tree of a worktree, and the paths that are not in it."""
-
     tree: str
     left_out: tuple[SkippedPath, ...] = ()
 
@@ -186,7 +184,7 @@ class SnapshotBuilder:
         return Snapshot(self.trees.without(tree, reserved), tuple(left_out))
 
     def update_kept_index(self) -> tuple[KeptState, IndexUpdate] | None:
-        """Update the index of an earlier snapshot; None if only a new one can show what is in the tree."""
+        """Update the index of an earlier snapshot; None if a new index is required."""
         state = self.index.state
         if state is None or state.tree not in self.trees:
             return None

@@ -68,7 +68,7 @@ class Journal:
             file.write(f"{json.dumps(line)}\n")
 
     def _lines(self) -> Iterator[list[Any]]:
-        """Return the lines that are whole: a kill may have cut the last one."""
+        """Yield the complete lines; a kill may have cut the last one."""
         try:
             lines = self._file.read_text(encoding="ascii").split("\n")[:-1]
         except FileNotFoundError:
@@ -90,7 +90,7 @@ Signature = tuple[int, ...]
 
 
 def signature_of(place: Path | bytes, folder: int | None = None) -> Signature:
-    """Return a signature that every write changes; empty if there is no file, but nothing or a folder."""
+    """Return a signature that every write changes; empty if there is nothing, or a folder."""
     try:
         status = os.stat(place, dir_fd=folder, follow_symlinks=False)
     except OSError:
@@ -265,7 +265,7 @@ def _open_below(here: int, name: bytes, *, is_made: bool) -> int:
 
 
 def _replace(source: bytes, place: int | None, name: bytes, folder: int, expected: Signature) -> str | None:
-    """Put a file in the place of another, if that is what was expected; else both stay."""
+    """Replace a file if it is as expected; else leave both and return why."""
     own = signature_of(source, place)[3]
     if _swap(source, place, name, folder):
         if _is_as_expected(source, place, expected):

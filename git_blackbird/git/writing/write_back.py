@@ -97,7 +97,7 @@ def _hashed(repo: Repository, signatures: Mapping[bytes, Signature]) -> dict[byt
 
 
 def is_unknown(trees: TreeStore, change: Trees, path: bytes, expected: Mapping[bytes, Signature]) -> bool:
-    """Whether there is a file in the place of a path that the base of a change does not have."""
+    """Return whether a file is at a path that the base of a change does not have."""
     if not expected[path] or trees.entry(change.base, path) is not None:
         return False
     # Where a file system folds case, it may be one that is renamed.

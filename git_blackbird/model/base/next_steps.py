@@ -76,7 +76,6 @@ class ShellLine(str):
     blank: Blank | None
 
     def __new__(cls, command: str, remark: str = "", blank: Blank | None = None) -> Self:
-        """Join all to one line; the command has the blank."""
         line = super().__new__(cls, f"{command}    # {remark}" if remark else command)
         line.command, line.remark, line.blank = command, remark, blank
         return line
@@ -156,7 +155,7 @@ class TaskCommand(FixedCommand):
         return self._changed(remark=remark)
 
     def fixed(self) -> FixedCommand:
-        """Return the command as it is, to which nothing is added any more."""
+        """Return the command as one to which nothing more is added."""
         line = FixedCommand(self.command, self.remark, self.blank)
         line.verb, line.task_id = self.verb, self.task_id
         return line
@@ -186,7 +185,6 @@ ADOPT = TaskCommand("adopt", remark="shows what is there, and asks")
 
 
 def with_options(step: str, options: CallOptions) -> str:
-    """Add the options of the present command to a next step that takes them."""
     return step.with_options(options) if isinstance(step, TaskCommand) else step
 
 
@@ -217,5 +215,4 @@ def dismiss_command(task_id: str) -> TaskCommand:
 
 
 def approve_without_commit(task_id: str) -> TaskCommand:
-    """Format the command that approves a task's run and leaves the commit to the user."""
     return TaskCommand("decide", task_id, " --approve --no-commit")

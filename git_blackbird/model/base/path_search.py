@@ -37,8 +37,6 @@ def mentioned(text: str) -> Iterator[str]:
 
 
 class PathIndex:
-    """An index of all paths, for a search at every key press."""
-
     def __init__(self, paths: Iterable[str]) -> None:
         self._paths = tuple(paths)
         self._folded = [path.casefold() for path in self._paths]
@@ -74,7 +72,7 @@ class PathIndex:
 
 
 class SubstringIndex:
-    """Many texts joined to one, each after ``_START``, because searching them one by one takes too long."""
+    """Many texts joined to one, which is much faster to search than one text after another."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._text = "".join(f"{_START}{text}" for text in texts)

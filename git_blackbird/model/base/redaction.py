@@ -53,8 +53,6 @@ _MOST_NUMBERED = 10_000
 
 
 class Span(NamedTuple):
-    """A secret in a piece of output, and its kind."""
-
     start: int
     end: int
     kind: str
@@ -91,10 +89,10 @@ def _looks_secret(value: str) -> bool:
 
 
 class Redactor:
-    """Masks the secrets of one run; different ones get different numbers.
+    """Masks the secrets of one run; different secrets get different numbers.
 
-    ``counts`` says how many different ones of each kind were masked; ``marks`` has what stands in their
-    places, with the kind of each.
+    ``counts`` has the number of different secrets of each kind; ``marks`` has the marks, with the kind of
+    each.
     """
 
     def __init__(self, values: Mapping[str, str]) -> None:
@@ -107,7 +105,6 @@ class Redactor:
         self._values = tuple(Kind(forms[form], form, re.escape(form)) for form in self._forms)
 
     def mask(self, data: bytes) -> tuple[bytes, Sequence[Span]]:
-        """Return the data with its secrets masked, and where they were."""
         return self._apply(data, self._find(data))
 
     def mask_text(self, text: str) -> str:
@@ -120,7 +117,7 @@ class Redactor:
         return bool(self._find("\n\n".join(texts).encode(errors="surrogatepass")))
 
     def mask_decided(self, data: bytes) -> tuple[bytes, Sequence[Span]]:
-        """Mask as much of the data as can be decided on before more is printed; return that much."""
+        """Mask and return as much of the data as can be decided before more is printed."""
         spans = self._find(data)
         end = self._undecided(data)
         end = next((span.start for span in spans if span.start < end < span.end), end)

@@ -42,7 +42,7 @@ def strip_controls(text: str) -> str:
 
 
 def keep_styles(text: str) -> str:
-    """Do the same to a text that is coloured already, and leave its colours."""
+    """Clean a text as ``strip_controls`` does, and keep its colours."""
     parts = re.split(r"(\x1b\[[0-9;]*m)", text)
     return "".join(part if index % 2 else strip_controls(part) for index, part in enumerate(parts))
 

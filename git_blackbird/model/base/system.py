@@ -97,7 +97,6 @@ def refusal_hint(error: OSError) -> str | None:
 
 
 def describe(error: Exception) -> str:
-    """Describe an error in words, with its file."""
     if not isinstance(error, OSError) or not error.strerror:
         return str(error)
     name = error.filename
@@ -125,7 +124,7 @@ def full_disk_hint(folder: str) -> str | None:
 
 
 def is_exhausted(error: OSError) -> bool:
-    """Whether no process can be started now, rather than only this one."""
+    """Return whether no process at all can be started now."""
     return error.errno in _EXHAUSTED
 
 

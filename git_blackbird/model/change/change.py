@@ -33,7 +33,7 @@ _WITHOUT_REVIEWS = frozenset({Requester.CHECK, Requester.LANDING})
 
 
 class Standing(NamedTuple):
-    """The status of a task as its records have it, and when that began."""
+    """The status of a task by its records, and when it began."""
 
     status: Status
     since: Moment | None
@@ -55,10 +55,7 @@ class RequestedChange(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What an agent was asked for beside its task; ``by`` is the parent for a parent's review.
-
-    None is a person.
-    """
+    """A request beside the task itself; ``by`` is the parent for its review, and None for a person."""
 
     text: str
     by: Requester | TaskId | None = None
@@ -77,13 +74,13 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """The change of one task; a view of its history, of which no more is read than is asked for."""
+    """The change of one task; a view of its history, which reads only what is needed."""
 
     history: History
 
     @classmethod
     def of(cls, history: History) -> "Change":
-        """Return the change of the task whose runs these are: of one history always the same."""
+        """Return the change in this history; always the same object for one history."""
         # Of a large plan most histories stay as they are from one turn of the loop to the next.
         kept = vars(history)
         change: Change = kept.get(_KEPT) or kept.setdefault(_KEPT, cls(history))
@@ -115,9 +112,9 @@ class Change:
 
     @cached_property
     def uncommitted(self) -> tuple[Run, ...]:
-        """The runs before these that finished the task, and whose work neither they nor anyone committed.
+        """The runs before these that finished the task, and whose work was never committed.
 
-        An approval that commits takes them along.
+        An approval that commits includes them.
         """
         own = self.history.work_runs
         ends = [
@@ -144,10 +141,10 @@ class Change:
         return self.requests[-1] if self.requests else None
 
     def last_asked(self, review: Feedback | None) -> Asked | None:
-        """Return what the runs were asked for last, by whomever; None where they had the task alone.
+        """Return the last request to the runs, by anyone; None if they had only the task.
 
-        What they were told while they worked is not among it. A parent's review, whose feedback for the task
-        is ``review``, came before all of them.
+        Messages sent to a run at work do not count. ``review`` is the parent's review, whose feedback came
+        before all runs.
         """
         last, befores = self.last_request, (None, *self.runs[:-1])
         for before, run in reversed(tuple(zip(befores, self.runs, strict=True))):

@@ -144,7 +144,7 @@ class Decision(NamedTuple):
 
     @property
     def may_commit(self) -> bool:
-        """Whether it is an approval that was not asked to make no commit."""
+        """Whether it is an approval that may make a commit."""
         return self.state in APPROVALS and not self.without_commit
 
 

@@ -1,4 +1,4 @@
-"""The recorded moves of the user's worktree: work of tasks, and its being taken back or brought back."""
+"""The recorded moves of the user's worktree: the work of tasks, and its undos and redos."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -53,7 +53,7 @@ class Moves(NamedTuple):
 
 
 class _Dated(NamedTuple):
-    """A move, when it was over, and the run and the work that it was recorded with."""
+    """A move with its time, and the run and work that it was recorded with."""
 
     at: int
     run: Run
@@ -138,7 +138,6 @@ def _works(own: Iterable[Run]) -> Iterator[tuple[WorkId, tuple[Run, ...]]]:
 
 
 def _moves_in(histories: Mapping[TaskId, History], works: set[WorkId]) -> Iterator[_Dated]:
-    """Yield the moves of these works."""
     for task_id in {task_id for task_id, _ in works}:
         for work, runs in _works(histories[task_id].work_runs):
             if work in works:

@@ -128,7 +128,6 @@ class Due(StrEnum):
     def __new__(
         cls, value: str, band: Band, needs: Needs, by: By, agent: AgentOf, words: str, stops: Stops
     ) -> Self:
-        """Make a kind with what is said of it."""
         due = str.__new__(cls, value)
         due._value_ = value
         due.order, due.band, due.needs, due.by = len(cls.__members__), band, needs, by
@@ -200,9 +199,9 @@ BY_ITSELF = frozenset(due for due in Due if due.needs is Needs.NOBODY)
 
 
 class Consequences(NamedTuple):
-    """What follows from a stage: the status of its task, what is due, its label and command, the choices.
+    """The consequences of a stage.
 
-    The choices are those that there may be: which of them are offered depends on the change as well.
+    Which of the ``choices`` are offered depends on the change as well.
     """
 
     status: Status
@@ -396,7 +395,7 @@ _RED_BASE = "the check fails without the change as well, so it does not say whet
 
 
 class CheckFollowUp(StrEnum):
-    """Who acts after a check: the flow continues, the session that made the change, or a person."""
+    """Who acts after a check: nobody, the session that made the change, or a person."""
 
     PROCEED = "proceed"
     FIX = "fix"

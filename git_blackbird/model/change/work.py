@@ -70,13 +70,12 @@ def _end_of_undone(own: Sequence[Run]) -> int:
 
 
 def answers_blank(questions: Iterable[Question]) -> Blank | None:
-    """Return the blanks for the answers to these questions, which a person is asked for without them."""
+    """Return the blanks for the answers to these questions; without them a person is asked."""
     options = answer_options(questions)
     return Blank(options, "") if options else None
 
 
 def answer_options(questions: Iterable[Question]) -> str:
-    """Format the options that answer these questions, with a placeholder for each answer."""
     return "".join(f" --answer {shell_word(question.id)}=VALUE" for question in questions)
 
 

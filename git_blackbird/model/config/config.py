@@ -13,8 +13,6 @@ from git_blackbird.model.config.layers import DEFAULT_AGENT, AgentName, OnLimit,
 
 
 class ClaudeConfig(NamedTuple):
-    """The agent Claude Code."""
-
     path: Annotated[str, Row("the Claude Code program", own="machine")] = "claude"
     permission_mode: Annotated[
         Literal["bypassPermissions", "acceptEdits", "auto", "default", "dontAsk", "manual", "plan"],
@@ -27,8 +25,6 @@ class ClaudeConfig(NamedTuple):
 
 
 class CodexConfig(NamedTuple):
-    """The agent Codex."""
-
     path: Annotated[str, Row("the Codex program", own="machine")] = "codex"
     sandbox: Annotated[
         Literal["read-only", "workspace-write", "danger-full-access"],
@@ -76,8 +72,6 @@ class PermittedConfig(NamedTuple):
 
 
 class ExecutionConfig(NamedTuple):
-    """Runs of agents, and what becomes of their changes."""
-
     stop_after_each_task: Annotated[bool, Row("stop for a decision after each task", stricter="higher")] = (
         False
     )
@@ -201,15 +195,13 @@ class Amounts(NamedTuple):
 
 
 class BudgetConfig(NamedTuple):
-    """Budgets of one call, of each task, and of all runs of the plan."""
-
     call: Amounts = Amounts()
     task: Amounts = Amounts()
     plan: Amounts = Amounts()
 
 
 class CheckConfig(NamedTuple):
-    """A command of the user's that says whether a change is good."""
+    """A command of the user's that judges a change."""
 
     command: Annotated[
         str | None,
@@ -247,7 +239,7 @@ class CheckConfig(NamedTuple):
 
 
 class WorktreeConfig(NamedTuple):
-    """Worktrees in which one task each is worked on."""
+    """Worktrees of single tasks."""
 
     dir: Annotated[
         str | None,
@@ -289,8 +281,6 @@ class LandingConfig(NamedTuple):
 
 
 class ClusterConfig(NamedTuple):
-    """Agents on other machines."""
-
     address: Annotated[
         str | None,
         Row(
@@ -311,15 +301,13 @@ class ClusterConfig(NamedTuple):
 
 
 class NotifyConfig(NamedTuple):
-    """Calling a person."""
-
     command: Annotated[
         str | None, Row("a shell command to run when you are needed", own="machine", see="#notifications")
     ] = None
 
 
 class ReviewerConfig(NamedTuple):
-    """One of the two reviewers of a change: of what its task asks for, and of its code."""
+    """One of the two reviewers of a change."""
 
     agent: Annotated[AgentName | None, Row("who makes this review; the chosen agent when unset")] = None
     model: Annotated[
@@ -328,8 +316,6 @@ class ReviewerConfig(NamedTuple):
 
 
 class ReviewsConfig(NamedTuple):
-    """Reviews of changes."""
-
     mode: Annotated[
         ReviewMode,
         Row("whether each change is reviewed, by two agents at once", stricter="higher", see="reviews.md"),
@@ -353,8 +339,6 @@ class ReviewsConfig(NamedTuple):
 
 
 class SnapshotConfig(NamedTuple):
-    """Snapshots of the worktree."""
-
     timeout_seconds: Annotated[
         int, Row("time limit of one snapshot", limits=(1, 3600), stricter="higher")
     ] = 60
@@ -399,8 +383,6 @@ class TuiConfig(NamedTuple):
 
 
 class PlanConfig(NamedTuple):
-    """The plan file."""
-
     statuses: Annotated[
         PlanStatuses,
         Row(
@@ -411,8 +393,6 @@ class PlanConfig(NamedTuple):
 
 
 class PlanningConfig(NamedTuple):
-    """Plans that agents make."""
-
     max_plan_auto_refine_passes: Annotated[
         int, Row("how often an agent that plans is told what is wrong with its plan", limits=(0, 3))
     ] = 1
@@ -461,7 +441,6 @@ def find_key(name: str) -> Key | None:
 
 
 def nearest_key(name: str) -> str:
-    """Suggest the key that was probably meant."""
     from difflib import get_close_matches  # only a misspelt key pays for it
 
     close = get_close_matches(name.lower(), _FOLDED, n=1, cutoff=0.55)

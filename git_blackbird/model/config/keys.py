@@ -1,4 +1,4 @@
-"""What a key of the configuration is, and how a value of it is read."""
+"""Keys of the configuration, and how their values are read."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,10 +54,10 @@ class ValueType(StrEnum):
 
 
 class Key(NamedTuple):
-    """One key: its name, the attributes of ``Config`` that lead to it, its type and its row of the table.
+    """One key; ``path`` are the attributes of ``Config`` that lead to it.
 
     ``choices`` are the accepted texts, or those that a list may have, if only some are. ``default`` is None
-    for a key that is unset, which is no value that can be given.
+    for a key that is unset, which cannot be given as a value.
     """
 
     name: str
@@ -208,7 +208,6 @@ _PARSERS: Mapping[ValueType, Callable[[str], object]] = {
 
 
 def _accepted(key: Key, layer: Layer) -> str:
-    """Describe the values that a layer may have for a key."""
     limits, choices = key.row.limits, ", ".join(key.choices)
     if choices and key.type is ValueType.WORDS:
         form = "a list of names" if layer in _FROM_JSON else "names, separated by spaces,"

@@ -90,7 +90,7 @@ def parse_integer(raw: str) -> int:
 
 
 def parse_number(raw: str) -> float:
-    """Return the number of a text, which may have a fraction; git has none of its own. Raises ValueError."""
+    """Return the number of a text, which may have a fraction, unlike git's. Raises ValueError."""
     if re.fullmatch(_NUMBER, raw.strip()) is None:
         raise ValueError(f"{short_json(raw)} is not a number")
     return float(raw)

@@ -106,7 +106,6 @@ _OWN_FILES = {Layer.PROJECT: " --project", Layer.GLOBAL: " --global", Layer.GIT_
 
 
 def _with_removal(hint: str, setting: RawSetting) -> str:
-    """Add the command that removes a value to what else helps, for one that is stored."""
     scope = setting.origin.removeprefix("git config (").removesuffix(")")
     if setting.layer is Layer.ENVIRONMENT:
         command = f"unset {setting.origin}"

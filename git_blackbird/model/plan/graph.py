@@ -74,7 +74,7 @@ def ancestors(plan: Plan, task: Task) -> Iterator[Task]:
 
 
 def subtree(plan: Plan, task: Task) -> tuple[Task, ...]:
-    """Return the task and its descendants, children in the order of their parent, each after its parent."""
+    """Return the task and its descendants, each after its parent, siblings in their order."""
     tasks: list[Task] = []
     pending = [task]
     while pending:

@@ -1,4 +1,4 @@
-"""The dependencies of a plan as layers: what a picture of it shows, and where."""
+"""The dependencies of a plan as layers, for a picture of it."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
@@ -15,8 +15,6 @@ Before = Mapping[TaskId, tuple[TaskId, ...]]
 
 
 class Edge(NamedTuple):
-    """One task before another."""
-
     first: TaskId
     then: TaskId
 
@@ -77,7 +75,6 @@ def _in_order(before: Before) -> tuple[TaskId, ...]:
 
 
 def _without_implied(order: Sequence[TaskId], before: Before) -> Before:
-    """Leave out what comes before something else that comes before the task."""
     above: dict[TaskId, frozenset[TaskId]] = {}
     direct = {}
     for task_id in order:

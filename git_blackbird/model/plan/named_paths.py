@@ -1,4 +1,4 @@
-"""Which files a task's text names: a guess at what its change will touch, before there is one."""
+"""The files that a task's text names: a guess at what its change will touch."""
 
 import re
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ _LONGEST = 20_000
 
 
 def named_paths(task: Task) -> frozenset[str]:
-    """Return the files and folders that a task names, as far as its text has them as paths."""
+    """Return the files and folders that a task's text names as paths."""
     text = "\n".join((task.title, task.description, task.prompt, *task.acceptance_criteria))
     found = (name.removeprefix("./").rstrip("/") for name in _PATH.findall(text[:_LONGEST]))
     return frozenset(found) - _NO_PATHS

@@ -61,8 +61,6 @@ class Task:
 
 
 class PlanFile(BaseModel):
-    """The content of the plan file."""
-
     model_config = _FILE
 
     schema_version: int = Field(alias="schemaVersion", ge=1, le=1)
@@ -115,7 +113,7 @@ class Plan:
         return _Shape(tuple(order), leaves, tuple(key for _, key in order if self.tasks[key].children))
 
     def leaves(self) -> tuple[Task, ...]:
-        """Every task without children, in plan order."""
+        """Return every leaf, in plan order."""
         return tuple(map(self.tasks.__getitem__, self._shape.leaves))
 
     @cached_property

@@ -12,7 +12,7 @@ from git_blackbird.model.plan.plan import Plan, Task
 
 
 class PlanError(NamedTuple):
-    """An error in a plan file: its place (a JSON path), the error, and how to fix it."""
+    """An error in a plan file; ``place`` is a JSON path."""
 
     place: str
     what: str
@@ -23,7 +23,6 @@ class PlanError(NamedTuple):
 
 
 def item_place(task_id: str) -> str:
-    """Return the JSON path of one item."""
     return f"$.items[{quoted(task_id)}]"
 
 

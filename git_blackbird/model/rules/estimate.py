@@ -142,7 +142,7 @@ def _makespan(before: Before, seconds: Mapping[TaskId, float], jobs: int) -> flo
 
 
 def _spread(values: Iterable[float]) -> Spread:
-    """Return the nearest values of those that there are, of which there is at least one."""
+    """Return the nearest values in a sequence, which must not be empty."""
     ordered = sorted(values)
     return Spread(*(ordered[math.ceil(part * len(ordered)) - 1] for part in (0.5, 0.9)))
 

@@ -68,7 +68,6 @@ class LimitHold(NamedTuple):
 
     @property
     def by(self) -> AgentModel:
-        """Who is kept from working."""
         return AgentModel.of(self.run)
 
 

@@ -1,4 +1,4 @@
-"""What is doubtful in the structure of a plan, although it is valid: no phrase is judged."""
+"""Doubts about the structure of a plan that is valid; phrases are not judged."""
 
 import contextlib
 import re
@@ -45,8 +45,6 @@ class LintFinding(NamedTuple):
 
 
 class RequirementSource(NamedTuple):
-    """A text that says what is required, and its name."""
-
     name: str
     text: str
 
@@ -186,7 +184,6 @@ class _Order:
                 self._before[task_id] = bits
 
     def orders(self, one: TaskId, other: TaskId) -> bool:
-        """Whether one of two tasks comes before the other."""
         return bool(
             self._before.get(other, 0) >> self._number[one] & 1
             or self._before.get(one, 0) >> self._number[other] & 1

@@ -123,7 +123,7 @@ def _in_order(children: Sequence[TaskId], order: Sequence[TaskId]) -> tuple[Task
 
 
 def _out_of_order(before: Sequence[TaskId], after: Sequence[TaskId]) -> frozenset[TaskId]:
-    """Return as few as possible of these tasks that were moved, so that the others have kept their order."""
+    """Return the fewest tasks whose move explains the new order."""
     places = {task_id: place for place, task_id in enumerate(before)}
     # Of the rows that rise, by their length: the lowest place at which one ends, and its last task.
     ends: list[int] = []

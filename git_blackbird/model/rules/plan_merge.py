@@ -12,7 +12,7 @@ from git_blackbird.model.rules.task_fields import FIELD_NAMES
 
 
 class Sides(NamedTuple):
-    """The same thing as it was, as we have it and as others have it; None where it is not there."""
+    """A value in the ancestor, in our plan and in theirs; None where it is missing."""
 
     base: Any
     ours: Any
@@ -84,7 +84,6 @@ class _PlanMerge:
         return sides
 
     def _is_needed(self, task_id: TaskId, side: Plan) -> bool:
-        """Whether a side has since made other tasks depend on a task, or put them below it."""
         known = self._plans[0].tasks
         return any(
             (task_id in task.deps and (task.id not in known or task_id not in known[task.id].deps))
@@ -93,7 +92,6 @@ class _PlanMerge:
         )
 
     def _fields(self, task_id: TaskId, sides: Sides) -> Sides:
-        """Merge a task that both sides have, each field by itself."""
         found: tuple[dict[str, Any], ...] = ({}, {}, {})
         for name in (one.name for one in fields(Task)):
             # Of a task that both sides made, nothing was there before.

@@ -103,8 +103,6 @@ NOTHING_SEEN = Seen()
 
 
 class Questions(NamedTuple):
-    """What an agent asks."""
-
     questions: tuple[Question, ...]
 
 
@@ -152,7 +150,7 @@ class Item:
 
     @property
     def since(self) -> str | None:
-        """Since when it is due, as far as its run has a time for that."""
+        """Since when it is due, if its run has a time for that."""
         at = None if self.run is None else self.run.event_at
         return None if at is None else at.text
 
@@ -190,7 +188,6 @@ class Item:
 
     @property
     def words(self) -> str:
-        """What is due, in a few words."""
         if self.is_session_lost:
             return LOST_SESSION
         match self.due, self.run:
@@ -254,7 +251,7 @@ class Item:
 
     @cached_property
     def flagged(self) -> Flagged | None:
-        """What there is of the review of a parent; None for another kind."""
+        """The review of a parent; None for another kind of item."""
         return _flagged(self) if self.due in REVIEWS_OF_PARENTS else None
 
     @property
@@ -279,7 +276,6 @@ class Item:
 
 
 def queue(state: PlanState, seen: Seen = NOTHING_SEEN) -> Iterator[Item]:
-    """Yield everything that is due, in order."""
     return chain.from_iterable(in_order(items_in(band, state, seen)) for band in Band)
 
 
@@ -318,7 +314,6 @@ def items_in(band: Band, state: PlanState, seen: Seen = NOTHING_SEEN) -> Iterato
 
 
 def _of_stage(state: PlanState, seen: Seen, *kinds: Due) -> Iterator[Item]:
-    """Yield what follows from the stage of a change."""
     for due in kinds:
         yield from (Item(due, task, run, state=state, seen=seen) for task, run in state.due[due])
 
@@ -353,7 +348,7 @@ def _dead_ends(state: PlanState, seen: Seen) -> Iterator[Item]:
 
 
 def _reviews(state: PlanState, seen: Seen, band: Band) -> Iterator[Item]:
-    """Yield the parents that only their review keeps from being done, none of which is under review now."""
+    """Yield the parents that wait only for a review which is not running."""
     for parent, review in state.held_parents:
         if state.gate.state(state.plan.tasks, parent) is GateState.REVIEWING:
             continue
@@ -417,7 +412,6 @@ def pending_decisions(state: PlanState) -> Sequence[Item]:
 
 
 def resume_command(state: PlanState, task: Task) -> str:
-    """Format the command that sends feedback of a review to a leaf."""
     return TaskCommand("resume", task.id) if is_resumable(state, task) else restart_command(task.id)
 
 

@@ -38,7 +38,7 @@ class ReviewGate(NamedTuple):
     histories: Mapping[TaskId, History]
 
     def state(self, tasks: Mapping[TaskId, Task], parent: Task) -> GateState:
-        """Return the state of the gate; only a complete parent has one."""
+        """Return the state of the gate of a complete parent."""
         history = self.histories.get(parent.id, NO_HISTORY)
         if history.faults:
             return GateState.UNREADABLE
@@ -106,9 +106,9 @@ class ReviewMoments(NamedTuple):
 
 
 def moved_by_reviews(runs: Iterable[Run], worked: Moment | None) -> ReviewMoments:
-    """Return when the reviews of a parent moved its status since its children were worked on, at ``worked``.
+    """Return when reviews last moved a parent's status after its children were worked on, at ``worked``.
 
-    What is found good already is not moved by another review that finds it good.
+    A passing review after another does not move it.
     """
     at = failed_at = None
     allows = False
@@ -141,12 +141,10 @@ def are_children_over(tasks: Mapping[TaskId, Task], task: Task) -> bool:
 
 
 def open_children(tasks: Mapping[TaskId, Task], parent: Task) -> tuple[TaskId, ...]:
-    """Return the unfinished children of a parent, in its order."""
     return tuple(child for child in parent.children if not tasks[child].is_over)
 
 
 def skipped_children(tasks: Mapping[TaskId, Task], parent: Task) -> tuple[TaskId, ...]:
-    """Return the skipped children of a parent, in its order."""
     return tuple(child for child in parent.children if tasks[child].status == Status.SKIPPED)
 
 
@@ -241,7 +239,7 @@ TYPES = {"spec": RunType.SPEC_REVIEW, "code": RunType.CODE_REVIEW}
 
 
 class ReviewFollowUp(StrEnum):
-    """Who acts after both reviews: the flow continues, the implementer fixes, or a person decides."""
+    """Who acts after both reviews: nobody, the agent that made the change, or a person."""
 
     PROCEED = "proceed"
     FIX = "fix"
@@ -284,7 +282,6 @@ def result_of(run: Run) -> "ReviewResult | None":
 
 
 def reviews_about(reviews: Sequence[Run], run: Run) -> tuple[Run, ...]:
-    """Return the reviews of one run's change, in order."""
     return tuple(review for review in reviews if review.reviewed_run == run.id)
 
 
@@ -313,9 +310,8 @@ class OutstandingFeedback(NamedTuple):
 class ReviewView(NamedTuple):
     """The state of the review of one parent.
 
-    ``gate`` is None while the parent is not complete; ``open_children`` are unfinished, ``skipped`` were
-    skipped. ``said`` is the effective review, whether or not the children have changed since
-    (``is_present``); ``attempts`` are later ones without a verdict.
+    ``gate`` is None while the parent is not complete. ``said`` is the effective review, whether or not the
+    children have changed since (``is_present``); ``attempts`` are later ones without a verdict.
     """
 
     parent: Task

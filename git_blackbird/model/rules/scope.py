@@ -1,4 +1,4 @@
-"""What one call may do, and which item of the queue it does next."""
+"""The items that one call may do, and the next of them."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -55,7 +55,7 @@ class CallScope(NamedTuple):
 
     @property
     def is_resume(self) -> bool:
-        """Whether it goes on with the tasks that it names, and starts no other."""
+        """Whether it continues the named tasks and starts no others."""
         return self.only is not None and self.starts_left == 0
 
     def covers(self, task_id: TaskId) -> bool:
@@ -88,9 +88,9 @@ class CallScope(NamedTuple):
                 assert_never(item.due.by)
 
     def is_stopped_by(self, item: Item) -> bool:
-        """Whether nothing starts or goes on in this call as long as an item is there, whoever is to do it.
+        """Return whether the item prevents starts and resumes in this call, whoever is to do it.
 
-        What is asked for by name is not kept by a review.
+        A review does not stop a task that was named.
         """
         if self.only is None and item.task.id in item.state.owing:
             return True

@@ -38,11 +38,11 @@ class Spent:
 
     @classmethod
     def of(cls, agent: str, seconds: float = 0.0) -> Self:
-        """Return what one run of an agent took that has worked, and reports nothing of it yet."""
+        """Return the amounts of one run that has reported nothing yet."""
         return cls(1, seconds, no_cost=Counter([agent]), no_tokens=Counter([agent]))
 
     def updated(self, usage: Usage | None, cost_usd: float | None) -> "Spent":
-        """Return a copy of what one run took with newer figures, each of which may be missing."""
+        """Return a copy for one run with newer figures, each of which may be missing."""
         spent = self
         if usage is not None:
             spent = replace(
@@ -124,7 +124,6 @@ class BudgetLine(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The key of the configuration that sets the limit."""
         return f"budget.{self.scope}.{self.unit}"
 
     @property
@@ -133,7 +132,6 @@ class BudgetLine(NamedTuple):
         return self.spent > self.limit - 1e-9
 
     def limited_by(self, budget: BudgetConfig) -> "BudgetLine":
-        """Return it with the limit of another configuration."""
         limit: float | None = getattr(getattr(budget, self.scope), self.unit)
         return self._replace(limit=inf if limit is None else limit)
 

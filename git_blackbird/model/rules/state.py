@@ -42,7 +42,7 @@ from git_blackbird.model.run.run import Run
 
 
 class PlanRules(NamedTuple):
-    """What the configuration says of a plan: of its parents, and of what is written.
+    """What the configuration says about a plan.
 
     ``is_gated``: parents are reviewed. ``only_lasting``: only statuses that last are written.
     """
@@ -133,13 +133,12 @@ class PlanState:
 
     @cached_property
     def feedback(self) -> Mapping[TaskId, Feedback]:
-        """The open feedback of parent reviews, by leaf."""
         damaged = {_leaf_of(fault) for fault in self.saved_feedback.faults}
         return outstanding_feedback(self.plan, self.histories, self.saved_feedback.by_leaf, damaged)
 
     @cached_property
     def drift(self) -> Mapping[TaskId, tuple[Status, Status]]:
-        """The tasks whose status differs from the saved one, smallest id first: that, and what it is."""
+        """The saved and derived status of the tasks where they differ, smallest id first."""
         before, after = self.saved.tasks, self.written(self.plan).tasks
         differing = (key for key in before if after[key] is not before[key])
         return {
@@ -176,7 +175,7 @@ class PlanState:
 
     @cached_property
     def unblocked(self) -> Mapping[TaskId, int]:
-        """How many tasks wait for each task alone, of those for which any do."""
+        """For each task that others wait for alone, their number."""
         return count_unblocked(self.plan, self.feedback.keys())
 
     def history(self, task_id: TaskId) -> History:
@@ -187,7 +186,7 @@ class PlanState:
 
 
 def _leaf_of(fault: RecordError) -> TaskId | None:
-    """Return whose feedback a file would be; None where its name does not say so."""
+    """Return the leaf of a feedback file; None if its name does not tell."""
     path = PurePath(fault.path)
     return TaskId(path.stem) if path.suffix == ".json" else None
 
@@ -198,7 +197,7 @@ def unreadable_below(state: PlanState, parent: Task) -> list[Task]:
 
 
 def waits_for(state: PlanState, task: Task) -> tuple[TaskId, ...]:
-    """Return the dependencies that are not ``done``, or for which that is not reliable."""
+    """Return the dependencies that are not reliably ``done``."""
     waits = frozenset(unmet_deps(state.plan, task))
     return tuple(dep for dep in task.deps if dep in waits or _is_unreliable(state, dep))
 
@@ -213,7 +212,6 @@ def is_stopped(state: PlanState, task: Task) -> bool:
 
 
 def may_start(state: PlanState, task: Task) -> bool:
-    """Whether a task is ready and not blocked by a record."""
     return is_ready(state.plan, task) and not is_stopped(state, task)
 
 

@@ -71,7 +71,6 @@ def agent_fault(name: str | None) -> str | None:
 
 
 def model_fault(name: str | None) -> str | None:
-    """Return why a text cannot be the name of a model, or None."""
     return None if name is None or re.fullmatch(MODEL_NAME, name) else f"{name!a} is no name of a model"
 
 

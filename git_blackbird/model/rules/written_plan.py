@@ -110,7 +110,6 @@ def counting_plan(known: Plan, edited: Plan, moves: Sequence[PlanMove], head: Pl
 
 
 def _is_by_agent(task_id: TaskId, task: Task | None, moves: Iterable[PlanMove]) -> bool:
-    """Whether an agent committed this version of a task."""
     both = (
         (move.before.tasks.get(task_id), move.after.tasks.get(task_id)) for move in moves if move.by_agent
     )

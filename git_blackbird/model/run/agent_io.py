@@ -47,7 +47,6 @@ class Progress(NamedTuple):
 
     @property
     def shows_work(self) -> bool:
-        """Whether a model, or a command, is known to be at work by this step."""
         return self.kind in _WORK or (self.usage is not None and self.usage.output_tokens > 0)
 
 
@@ -89,8 +88,6 @@ class Rights(NamedTuple):
 
 
 class RightsQuestion(NamedTuple):
-    """What a person agrees to: an agent with these rights, and whether the command stops after each task."""
-
     agent: str
     rights: Rights
     stops_after_each: bool

@@ -74,7 +74,6 @@ def render_commit_message(task: "Task", run_id: RunId) -> str:
 
 
 def render_undo_message(verb: "Verb", task: "Task", run_id: RunId) -> str:
-    """Return the message of a commit that takes the change of a task back, or brings it back."""
     from git_blackbird.model.run.states import VERBS
 
     title = " ".join(strip_controls(task.title).split()) or task.id
@@ -84,15 +83,15 @@ def render_undo_message(verb: "Verb", task: "Task", run_id: RunId) -> str:
 
 
 def undo_mark(verb: "Verb", run_id: RunId) -> str:
-    """Return what stands for a run in the trailer of a commit that takes its change back, or brings it back.
+    """Return what replaces a run id in the trailer of an undo or redo.
 
-    It is not that run's commit, and nobody's work on its task.
+    Such a commit is not the run's own, and nobody's work on its task.
     """
     return f"{verb.value}-{run_id}"
 
 
 def run_of_mark(name: str) -> str:
-    """Return the run whose change a commit with such a trailer is about."""
+    """Return the run id in such a trailer."""
     return name.rpartition("-")[2]
 
 
@@ -118,7 +117,7 @@ class HeadMove(NamedTuple):
 
     @property
     def is_amending(self) -> bool:
-        """Whether the commit that this move created is there instead of the one before."""
+        """Whether the commit replaced the one before."""
         return self.message.startswith("commit (amend)")
 
     @property

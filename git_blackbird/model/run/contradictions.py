@@ -1,4 +1,4 @@
-"""What the fields of a record say together that nothing which happens can lead to."""
+"""Combinations of a record's fields that nothing can lead to."""
 
 from git_blackbird.model.run.file_form import OURS
 from git_blackbird.model.run.parts import LandingBlocked, LandingDue

@@ -123,7 +123,6 @@ def flat_in_file(kind: type[R]) -> type[R]:
 
 @cache
 def our_fields(kind: type[Record]) -> frozenset[str]:
-    """Return the fields of a record that are in ``blackbird``."""
     fields = kind.model_fields.items()
     return frozenset(name for name, info in fields if (info.alias or name) not in {*_ON_TOP, OURS})
 
@@ -147,7 +146,6 @@ def as_in_file(fields: Mapping[str, Any], unknown: Mapping[str, Any]) -> dict[st
 
 
 def schema_as_in_file(schema: JsonSchemaValue) -> JsonSchemaValue:
-    """Return the schema of the file of a record from that of its fields."""
     fields = schema["properties"].items()
     on_top = {name: each for name, each in fields if name in _ON_TOP}
     ours = {name: each for name, each in fields if name not in {*_ON_TOP, OURS}}

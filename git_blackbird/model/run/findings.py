@@ -144,7 +144,6 @@ class MergedReview(Record):
         return not self.missing and self.action in {FollowUp.PROCEED, FollowUp.PROCEED_WITH_NOTES}
 
     def with_runs(self, spec: RunId | None, code: RunId | None) -> "MergedReview":
-        """Return the review with the run ids of its sides."""
         sides = {
             "spec": self.spec and self.spec.model_copy(update={"run_id": spec}),
             "code": self.code and self.code.model_copy(update={"run_id": code}),
@@ -251,7 +250,6 @@ def _place(finding: Finding) -> tuple[object, ...]:
 
 
 def _neighbours(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
-    """Split issues, sorted by place, at gaps."""
     members: list[Finding] = []
     for finding in findings:
         if members and not _is_near(members[-1], finding):

@@ -79,7 +79,7 @@ UNDELIVERED = frozenset({SUPERSEDED_BY_LOST_SESSION, SUPERSEDED_BY_UNAVAILABLE})
 
 
 class SavedFeedback(NamedTuple):
-    """The feedback files by the leaf they are for, and those that cannot be used."""
+    """The feedback files by leaf, and those that cannot be used."""
 
     by_leaf: Mapping[TaskId, Feedback] = MappingProxyType({})
     faults: tuple[RecordError, ...] = ()
@@ -96,7 +96,6 @@ class UndeliveredStart(NamedTuple):
     before: Moment
 
     def covers(self, moment: Moment) -> bool:
-        """Whether what was written then is of this start."""
         return self.start <= moment < self.end
 
 
@@ -107,8 +106,8 @@ NO_OLDER: Callable[[], tuple[Run, ...]] = tuple
 class History:
     """The runs of one task, oldest first.
 
-    ``recent`` are all of them, or the latest that counts and what came after it; ``older`` reads the others
-    for what looks further back. For ``faults`` the task is stopped.
+    ``recent`` are all of them, or only the latest that counts and those after it; ``older`` then reads the
+    others. ``faults`` stop the task.
     """
 
     recent: tuple[Run, ...] = ()
@@ -117,7 +116,6 @@ class History:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every record was read."""
         return self.older is NO_OLDER
 
     @cached_property
@@ -126,7 +124,6 @@ class History:
 
     @cached_property
     def work_runs(self) -> tuple[Run, ...]:
-        """Runs that are not reviews."""
         return tuple(run for run in self.runs if not run.is_review)
 
     @property
@@ -155,12 +152,11 @@ class History:
 
     @cached_property
     def at_work(self) -> tuple[Run, ...]:
-        """The runs in which an agent is at work, according to the records."""
         return tuple(run for run in self.recent if run.status == RunStatus.RUNNING)
 
     @property
     def moving(self) -> Moving | None:
-        """The move that has begun with the task's change, whichever of its runs notes it."""
+        """The begun move of the task's change, whichever of its runs notes it."""
         return next((run.moving for run in reversed(self.runs) if run.moving is not None), None)
 
     @property

@@ -50,7 +50,6 @@ class CheckResult(Record):
 
     @property
     def words(self) -> str:
-        """The verdict on one line."""
         match self.outcome:
             case CheckOutcome.FAILED:
                 return f"failed: {self.ended}"
@@ -91,12 +90,11 @@ class ReviewComment(Record):
 
     @property
     def place(self) -> tuple[str, Side, int, int]:
-        """Where it stands: there is one comment at a place."""
+        """Its lines: there is one comment at a place."""
         return self.path, self.side, self.start, self.end
 
     @property
     def is_on_file(self) -> bool:
-        """Whether it is about the file as a whole."""
         return self.end == 0
 
     def overlaps(self, other: "ReviewComment") -> bool:
@@ -138,7 +136,6 @@ class Ruling(Part):
 
     @property
     def answer(self) -> Answer:
-        """The ruling as the answer to its question."""
         return Answer(id=self.question.id, value=self.decision or self.told)
 
     @property
@@ -239,11 +236,11 @@ class Moving(Part):
 
     @property
     def ended_by(self) -> Verb:
-        """The verb that ends it where nothing is to land: half of a landing is turned round."""
+        """The verb that ends it if nothing is to land: half a landing is undone."""
         return VERBS[self.verb].back if self.verb is Verb.LAND else self.verb
 
     def trees_for(self, verb: Verb) -> Trees:
-        """Return its trees in the direction of a verb that goes on with it, or turns it round."""
+        """Return its trees in the direction of a verb that completes or reverses it."""
         is_same = VERBS[self.verb].takes_back is VERBS[verb].takes_back
         return self.trees if is_same else Trees(self.trees.head, self.trees.base)
 

@@ -229,13 +229,12 @@ class Run(Record):
         return schema_as_in_file(handler.resolve_ref_schema(handler(core)))
 
     def taken_over(self) -> "Run":
-        """Return the run as one of ours, with nothing of it but the fields that the Go program writes."""
+        """Return the run as one of ours, with only the fields that the Go program writes."""
         names = (name for name, info in Run.model_fields.items() if (info.alias or name) in GO_FIELDS)
         fields = {name: getattr(self, name) for name in names}
         return Run.model_validate({**fields, "program": PROGRAM}, by_alias=False, by_name=True)
 
     def resuming(self, earlier: "Run", prompt: str, task_since: str) -> Self:
-        """Return a copy that continues the session of an earlier run with a prompt."""
         return self.updated(
             resumes=earlier.id,
             last_completion_status=earlier.status,
@@ -302,7 +301,6 @@ class Run(Record):
         )
 
     def awaiting_decision(self, since: str | None) -> Self:
-        """Return a copy with a pending decision since that time."""
         return self.updated(
             decision_required=True, decision_state=DecisionState.PENDING, decision_requested_at=since
         )
@@ -365,7 +363,6 @@ class Run(Record):
         return self.updated(commits=tuple(dict.fromkeys((*self.commits, *oids))))
 
     def finding(self, verdict: ParentVerdict) -> Self:
-        """Return a copy with the verdict on a parent."""
         return self.updated(
             parent_review_passed=verdict.passed,
             parent_review_resume_task_ids=verdict.resume_task_ids,
@@ -429,7 +426,6 @@ class Run(Record):
 
     @property
     def is_check_due(self) -> bool:
-        """Whether the user's check has yet to look at the change."""
         return self.check is not None and self.check.outcome is CheckOutcome.DUE
 
     @property
@@ -474,7 +470,6 @@ class Run(Record):
 
     @property
     def is_superseded(self) -> bool:
-        """Whether a later start, a command or a person superseded the run."""
         return self.superseded_by is not None
 
     @property
@@ -504,12 +499,11 @@ class Run(Record):
 
     @property
     def worker(self) -> str | None:
-        """The worker that makes it, once the name of that is known."""
+        """The worker that runs it, once its name is known."""
         return self.process.worker if isinstance(self.process, RemoteProcess) else None
 
     @property
     def worktree_path(self) -> str | None:
-        """The worktree of its own in which the agent worked."""
         return None if self.worktree is None else self.worktree.path
 
     @property
@@ -550,7 +544,7 @@ class Run(Record):
 
     @property
     def no_change_reason(self) -> str | None:
-        """That nothing was changed, and why if that is known; None if the run did not end so."""
+        """Why nothing was changed; None if the run did not end so."""
         return clean_clause(self.error or NO_CHANGE) if self.no_change else None
 
     @property
@@ -564,7 +558,6 @@ class Run(Record):
 
     @property
     def undo_commit(self) -> str | None:
-        """The commit that was made to take the change back."""
         return None if self.undone is None else self.undone.commit
 
     @property
@@ -573,7 +566,7 @@ class Run(Record):
 
     @property
     def brought(self) -> ConflictMerge | None:
-        """The merge with which the session was sent back by its landing."""
+        """The merge with which a landing sent the session back."""
         landing = self.landing
         return landing.brought if isinstance(landing, LandingDue | LandingBlocked) else None
 
@@ -590,12 +583,11 @@ class Run(Record):
 
     @property
     def uncommitted_landing(self) -> str | None:
-        """Why the change was not committed though it has landed, where its approval was to commit it."""
+        """Why the landed change was not committed although its approval was to commit it."""
         return self.landing.uncommitted if isinstance(self.landing, Landed) else None
 
     @property
     def landing_check(self) -> CheckResult | None:
-        """What the user's check says of the merged files."""
         return None if self.landing is None else self.landing.check
 
     @property
@@ -614,7 +606,7 @@ class Run(Record):
 
     @property
     def landing_pair(self) -> Trees | None:
-        """The user's worktree without the change and with it, of one that has begun to land or has landed."""
+        """The user's worktree without and with a change that has landed or begun to land."""
         if isinstance(self.landing, Landed):
             return self.landing.merge.trees
         return self.moving.trees if self.moving is not None and self.moving.verb is Verb.LAND else None
@@ -641,9 +633,9 @@ class Run(Record):
 
     @property
     def made(self) -> Trees | None:
-        """What its agent made of a change that is in the user's worktree, or was begun to be written there.
+        """What the agent made of a change that is, or is partly, in the user's worktree.
 
-        Of one that has landed that may be more than was left to write.
+        For a landed change, that may be more than was left to write.
         """
         if self.is_in_place or self.landing_pair is None:
             return self.change_in_place

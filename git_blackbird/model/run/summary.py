@@ -223,7 +223,6 @@ class OutsideChange(Part):
 
 
 def is_named_setting(key: str) -> bool:
-    """Whether a change of this key of git's configuration is named to people."""
     return _NAMED_SETTING.fullmatch(key) is not None
 
 

@@ -78,7 +78,7 @@ class WorkElsewhere(NamedTuple):
 
 
 class CommentOutcome(NamedTuple):
-    """A comment of a change request; ``is_taken_up`` tells whether its lines were changed since."""
+    """A comment of a change request; ``is_taken_up``: its lines were changed since."""
 
     comment: ReviewComment
     is_taken_up: bool
@@ -164,7 +164,6 @@ class Checkpoint(NamedTuple):
         return bool(self.reasons) if self.merged is None else not self.merged.is_approval
 
     def offers(self) -> tuple[ChoiceSpec, ...]:
-        """The choices, by their digits."""
         return choices_for(
             self.run,
             was_requested=self.since_request is not None,
@@ -173,7 +172,6 @@ class Checkpoint(NamedTuple):
         )
 
     def command_for(self, offer: ChoiceSpec) -> TaskCommand:
-        """Return the command line equivalent to a choice, with the options of the command."""
         return offer.command_for(self.task.id).with_options(self.options)
 
     @property
@@ -185,7 +183,6 @@ class Checkpoint(NamedTuple):
         return None if self.has_objections or has_failed or not is_shown else Choice.APPROVE_CONTINUE
 
     def blocked_reason(self, choice: Choice) -> str | None:
-        """Return why the choice is not possible, or None."""
         if choice is Choice.REQUEST_CHANGES:
             return self.request_blocked_reason
         if choice in VIEWS and self.pair_of(choice) is None:
@@ -193,7 +190,6 @@ class Checkpoint(NamedTuple):
         return None
 
     def pair_of(self, choice: Choice) -> Trees | None:
-        """Return the two trees of the diff that a choice shows."""
         if choice is Choice.VIEW_SINCE_REQUEST:
             return None if self.since_request is None else self.since_request.pair
         return self.pair

@@ -20,10 +20,10 @@ class Mend(StrEnum):
 
 
 class Finding(NamedTuple):
-    """Something that is not as it should be, at a path or reference.
+    """A problem at a path or reference.
 
-    ``mend`` is what mends it, ``ways_out`` are lines of what else helps, most of them commands, and
-    ``subject`` is the check that found it.
+    ``mend`` mends it, ``ways_out`` are lines with other remedies, mostly commands, and ``subject`` is the
+    check that found it.
     """
 
     what: str
@@ -34,7 +34,7 @@ class Finding(NamedTuple):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """What a person may do, the first first."""
+        """What a person may do, best first."""
         return self.ways_out if self.mend is None else (FIX, *self.ways_out)
 
 

@@ -39,8 +39,6 @@ class RunPlaced(NamedTuple):
 
 
 class RunProgress(NamedTuple):
-    """A step from the agent's output."""
-
     task_id: TaskId
     run_id: RunId
     progress: Progress
@@ -139,8 +137,6 @@ class Level(StrEnum):
 
 
 class Notice(NamedTuple):
-    """A message on one line, possibly with a hint."""
-
     weight: Level
     text: str
     hint: str | None = None
@@ -195,7 +191,7 @@ class Timings(NamedTuple):
 
     @property
     def other(self) -> float:
-        """The seconds that were spent on no task: planning, recovery, and what is not measured."""
+        """The seconds spent on no task: planning, recovery, and what is not measured."""
         return max(0.0, self.seconds - sum(self.phases.values()))
 
 

@@ -36,7 +36,6 @@ class UndoResult(NamedTuple):
 
     @property
     def remarks(self) -> Iterator[str]:
-        """The paths that stay as they are, and the warnings."""
         yield from (f"left as it is: {kept.path}: {kept.reason}" for kept in self.kept)
         yield from self.warnings
 

@@ -41,7 +41,7 @@ class CheckSlots:
         self._is_refusal_told = False
 
     async def take(self, task_id: TaskId) -> contextlib.ExitStack:
-        """Return a slot once there is one, for the check of a task; closing it frees it.
+        """Wait for a free slot; closing the stack frees it.
 
         If the system refuses a slot, warn once and go on without one.
         """

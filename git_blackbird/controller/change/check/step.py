@@ -44,7 +44,6 @@ _NO_SNAPSHOTS = "there are no snapshots of the change"
 
 
 async def check_change(call: Call, item: Item) -> Stop | None:
-    """Check the change, and save the verdict and what follows from it."""
     workspace, task, run = call.workspace, item.task, item.of_run
     command = workspace.check_command
     if not command:
@@ -98,7 +97,7 @@ class _Check:
         return None if before is None else result
 
     async def _verdict(self, tree: str, which: str) -> CheckResult | None:
-        """Return the verdict on one tree, known or new; None when it was interrupted."""
+        """Return the verdict on one tree, known or new; None if interrupted."""
         workspace, task_id = self.call.workspace, self.of_run.task_id
         result = CheckResult(
             outcome=CheckOutcome.BROKEN,
@@ -126,7 +125,7 @@ class _Check:
         return result
 
     async def _result(self, tree: str, which: str) -> CheckResult | None:
-        """Check a tree out, prepare it and run the command; None when it was interrupted."""
+        """Check a tree out, prepare it and run the command; None if interrupted."""
         call, run = self.call, self.of_run
         workspace = call.workspace
         with scratch_dir(workspace.paths, run.id) as folder, call.slots.take() as slot:
@@ -168,7 +167,6 @@ def _preparation(workspace: Workspace) -> tuple[str, ...] | None:
 
 
 def _judge(command: UserCommand, ended: Ended) -> CheckResult:
-    """Return the outcome of a check; one that did not run to its end is broken."""
     reason = command.why_broken(ended)
     outcome = CheckOutcome.PASSED if ended.exit_code == 0 else CheckOutcome.FAILED
     return CheckResult(
@@ -181,7 +179,6 @@ def _judge(command: UserCommand, ended: Ended) -> CheckResult:
 
 
 def _save(workspace: Workspace, run: Run, result: CheckResult) -> CheckEnded:
-    """Save the verdict, and what follows from it; return it as an event."""
     saved = update_run(workspace, run, lambda stored: _with_verdict(workspace, stored, result))
     history = workspace.store.records.history(run.task_id)
     return CheckEnded(run.task_id, saved, result, escalation_reasons(workspace, history, saved))

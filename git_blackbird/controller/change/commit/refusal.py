@@ -127,7 +127,7 @@ _MAX_EDITS = 5
 
 
 def find_hook_edits(workspace: Workspace, plan: CommitPlan, before: str) -> HookEdits:
-    """Return what has changed, since the snapshot ``before``, of the files as they were to be committed."""
+    """Return how the files to be committed have changed since the snapshot ``before``."""
     try:
         now = snapshot(workspace, since=before).tree
     except GitStoppedError:
@@ -203,13 +203,12 @@ class ApprovalRefusedError(RequestError):
 
 
 def require_branch(task: Task, strayed: OtherBranch | None) -> None:
-    """Refuse to commit where HEAD has left the branch of the run. Raises ApprovalRefusedError."""
+    """Raise ApprovalRefusedError if HEAD has left the branch of the run."""
     if strayed is not None:
         raise ApprovalRefusedError(task, wrong_branch(strayed), _switch_hint(strayed))
 
 
 def wrong_branch(branch: OtherBranch) -> str:
-    """Describe a commit that would go to another branch."""
     return f"its commit would go to another branch: {branch.text}"
 
 
@@ -259,7 +258,6 @@ def name_undecided(
 
 
 def name_uncommitted(workspace: Workspace, state: PlanState, plan: CommitPlan) -> CommitPlan:
-    """Name the landed tasks whose uncommitted edits the run found in its files."""
     waiting = uncommitted_before(workspace, state, plan.edited_before)
     return _blocked_by_tasks(plan, waiting, "has landed and is not committed", "commit") if waiting else plan
 

@@ -44,8 +44,6 @@ class UnansweredError(BlackbirdError):
 
 
 class Adopted(NamedTuple):
-    """What was adopted, and the status that its task has now."""
-
     item: Adoptable
     status: Status
 
@@ -122,7 +120,6 @@ def adopt(workspace: Workspace, items: Sequence[Adoptable]) -> list[Adopted]:
 
 
 def _decided(workspace: Workspace, state: PlanState, copy: Run) -> Run:
-    """Return our record of a run with the decision that its copy has."""
     ours = state.history(copy.task_id).find(copy.id) or copy
     branch = place_of(workspace, ours).commit_branch if copy.decision_state in APPROVALS else None
     at = copy.decision_resolved_at or workspace.environment.timestamp()

@@ -330,7 +330,7 @@ def why_not_resumable(workspace: Workspace, history: History, run: Run) -> str |
 
 
 def require_requestable(workspace: Workspace, history: History, run: Run) -> None:
-    """Refuse a change request that no session could receive. Raises RequestError."""
+    """Raise RequestError if no session could receive a change request."""
     obstacle = why_not_resumable(workspace, history, run)
     if obstacle is not None:
         raise RequestError(

@@ -151,14 +151,12 @@ def record_decision(
 ) -> DecisionResult:
     """Record a decision on a task's pending run, and what follows from it for the plan.
 
-    An approval may also be about a failed run, which is accepted as it is then, and, where approvals are
-    committed, about one that is done.
+    An approval may also accept a failed run and, where approvals are committed, one that is done.
 
-    With ``run_id`` the decision is about that run only. Changes that are requested without a word are what
-    a hook said that refused the commit, and what the reviewers of the change found. Where approvals are
-    committed, that is done first.
-    Raises RequestError when there is nothing to decide, when changes are requested of a session that cannot
-    go on, or when the change of an approval cannot be committed; nothing is recorded then.
+    With ``run_id`` the decision is about that run only. Changes requested without a text are what a refusing
+    hook printed and what the reviewers of the change found. Where approvals are committed, the commit comes
+    first. Raises RequestError if there is nothing to decide, if the session of a change request cannot go on,
+    or if the change of an approval cannot be committed; nothing is recorded then.
     """
     workspace.environment.forbid_agents("decide")
     with recording_deferred(workspace) as deferred:
@@ -289,7 +287,7 @@ def _approve(
 
 
 def _require_undone(state: PlanState, run: Run) -> None:
-    """Refuse an approval of a task that is done where nothing is left to commit. Raises RequestError."""
+    """Raise RequestError if the task is done and nothing is left to commit."""
     if stage_of(run) is Stage.DONE:
         find_pending(state, run.task_id, run.id)
 
@@ -315,7 +313,7 @@ def _keep_hook_output(
 
 
 def require_words(rulings: Iterable[Ruling], request: str) -> None:
-    """Refuse a change request that quotes a ruling and says no more. Raises RequestError."""
+    """Raise RequestError if the change request quotes a ruling and says no more."""
     if (text := bare_quote_error(rulings, request)) is not None:
         raise RequestError(text, hint="write it below the quotation, or delete that if the ruling stands")
 
@@ -327,7 +325,6 @@ def _save(
     change: DecidedChange,
     commit: ApprovalCommit | None = None,
 ) -> DecisionResult:
-    """Write the decision, and with ``commit`` what it committed, on the record as it is under the lock."""
     with workspace.transaction() as transaction:
         stored = require_undecided(workspace, run)
         if commit is None:

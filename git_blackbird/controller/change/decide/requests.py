@@ -26,10 +26,10 @@ from git_blackbird.storage.drafts import MAX_BYTES
 
 
 def edit_request(workspace: Workspace, task_id: str, run_id: RunId | None) -> ReviewForm:
-    """Let a change request be written in the editor that git would use.
+    """Let a person write a change request in git's editor.
 
-    It begins with what was written and commented before. Raises RequestError where nothing is requested, or
-    where not all is understood; what was written is kept then, and offered again.
+    The form begins with earlier text and comments. Raises RequestError if nothing is requested or if part of
+    it is not understood; the text is kept then, and offered again.
     """
     state = workspace.plan_state()
     run = find_pending(state, find_task(state.plan, task_id).id, run_id)

@@ -99,7 +99,7 @@ def _changed_elsewhere(state: PlanState, run: Run) -> Event | None:
 
 
 async def _record(call: Call, state: PlanState, run: Run, decision: Decision) -> Stop | None:
-    """Record a decision; one that is refused is shown as refused, and asked for again."""
+    """Record a decision; if it is refused, show why and ask again."""
     from git_blackbird.controller.change.decide.record import UnresolvedError, record_decision
 
     workspace = call.workspace
@@ -153,7 +153,6 @@ def _stop_after(call: Call, state: PlanState, run: Run) -> Stop | None:
 
 
 def _undecided_stop(call: Call, state: PlanState, run: Run) -> Stop:
-    """Return the stop where nobody decides, with all decisions that are due."""
     due = [one.of_run for one in pending_decisions(state) if call.scope.covers(one.task.id)]
     runs = (run, *(one for one in due if one.id != run.id))
     return open_items_stop([_stop_on(call.workspace, state, one) for one in runs])

@@ -72,7 +72,6 @@ def additions_in(run: Run, landing: Prepared) -> tuple[str, ...]:
 
 
 def both_added_text(paths: Iterable[str]) -> str:
-    """Name the paths where both sides added lines."""
     return f"both added here, your lines first: {', '.join(paths)}"
 
 
@@ -151,9 +150,9 @@ def land(
 
 
 def commit_in_place(workspace: Workspace, state: PlanState, task: Task, run: Run) -> LandingEnded:
-    """Commit a change that was made in the user's worktree and needs no decision: it lands without files.
+    """Commit a change that was made in the user's worktree and needs no decision.
 
-    Repeated after a crash it records the commit that was made. Raises StaleLandingError.
+    Repeated after a crash, it records the commit that was made. Raises StaleLandingError.
     """
     whole = change_of(workspace, state, task.id).trees
     known = whole or run.tree_pair
@@ -268,7 +267,6 @@ def _uncommitted_text(run: Run, refusal: ApprovalRefusedError) -> str:
 
 
 def remove_place(workspace: Workspace, run: Run) -> list[str]:
-    """Remove the worktree of a landed change; return notices about it."""
     notices = []
     for each in altered_worktrees(workspace.repo):
         if each.task_id == run.task_id:

@@ -30,7 +30,7 @@ from git_blackbird.model.views.events import LandingEnded
 
 
 class Reason(NamedTuple):
-    """Why a change does not land, in words for people and for the session; with the failed check."""
+    """Why a change does not land: ``text`` for people, ``request`` for the session."""
 
     text: str
     request: str
@@ -133,7 +133,6 @@ def conflict_reason(workspace: Workspace, merge: TreeMerge) -> Reason:
 
 
 def check_reason(check: CheckResult) -> Reason:
-    """Return the reason of a check that fails on the merged files."""
     return Reason("the check fails on the merged files", render_merged_check_request(check), check)
 
 

@@ -112,7 +112,6 @@ async def _merge_and_write(call: Call, item: Item) -> Stop | None:
 
 
 async def _check(call: Call, run: Run, landing: Prepared) -> CheckResult | None:
-    """Return the verdict of the user's check on the merged files; None if there is none."""
     is_mergeable = not landing.merge.conflicts and not landing.left
     is_worth = bool(call.workspace.check_command) and not landing.pair.is_empty
     if not is_worth or CheckOutcome.FAILED in accepted_outcomes(run) or not is_mergeable:

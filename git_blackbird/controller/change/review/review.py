@@ -131,13 +131,11 @@ def _finished_sides(workspace: Workspace, run: Run, package: str) -> Mapping[Sou
 
 
 def _is_second_try(review: Run) -> bool:
-    """Whether an ended review was a second try, told the fault of the first answer."""
     is_over = review.status is RunStatus.FAILED and review.terminal_reason not in NOT_ASKED_AGAIN
     return is_over and review.context["review"].get("fault") is not None
 
 
 def _has_judged(review: Run, package: str) -> bool:
-    """Whether a reviewer judged exactly this ``package``."""
     sent = review.context.get("review")
     if not isinstance(sent, dict) or review.run_type not in SOURCES:
         return False
@@ -149,8 +147,6 @@ def _has_judged(review: Run, package: str) -> bool:
 
 
 class _ChangeReading(Reading[ReviewResult]):
-    """One reviewer of a change; the other works beside it."""
-
     of_several = True
 
     def __init__(self, start: Start, run: Run, source: Source) -> None:
@@ -239,7 +235,6 @@ def close_reviews(workspace: Workspace, ui: UserInterface, run: Run) -> None:
 
 
 def task_changed(workspace: Workspace, review_request: ChangeReviewRequest) -> bool:
-    """Whether the task was edited since its reviewers got it."""
     task = workspace.store.plan().tasks.get(review_request.task.id)
     return task is not None and task_part(task) != task_part(review_request.task)
 
@@ -247,7 +242,7 @@ def task_changed(workspace: Workspace, review_request: ChangeReviewRequest) -> b
 def save_reviews(
     workspace: Workspace, run: Run, request: ChangeReviewRequest | None, merged: MergedReview
 ) -> ReviewsEnded:
-    """Save the result of both reviews, and what follows where they were due; return it as an event."""
+    """Save the result of both reviews, and what follows if they were due."""
     number = 1 if request is None else request.round_number
     max_rounds = workspace.config.reviews.max_iterations
     if run.review_state is ReviewState.DUE:

@@ -28,7 +28,6 @@ from git_blackbird.model.views.stop import Stop, StopReason
 
 
 async def review_change(call: Call, item: Item) -> Stop | None:
-    """Review the change, and save the result and what follows from it."""
     workspace, task, run = call.workspace, item.task, item.of_run
     if not workspace.reviews_changes and task.id != call.scope.review:
         skip_reviews(workspace, run)

@@ -107,7 +107,6 @@ class UndoCommitter:
         return without_paths(repo, written, uncommitted)
 
     def _paths_of_persons(self) -> frozenset[bytes]:
-        """Return the paths that only a person's commits changed."""
         return self._paths(is_persons=True) - self._paths(is_persons=False)
 
     def _paths(self, *, is_persons: bool) -> frozenset[bytes]:
@@ -118,7 +117,6 @@ class UndoCommitter:
         )
 
     def _is_in_head(self) -> bool:
-        """Whether HEAD has a commit of the change that an approval, a check or an agent made."""
         repo, began = self.workspace.repo, min(self.runs, key=lambda run: run.sort_key).start_commit
         made = (run for run in self.runs if run.run_type is not RunType.MANUAL)
         own = frozenset[str]().union(*(own_commits(self.workspace, run) for run in made))
@@ -129,7 +127,6 @@ class UndoCommitter:
 
 
 def _update_index(workspace: Workspace, commit: str) -> UndoCommit:
-    """Update the index for a commit that an earlier call made, and return that commit."""
     tree, (parent, *_) = commit_parts(workspace.repo, commit)
     try:
         follow_commit(workspace, tree_of(workspace.repo, parent), tree)

@@ -34,10 +34,7 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True)
 class Expectation:
-    """One work that is to be taken back, or brought back, among the moves of its worktree.
-
-    ``taken`` is what taking it back did last.
-    """
+    """One work to undo or redo among the moves of its worktree; ``taken`` is what its last undo did."""
 
     repo: Repository
     moves: Moves
@@ -59,7 +56,7 @@ class Expectation:
 
     @cached_property
     def _paths(self) -> tuple[bytes, ...]:
-        """The paths of the work at which it is not yet what it is to be, as far as that is recorded."""
+        """The paths of the work that still have to change, by the records."""
         changed = {path for pair in self.pairs for path in self._trees.changed_paths(*pair)}
         return tuple(
             sorted(path for path in changed if self.moves.is_there(self.work, path) is not self.is_redo)
@@ -112,10 +109,10 @@ class Expectation:
 
     @cached_property
     def _traced(self) -> frozenset[bytes]:
-        """The paths at which a work that makes no difference to what is there would make one otherwise.
+        """The paths at which the work changes nothing now, but would with works that were undone.
 
-        With works that were taken back there is something of it, or for a redo without any other. Nothing is
-        to be done then. At other paths a person took it out, and may have put it back since, as with a stash.
+        For a redo also those at which it would by itself. There is nothing to do there. At other paths a
+        person removed its change and may have put it back since, as with a stash.
         """
         alone = self._differing(with_others=False) if self.is_redo else ()
         return frozenset(chain(self._differing(with_others=True), alone))
@@ -183,7 +180,6 @@ class Expectation:
 
 
 def _changes(works: Iterable[WorkId]) -> str:
-    """Name the changes of these works; of many the first."""
     named: list[str] = sorted({task_id for task_id, _ in works})
     more = [f"{len(named) - _MAX_NAMED} more"] if len(named) > _MAX_NAMED else []
     *others, last = [*named[:_MAX_NAMED], *more]

@@ -47,7 +47,7 @@ def undo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> U
 
 
 def redo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> UndoResult:
-    """Bring back what ``undo_task`` took out last, in the same way. Raises as that does."""
+    """Bring back what ``undo_task`` took out last. Raises as that does."""
     return _undo_or_redo(workspace, task_id, Verb.REDO, dry_run=dry_run)
 
 
@@ -112,7 +112,6 @@ def runs_to_undo(state: PlanState, task: Task) -> Sequence[Run]:
 
 
 def _is_incomplete(undone: Undone | None) -> bool:
-    """Whether an undo left something, which may succeed now."""
     return undone is not None and bool(undone.left or undone.uncommitted)
 
 
@@ -157,7 +156,7 @@ class _Undo:
 
     @property
     def marked(self) -> Run:
-        """The last of the runs, whose record notes what was taken back."""
+        """The newest of the runs, whose record notes the undo."""
         return self.runs[-1] if self.is_redo else self.runs[0]
 
     @cached_property
@@ -183,7 +182,7 @@ class _Undo:
 
     @property
     def begun(self) -> Trees | None:
-        """The trees of what has begun, turned round where it went the other way."""
+        """The trees of what has begun, in the direction of this verb."""
         return None if self.half is None else self.half.trees_for(self.verb)
 
     @cached_property
@@ -225,7 +224,6 @@ class _Undo:
         return result._replace(is_dry_run=False, is_whole=is_whole and not (self.is_redo and left))
 
     def _left(self, prepared: Prepared) -> Mapping[bytes, str]:
-        """Return the paths that stay as they are, each with the reason."""
         trees, left = TreeStore(self.workspace.repo), dict(self.expected.left)
         if self.begun is not None:
             written = changed_paths(self.workspace.repo, self.begun)
@@ -257,7 +255,7 @@ class _Undo:
             )
 
     def _whole_pair(self, prepared: Prepared) -> Trees:
-        """Return the whole pair of this undo or redo, including what an earlier attempt at the same did."""
+        """Return the trees of this undo or redo, together with an earlier attempt at the same."""
         repo, undone = self.workspace.repo, self.marked.undone
         if self.begun is not None:
             return without_paths(repo, self.begun, self._left(prepared))
@@ -330,7 +328,6 @@ class _Undo:
         *,
         is_whole: bool = True,
     ) -> Run:
-        """Return the record of a run after its undo or redo."""
         is_back = self.is_redo and is_whole and not left and not commit.is_refused
         before = self.marked.undone
         is_again = before is not None and (self.is_redo or not before.redone)

@@ -147,9 +147,9 @@ def change_of_run(workspace: Workspace, ui: UserInterface, run: Run) -> RunChang
 
 
 def save_closed(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
-    """Save a closed record, then the plan, under one lock; what others wrote on it meanwhile stays.
+    """Save a closed record with its commits, then the plan, under one lock.
 
-    The record names the commits that were made in the run.
+    What others wrote on the record meanwhile stays.
     """
     commits: tuple[str, ...] = ()
     try:
@@ -219,7 +219,6 @@ class AgentInterference:
         )
 
     def texts(self, run: Run) -> Iterator[str]:
-        """Say what changed, a line each."""
         yield from () if self.plan_fault is None else (self.plan_fault,)
         yield from (f"the plan was edited during the run: {change}" for change in self.plan_changes)
         if self.plan_changes:
@@ -288,7 +287,7 @@ def _check_plan(
 
 
 def _naming_masks(ui: UserInterface, run: Run, marks: Mapping[str, str]) -> Run:
-    """Return the record with what is masked in its questions, which a person answers, and its rulings."""
+    """Note on the record, and warn, that questions or rulings have masked parts."""
     texts = {
         "its questions": (text for one in run.questions for text in (one.prompt, *one.options)),
         "its rulings": (text for one in run.rulings for text in (one.decision, one.reason) if text),

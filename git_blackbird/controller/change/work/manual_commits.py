@@ -169,7 +169,7 @@ def _own_part(workspace: Workspace, task_id: TaskId, work: ManualCommit) -> OwnP
 
 
 def _amended_run(history: History, work: ManualCommit) -> Run | None:
-    """Return the run whose commit was amended, as long as nobody has decided on it."""
+    """Return the run of the amended commit, unless it is decided."""
     run = history.latest
     if run is None or run.run_type is not RunType.MANUAL or run.commits != (work.replaced,):
         return None
@@ -177,7 +177,6 @@ def _amended_run(history: History, work: ManualCommit) -> Run | None:
 
 
 def _committed(workspace: Workspace, run: Run, work: ManualCommit, pair: Trees) -> Run:
-    """Return the record of a run that is this part of a commit."""
     oid = work.commit.oid
     try:
         summary = summarize(workspace.repo, pair)
@@ -232,9 +231,9 @@ def record_or_defer(workspace: Workspace, name: str) -> tuple[str, ...]:
 
 
 def record_deferred(workspace: Workspace) -> tuple[str, ...]:
-    """Record the commits that were left; return a line for each, also where it is left once more.
+    """Record the deferred commits; return a line for each, also if it stays deferred.
 
-    A command that an agent runs leaves them all.
+    Does nothing if an agent runs the command.
     """
     if workspace.environment.is_agent:
         return ()
@@ -267,10 +266,7 @@ def deferred_commit_of(workspace: Workspace, task_id: TaskId) -> str | None:
 
 
 def require_recorded(workspace: Workspace, task_id: TaskId) -> None:
-    """Refuse to start a task that a person's commit did, as long as the commit is not recorded.
-
-    Raises StaleTaskError, GitError.
-    """
+    """Refuse to start a task while a person's commit of it is unrecorded. Raises StaleTaskError, GitError."""
     oid = deferred_commit_of(workspace, task_id)
     if oid is not None:
         raise StaleTaskError(

@@ -44,7 +44,7 @@ def outside_of(
 def _commits(
     repo: Repository, run: Run, at_work: Collection[str]
 ) -> tuple[tuple[OutsideCommit, ...], frozenset[str]]:
-    """Return a run's own commits in other worktrees, and those of all that may have moved a branch there."""
+    """Return a run's own commits in other worktrees, and all commits there by the runs at work."""
     own: list[OutsideCommit] = []
     noted: set[str] = set()
     try:

@@ -26,9 +26,9 @@ from git_blackbird.model.views.stop import Stop, StopReason
 
 
 async def ask_questions(call: Call, item: Item, message: str | None = None) -> Stop | None:
-    """Ask, and resume the session with the answers; the message goes to the agent with them.
+    """Ask, and resume the session with the answers and the message.
 
-    Raises RequestError where a message was given and nobody is here to answer, SaveError.
+    Raises RequestError if a message was given and nobody is here to answer, SaveError.
     """
     task, run = item.task, item.of_run
     questions = questions_of(run)
@@ -42,7 +42,6 @@ async def ask_questions(call: Call, item: Item, message: str | None = None) -> S
 
 
 def answers_needed_error(task: Task, hint: str) -> RequestError:
-    """Return the error for a message that cannot stand in for answers to an agent's questions."""
     return RequestError(f"{task.id} is waiting for answers; -m alone does not answer them", hint=hint)
 
 
@@ -109,7 +108,6 @@ async def ask_paused(call: Call, item: Item) -> Stop | None:
 
 
 def paused_stop(state: PlanState, run: Run) -> Stop:
-    """Return the stop at a paused run if nobody chose how to go on."""
     is_lost = is_session_lost(state.history(run.task_id), run)
     steps = (
         *(() if is_lost else (TaskCommand("resume", run.task_id, remark="continue in its session"),)),

@@ -82,12 +82,10 @@ class Start:
     wall_seconds: float | None = None
 
     def with_message(self, message: str) -> "Start":
-        """Return the start with a person's message after its own."""
         context = with_feedback(self.context, (*filter(None, [self.context.get("feedback")]), message))
         return replace(self, context=context, prompt=join_messages(self.prompt, message), message=message)
 
     def with_other_tasks(self, others: OtherTasks) -> "Start":
-        """Return the start with a note on the other tasks at work, if there are any."""
         part = others_part(others)
         if not part or self.by_hand is not None:
             return self
@@ -99,8 +97,6 @@ class Start:
 
 @dataclass(frozen=True)
 class Restart:
-    """A task to start again in a new session, with a person's message."""
-
     task: Task
     message: str | None
 
@@ -139,7 +135,6 @@ def going_on_by_hand(workspace: Workspace, run: Run, task: Task, launcher: "Laun
 def answering(
     workspace: Workspace, run: Run, task: Task, owed: PendingMessages, answers: tuple[Answer, ...]
 ) -> Start:
-    """Resume a session with the answers to its questions."""
     asked = questions_of(run)
     answered = owed._replace(questions=(*owed.questions, *asked), answers=(*owed.answers, *answers))
     prompt = join_messages(render_answers(asked, answers), _earlier_messages(owed._replace(answers=()), None))
@@ -163,7 +158,6 @@ def changing(
     message: str | None,
     change: Summary | None,
 ) -> Start:
-    """Resume a session with the change request on ``run``."""
     request = run.decision_feedback or ""
     current = join_messages(request, message) if message else request
     request_text = render_change_request(current, change)
@@ -231,7 +225,7 @@ class ProjectOverview(NamedTuple):
 
 
 def load_project_overview(workspace: Workspace) -> ProjectOverview | None:
-    """Read the first of the files that has something; of a README only its first section."""
+    """Return the first file that has text; of a README only its first section."""
     for name in _FILES:
         top = workspace.paths.state_root
         try:

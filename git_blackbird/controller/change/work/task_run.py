@@ -1,4 +1,4 @@
-"""One run of an agent on a task: from its choice, over its place, snapshot and record, to what follows."""
+"""One run of an agent on a task: its choice, place, snapshot and record, and what follows."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -244,7 +244,6 @@ async def run_task(call: Call, start: Start, place: Opened, version: str) -> Run
 
 
 def _warn_left_out(call: Call, left_out: Sequence[SkippedPath]) -> None:
-    """Name each path left out of a snapshot, once in a call."""
     for skipped in left_out:
         if skipped.path not in call.left_out:
             call.left_out.add(skipped.path)
@@ -252,7 +251,6 @@ def _warn_left_out(call: Call, left_out: Sequence[SkippedPath]) -> None:
 
 
 def _begun_run(start: Start, place: Opened, tree: str, version: str) -> Run:
-    """Make the record of a run on a task as it is before its agent works."""
     workspace, resumed = place.workspace, start.resumes
     run = open_run(workspace, start, RunType.EXECUTE, tree, version)
     session = (
@@ -282,10 +280,9 @@ def _begun_run(start: Start, place: Opened, tree: str, version: str) -> Run:
 
 @contextlib.contextmanager
 def _hold(call: Call, workspace: Workspace, run: Run) -> Iterator[None]:
-    """Hold the session of a run that is about to begin, against copies of this worktree, and its task.
+    """Lock the session of a run against copies of this worktree, and its task against other worktrees.
 
-    Other worktrees of the repository do not start the task meanwhile. Where the user has no place for the
-    lock on the session, that is said and the run goes on. Raises LockedError, BegunElsewhereError.
+    If there is no place for the lock on the session, warn and go on. Raises LockedError, BegunElsewhereError.
     """
     holder = f"run {run.id} of {run.task_id} in {workspace.repo.top}"
     with contextlib.ExitStack() as stack:

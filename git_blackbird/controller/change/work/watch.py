@@ -44,7 +44,6 @@ class Baseline(NamedTuple):
     pending: tuple[OutsideChange, ...] = ()
 
     def changes(self, now: Surroundings) -> Iterator[OutsideChange]:
-        """Yield what is another now, and what has yet to be told."""
         yield from self.pending
         yield from (change for change in differences(self.at, now) if _thing(change) not in self.writes)
 
