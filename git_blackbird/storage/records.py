@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.base.ids import PLANNING, TaskId, task_id_fault
+from git_blackbird.model.base.ids import PLANNING, RunId, TaskId, task_id_fault
 from git_blackbird.model.base.record import Record, masked, masked_texts
 from git_blackbird.model.base.system import gc_paused, is_exhausted, tick_of
 from git_blackbird.model.change.change import Change, Histories
@@ -144,11 +144,7 @@ class RunStore:
 
     def stored(self, record: Path, task_id: TaskId) -> Run | None:
         """Return a record as its file is now; None where there is none that can be read."""
-        try:
-            known = self._fresh.get(str(record.parent))
-            return parse_record(record.name, task_id, record.read_bytes(), known)
-        except (OSError, ValueError):
-            return None
+        return self._read(str(record.parent), task_id).find(RunId(record.stem))
 
     def validate(self, record: Path, task_id: TaskId, data: bytes) -> None:
         """Read a record as it is about to be saved. Raises ValueError where nobody could read it again."""
