@@ -127,7 +127,7 @@ class Cluster:
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
-    def version_of(self, agent: Agent) -> str:
+    async def version_of(self, agent: Agent) -> str:
         """Return the version of an agent on a worker. Raises AgentUnavailableError where none has it."""
         for worker in self.connection.workers:
             if agent.name in worker.agents:

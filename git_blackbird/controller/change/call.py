@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,7 +26,7 @@ from git_blackbird.controller.core.agents import (
 )
 from git_blackbird.controller.core.notify import Prompter
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
-from git_blackbird.controller.core.waiting import finish_in_thread, run_in_thread
+from git_blackbird.controller.core.waiting import finish_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.launch import Launcher, ThisMachine
 from git_blackbird.controller.launch.ledger import Ledger
@@ -108,20 +107,13 @@ class Call:
         for step in self._steps:
             step.cancel()
 
-    async def version_of(self, agent: Agent, launcher: Launcher | None = None) -> str:
-        """Return the version of an agent, on this machine if no launcher is named.
-
-        Raises AgentUnavailableError where it cannot start.
-        """
-        return await run_in_thread(partial((launcher or self.here).version_of, agent))
-
     async def reviewers(self) -> dict[Source, Agent]:
         """Return who makes both reviews of a change. Raises AgentUnavailableError, RequestError."""
         found = {}
         for source in Source:
             with adding_way_out(self.workspace, review_with_other_agent(source)):
                 found[source] = reviewer_of(self.workspace, source)
-                await self.version_of(found[source])
+                await self.here.version_of(found[source])
         return found
 
     def count_start(self, number: int = 1) -> None:

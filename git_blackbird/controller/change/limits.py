@@ -55,7 +55,7 @@ async def agree_to_stand_ins(call: Call) -> None:
     for name in config.execution.agents:
         try:
             agent = load_agent(name, config)
-            await call.version_of(agent)
+            await call.here.version_of(agent)
             await call.require_consent(agent)
         except (AgentUnavailableError, NotAgreedError, RequestError) as error:
             text = f"{agent_in_text(name)} of execution.agents is left out: {error.message}"

@@ -1,8 +1,9 @@
 """Starting an agent's process on this machine, or where another launcher starts it."""
 
+import asyncio
 import re
-import threading
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,6 +12,7 @@ from git_blackbird.agents.process.launch import spawn_gated
 from git_blackbird.agents.protocol import TMP_FOLDER, Agent, Assignment, Launch, Limits
 from git_blackbird.agents.registry import DECLARATIONS, child_environ
 from git_blackbird.controller.core.agents import probe
+from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.run_files import log_files, log_paths
 from git_blackbird.controller.place.worktrees import Opened
@@ -57,11 +59,8 @@ class Launcher(Protocol):
         """Whether agents work in the worktrees on this machine."""
         ...
 
-    def version_of(self, agent: Agent) -> str:
-        """Return the version of an agent where it is started; called in a thread of its own.
-
-        Raises AgentUnavailableError.
-        """
+    async def version_of(self, agent: Agent) -> str:
+        """Return the version of an agent. Raises AgentUnavailableError where it cannot start."""
         ...
 
     def start(self, agent: Agent, place: Opened, run: Run, assignment: Assignment, scratch: Path) -> Child:
@@ -81,12 +80,12 @@ class ThisMachine:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._versions: dict[str, str] = {}
-        self._one_at_a_time = threading.Lock()
+        self._one_at_a_time = asyncio.Lock()
 
-    def version_of(self, agent: Agent) -> str:
-        with self._one_at_a_time:
+    async def version_of(self, agent: Agent) -> str:
+        async with self._one_at_a_time:
             if agent.name not in self._versions:
-                self._versions[agent.name] = probe(self._workspace, agent)
+                self._versions[agent.name] = await run_in_thread(partial(probe, self._workspace, agent))
             return self._versions[agent.name]
 
     def start(self, agent: Agent, place: Opened, run: Run, assignment: Assignment, scratch: Path) -> Child:

@@ -76,7 +76,7 @@ async def run_planner(call: Call, agent: Agent, request: PlanRequest, plan: Plan
     pack = build_planning_context(request, plan)
     task = new_task(PLANNING, request.kind.value, workspace.environment.timestamp())
     start = Start(task, agent, pack, render_planning_prompt(pack), schema=build_plan_schema(form))
-    version = await call.version_of(agent)
+    version = await call.here.version_of(agent)
     run = open_run(workspace, start, RunType.PLANNING, base.tree, version)
     return await read(call, Opened(workspace), _PlanReading(start, run, form))
 
@@ -126,7 +126,7 @@ class PlanSession:
             self._require_tasks(state.plan)
             planner = require_planner(workspace, self._request.kind)
             with adding_way_out(workspace, self._again().with_agent()):
-                await call.version_of(planner)
+                await call.here.version_of(planner)
             await call.require_consent(planner, as_reviewer=True)
             planned = await self._plan(planner, state.plan)
         except (AgentUnavailableError, NotAgreedError) as error:

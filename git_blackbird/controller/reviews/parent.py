@@ -54,7 +54,7 @@ async def review_parent(call: Call, item: Item) -> Stop | None:
     parent = item.task
     reviewer = require_reviewer(call.workspace)
     with adding_way_out(call.workspace, TaskCommand("review run", parent.id).with_agent()):
-        await call.version_of(reviewer)
+        await call.here.version_of(reviewer)
     await call.require_consent(reviewer, as_reviewer=True)
     try:
         with call.at_work("stopping the review of", parent.id):
@@ -204,7 +204,7 @@ async def run_review(call: Call, reviewer: Agent, parent: Task, state: PlanState
         base = await run_in_thread(lambda: snapshot(workspace))
         prompt = render_review_prompt(request.context)
         start = Start(parent, reviewer, request.context, prompt, schema=build_review_schema(request.judged))
-        version = await call.version_of(reviewer)
+        version = await call.here.version_of(reviewer)
         run = open_run(workspace, start, RunType.REVIEW, base.tree, version)
         return _ParentReading(
             start, run.updated(parent_review_completion_signature=request.signature), request

@@ -202,7 +202,7 @@ async def _review_side(
         prompt = render_reviewer_prompt(source, request.package, fault)
         context = _context(request, source, prompt, fault)
         start = Start(request.task, agent, context, prompt, wall_seconds=seconds)
-        version = await call.version_of(agent)
+        version = await call.here.version_of(agent)
         run = open_run(place.workspace, start, TYPES[source], request.tree, version)
         run = run.updated(reviewed_run=request.run.id, review_round=request.round_number)
         return _ChangeReading(start, run, source)

@@ -63,7 +63,7 @@ async def restart_task(call: Call, restart: Restart, state: PlanState) -> Stop |
     agent = agent_for(call.workspace, task)
     way = start_with_other_agent(call.workspace, restart_command(task.id), agent.name, task)
     with adding_way_out(call.workspace, way):
-        await call.version_of(agent)
+        await call.here.version_of(agent)
     await call.require_consent(agent)
     if call.is_interrupted:
         return interrupted_stop(f"before {task.id} was started")

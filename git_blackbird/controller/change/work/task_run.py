@@ -85,7 +85,7 @@ async def work_on(call: Call, start: Start) -> Stop | None:
         way = EXECUTE if is_one_of_all else restart_command(task_id)
         other = start_with_other_agent(call.workspace, way, start.agent.name, start.task)
         with adding_way_out(call.workspace, other):
-            version = await call.version_of(start.agent, launcher)
+            version = await launcher.version_of(start.agent)
         await call.require_consent(start.agent)
         _warn_before(call, start)
         await call.finish_background_work(task_id)
