@@ -205,7 +205,8 @@ def _forms(value: str) -> set[bytes]:
 
 def _matches(kinds: Iterable[Kind], data: bytes) -> Iterator[Span]:
     for kind in kinds:
-        if kind.literal in data:
+        # Not by ``in``, which tries bytes as a number first, and makes an error of it each time.
+        if data.find(kind.literal) >= 0:
             for match in kind.pattern.finditer(data):
                 yield Span(*match.span(match.lastindex or 0), kind.name)
 
