@@ -90,7 +90,7 @@ class Workspace:
     @property
     def is_task_worktree(self) -> bool:
         """Whether ``repo`` is a task's worktree, and not the one that holds the state."""
-        return self.repo.git_dir / self.paths.private.name != self.paths.private
+        return self.repo.git_dir != self.paths.private.parent
 
     @property
     def is_parallel(self) -> bool:
