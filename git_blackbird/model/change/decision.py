@@ -209,7 +209,7 @@ def choices_for(
         Choice.REQUEST_CHANGES: run.moving is None,
         Choice.REJECT: run.moving is None,
         Choice.RETRY: stage_of(run) is not Stage.BLOCKED or run.is_change_gone,
-        Choice.REVIEW_AGAIN: has_reviews and not run.is_change_gone,
+        Choice.REVIEW_AGAIN: has_reviews and run.moving is None and not run.is_change_gone,
         Choice.VIEW_SINCE_REQUEST: was_requested,
         Choice.REJECT_AND_UNDO: is_in_worktree or run.moving is not None,
     }

@@ -59,6 +59,7 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.findings import MergedReview, ReviewResult, Source
 from git_blackbird.model.run.history import History
+from git_blackbird.model.run.parts import LandingBlocked, LandingDue
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     DecisionState,
@@ -332,7 +333,11 @@ def require_change(history: History, task: Task) -> Run:
 
 
 def _reopening_fields(run: Run) -> Run:
-    if run.is_pending:
+    # What can never land, or has landed in part, is left to the person who is asked about it.
+    if run.is_pending and run.moving is None and not run.is_change_gone:
+        if isinstance(run.landing, LandingBlocked):
+            # The person is asked again whatever the reviews say, and only then whether it can land now.
+            run = run.updated(landing=LandingDue(brought=run.brought), escalated=False)
         return run.unasked().updated(review_state=ReviewState.DUE)
     # Due reviews stay due: nothing else could be done before them.
     is_due = run.review_state is ReviewState.DUE

@@ -19,6 +19,7 @@ from git_blackbird.controller.change.move import Move
 from git_blackbird.controller.change.status_changes import reset_task, set_status
 from git_blackbird.controller.change.undo.undo import redo_task, undo_task
 from git_blackbird.controller.engine.commands import ResumeRequest, restart_loop, resume_loop
+from git_blackbird.controller.engine.review_commands import review_loop
 from git_blackbird.controller.place.listing import PlaceState, list_places, prune_places
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError, UnusableError
@@ -297,6 +298,19 @@ def test_no_round_means_a_person_at_once(demo: Path) -> None:
     execute(demo, Person([APPROVE]))
     assert (demo / "x.txt").read_text() == "theirs\n"
     assert status(demo, "a") is Status.DONE
+
+
+def test_a_change_that_cannot_land_is_reviewed_again_and_then_decided_on(demo: Path) -> None:
+    conflicting(demo)
+    configure(demo, landing__maxRounds="0")
+    execute(demo)
+    assert stage_of(last(demo, "a")) is Stage.BLOCKED
+    person = Person([APPROVE])
+    stop = perform(open_at(demo), person, lambda workspace, ui: review_loop(workspace, ui, "a"))
+    assert [checkpoint.merged is not None for checkpoint in person.checkpoints] == [True, True]
+    # It was approved, and still conflicts.
+    assert (stop.reason, stage_of(last(demo, "a"))) == (StopReason.DECISION_REQUIRED, Stage.BLOCKED)
+    assert (demo / "x.txt").read_text() == "mine"
 
 
 def test_the_check_runs_on_the_merged_files(demo: Path) -> None:
@@ -1096,6 +1110,11 @@ def test_a_landing_that_was_cut_off_and_cannot_be_taken_back_says_what_is_there(
     assert [spec.digit for spec in checkpoint.offers()] == [1, 2, 5, 9]
     assert (demo / "x.txt").read_text() == on_top
     assert (demo / "y.txt").read_text() == mine
+    # A review by hand leaves it to the person, who cannot put the decision off for another.
+    perform(open_at(demo), Person(), lambda workspace, ui: review_loop(workspace, ui, "a"))
+    assert last(demo, "a").is_pending
+    assert pending_checkpoint(open_at(demo), "a").merged is not None
+    assert [spec.digit for spec in pending_checkpoint(open_at(demo), "a").offers()] == [1, 2, 5, 9]
     # Nothing else begins with it.
     put_plan(demo, *open_at(demo).plan_state().plan.tasks.values(), leaf("b", "write b.new x"))
     with pytest.raises(RequestError, match="the change of a is in part in your worktree, and waits for"):
