@@ -259,7 +259,7 @@ class Run(Record):
             error=ended.error,
             provider_session_ref=self.session_after(ended),
             terminal_reason=ended.reason,
-            way_out=ended.way_out,
+            way_out=ended.way_out and str(ended.way_out),  # of a command its text, as in the file
             limit=ended.limit,
             notes=ended.notes,
             questions=ended.questions if ended.status is RunStatus.WAITING_USER else (),

@@ -7,7 +7,9 @@ import pytest
 from pydantic import BaseModel
 
 from git_blackbird.model.base.ids import ObjectId
+from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.base.record import Record
+from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.file_form import GO_FIELDS
 from git_blackbird.model.run.parts import (
     CheckOutcome,
@@ -105,6 +107,14 @@ EXAMPLES: Mapping[str, Mapping[str, object]] = {
     "Merge.trees": {"landing": LandingDue(offered=Merge(trees=BOTH))},
 }
 COMMITS = {"Run.start_commit", "Run.end_commit", "Run.commits", "Undone.commit", "OutsideCommit.commit"}
+
+
+def test_a_run_that_has_just_ended_has_the_way_out_that_its_file_has() -> None:
+    run = run_of(id="1", task_id="a", started_at=STAMP, status="running")
+    ended = run.ended(Ended(way_out=restart_command("a")))
+    assert ended.way_out == "git blackbird restart a    # a new session, with everything pending"
+    # A command gets the options of the call, and only in the call that has seen the end.
+    assert type(ended.way_out) is type(Run.from_value(ended.to_json()).way_out) is str
 
 
 def test_every_tree_of_a_record_is_one_that_it_names() -> None:
