@@ -314,8 +314,9 @@ class Run(Record):
         return self.updated(decision_state=None, decision_requested_at=None)
 
     def without_decision(self) -> Self:
-        """Return a copy of which nothing is asked, now or later."""
-        return self.unasked().updated(decision_required=None)
+        """Return a copy of which nothing is asked, now or later: what cannot land is left at that."""
+        landing = None if isinstance(self.landing, LandingBlocked) else self.landing
+        return self.unasked().updated(decision_required=None, landing=landing)
 
     def requesting_changes(self, at: str, feedback: str, by: Requester | None) -> Self:
         """Return a copy with a change request that no decision made; ``by`` is None for a person's."""

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from git_blackbird.model.base.ids import ObjectId
 from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.base.record import Record
+from git_blackbird.model.run.contradictions import refuse_contradictions
 from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.file_form import GO_FIELDS
 from git_blackbird.model.run.parts import (
@@ -115,6 +116,16 @@ def test_a_run_that_has_just_ended_has_the_way_out_that_its_file_has() -> None:
     assert ended.way_out == "git blackbird restart a    # a new session, with everything pending"
     # A command gets the options of the call, and only in the call that has seen the end.
     assert type(ended.way_out) is type(Run.from_value(ended.to_json()).way_out) is str
+
+
+def test_a_change_that_cannot_land_is_no_matter_of_a_decision_once_none_is_asked_for() -> None:
+    run = run_of(id="1", task_id="a", started_at=STAMP, status="success").updated(
+        worktree=Worktree(path="/gone"), landing=LandingBlocked(reason="it is gone", gone=True)
+    )
+    asked = run.awaiting_decision(STAMP)
+    refuse_contradictions(asked)
+    refuse_contradictions(asked.without_decision())
+    assert (asked.without_decision().landing, asked.without_decision().decision_required) == (None, None)
 
 
 def test_every_tree_of_a_record_is_one_that_it_names() -> None:
