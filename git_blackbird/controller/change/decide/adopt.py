@@ -98,7 +98,8 @@ def adopt(workspace: Workspace, items: Sequence[Adoptable]) -> list[Adopted]:
     workspace.environment.forbid_agents("adopt what was done elsewhere")
     with workspace.transaction() as transaction:
         state = transaction.state()
-        present = workspace.store.copies.adoptable(state)
+        # What a person has yet to answer may not be the newest of all.
+        present = (*workspace.store.copies.adoptable(state), *workspace.store.unanswered(state))
         for item in items:
             require_not_busy(workspace, state.plan.tasks[item.task_id])
             if item not in present:

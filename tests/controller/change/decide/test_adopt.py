@@ -100,6 +100,16 @@ def test_only_what_was_shown_is_taken(planned: Path) -> None:
     assert runs_of(planned, "a") == ()
 
 
+def test_what_is_shown_counts_beside_the_copy_of_a_record_that_was_moved_away(planned: Path) -> None:
+    bring(planned)
+    newer = bring(planned, id="a" * 16, startedAt="2023-06-29T17:00:00Z")
+    write(planned, {f".git/blackbird/runs/a/{newer.name}.unreadable": "{"})
+    person = Person()
+    execute(planned, person)
+    assert [line for line in person.notices() if line.startswith(f"adopted for a: run {RUN}")]
+    assert [run.id for run in runs_of(planned, "a")] == [RUN]
+
+
 def test_agents_answer_nothing(planned: Path) -> None:
     bring(planned)
     workspace = open_at(planned, BLACKBIRD_RUN_ID=RUN)
