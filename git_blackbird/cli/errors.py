@@ -84,7 +84,8 @@ def _report(error: BaseException, args: Sequence[str], root: AppState) -> int:
             if isinstance(error, ElsewhereError) and error.place is not None:
                 error.hint = _command_there(error.place, args)
             if isinstance(error, UnusableError) and error.hint is None:
-                error.hint = full_disk_hint(".")
+                cause = error.__cause__
+                error.hint = (isinstance(cause, OSError) and refusal_hint(cause)) or full_disk_hint(".")
             print_error(error, as_json=root.as_json)
             return error.exit_code
         case Exception():
