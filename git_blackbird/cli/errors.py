@@ -85,7 +85,10 @@ def _report(error: BaseException, args: Sequence[str], root: AppState) -> int:
                 error.hint = _command_there(error.place, args)
             if isinstance(error, UnusableError) and error.hint is None:
                 cause = error.__cause__
-                error.hint = (isinstance(cause, OSError) and refusal_hint(cause)) or full_disk_hint(".")
+                # One without a file is about the output, which may be lost though all was done.
+                if isinstance(cause, OSError) and cause.filename is not None:
+                    error.hint = refusal_hint(cause)
+                error.hint = error.hint or full_disk_hint(".")
             print_error(error, as_json=root.as_json)
             return error.exit_code
         case Exception():
