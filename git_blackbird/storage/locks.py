@@ -12,14 +12,13 @@ from pathlib import Path
 from git_blackbird import trace
 from git_blackbird.errors import LockedError, UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.system import is_exhausted, make_own_folder, refusal_hint
+from git_blackbird.model.base.system import NO_LOCKS, is_exhausted, make_own_folder, refusal_hint
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.storage.paths import Paths
 
 STORE_PATIENCE_SECONDS = 30.0
 _POLL_SECONDS = 0.003
 _TRIES = 10
-_UNSUPPORTED = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 _WITH_LOCKS = (
     "this file system gives no locks; mount it with them (NFS without its lock service: `local_lock=flock`), "
     "or move the repository to one that has them"
@@ -273,7 +272,7 @@ def _try_lock(descriptor: int, path: Path, kind: int = fcntl.LOCK_EX) -> bool:
     except BlockingIOError:
         return False
     except OSError as error:
-        refusal = LocksUnsupportedError if error.errno in _UNSUPPORTED else UnusableError
+        refusal = LocksUnsupportedError if error.errno in NO_LOCKS else UnusableError
         raise refusal(f"cannot lock {path}: {error.strerror}", hint=_WITH_LOCKS) from error
     return True
 

@@ -1,7 +1,6 @@
 """Read the user's index, copy it to work on, and replace it by a copy."""
 
 import contextlib
-import errno
 import fcntl
 import os
 import shutil
@@ -18,7 +17,7 @@ from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import SUBMODULE, Edits, TreeEntry, TreeStore
 from git_blackbird.git.worktree.index_lock import NEXT, clear_leftover_lock, replace_if
-from git_blackbird.model.base.system import describe, has_own_folder, make_own_folder, refusal_hint
+from git_blackbird.model.base.system import NO_LOCKS, describe, has_own_folder, make_own_folder, refusal_hint
 
 _EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 
@@ -132,7 +131,6 @@ QUIET_OPTIONS = (
 )
 _STALE_SECONDS = 24 * 3600
 _WORKING_COPIES = frozenset({"files", "checkout", "snapshot", "modes", "submodule", "forgotten"})
-_NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 _TRIES = 5
 # An index ends with a checksum of its content.
 _CHECKSUM_BYTES = 20
@@ -204,7 +202,7 @@ def _locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         except OSError as error:
-            if error.errno not in _NO_LOCKS:
+            if error.errno not in NO_LOCKS:
                 message = f"cannot lock {folder}: {error.strerror}"
                 raise UnusableError(message, hint=refusal_hint(error)) from error
         yield

@@ -43,6 +43,8 @@ _COMMON = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, 
 _TEXTS = [(os.strerror(number), number) for number in _COMMON]
 # In git's own words.
 _TEXTS.append(("Out of diskspace", errno.ENOSPC))
+# A file system that has no locks answers so; any other error refuses one lock.
+NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 # No process can be started at all.
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 
