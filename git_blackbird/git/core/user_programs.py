@@ -173,9 +173,7 @@ def page(repo: Repository, pager: str, pieces: Iterable[bytes]) -> None:
                 process.stdin.write(piece)
         with contextlib.suppress(BrokenPipeError):
             process.stdin.close()
-        while process.poll() is None:
-            with contextlib.suppress(KeyboardInterrupt):
-                process.wait()
+        _wait_out(process)
 
 
 def editor_command(repo: Repository) -> str:
@@ -205,7 +203,12 @@ def edit_file(repo: Repository, editor: str, path: Path, line: int = 0) -> int:
     # The shell must survive Ctrl+C, or it would report an error for an editor that goes on.
     command = ["/bin/sh", "-c", f'trap : INT QUIT; {editor} "$@"', editor, *arguments]
     with subprocess.Popen(command, cwd=repo.top, env=repo.git_environ) as process:
-        while process.poll() is None:
-            with contextlib.suppress(KeyboardInterrupt):
-                process.wait()
+        _wait_out(process)
     return process.returncode
+
+
+def _wait_out(process: "subprocess.Popen[bytes]") -> None:
+    """Wait for a program that gets Ctrl+C as well, and may go on after it."""
+    while process.poll() is None:
+        with contextlib.suppress(KeyboardInterrupt):
+            process.wait()
