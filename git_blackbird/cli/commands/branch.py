@@ -5,7 +5,12 @@ from pathlib import Path
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.tables import render_table
-from git_blackbird.controller.change.export import create_task_branch, publish_branch, restore_run
+from git_blackbird.controller.change.export import (
+    create_task_branch,
+    publish_branch,
+    require_no_remote,
+    restore_run,
+)
 from git_blackbird.controller.core.workspace import open_workspace
 from git_blackbird.controller.place.listing import (
     PlaceOfTask,
@@ -38,6 +43,8 @@ def branch(
     if remote is not None and not (push or requests):
         raise UsageError("--remote goes with --push and --pr")
     workspace = open_workspace(call.environment)
+    if name is not None:
+        require_no_remote(workspace, task_id, name, onto, "--pr" if requests else "--push" if push else None)
     result = create_task_branch(workspace, task_id, name, onto)
     call.print(f"branch {result.name} has the change of {task_id}, as commit {result.commit[:12]}")
     call.lines(strip_controls(result.summary.diffstat).splitlines())

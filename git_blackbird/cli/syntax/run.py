@@ -202,9 +202,9 @@ branch = CommandSpec(
     _TASK,
     Argument(["name"], metavar="[NAME]", required=False),
     Option(["--onto"], metavar="COMMIT", help="Begin there instead of at HEAD."),
-    flag("Push the branch.", "--push"),
+    flag("Push the branch to origin, or to --remote.", "--push"),
     flag("Push it, and open a request to merge it, with gh or glab.", "--pr", "requests"),
-    Option(["--remote"], metavar="NAME", help="Where to push to; origin if left out."),
+    Option(["--remote"], metavar="REMOTE", help="The remote to push to; origin if left out."),
 )
 restore = CommandSpec(
     "restore",

@@ -12,6 +12,7 @@ from git_blackbird.git.change.merging import merge_sides, sides_of
 from git_blackbird.git.commit.branch import (
     commit_tree,
     create_branch,
+    list_remotes,
     open_request,
     push_branch,
     request_program,
@@ -127,6 +128,20 @@ def _taken_error(task_id: TaskId, name: str) -> RequestError:
     )
 
 
+def require_no_remote(
+    workspace: Workspace, task_id: str, name: str, onto: str | None, pushes: str | None
+) -> None:
+    """Refuse a remote as the name of a branch; ``pushes`` is the option by which it would be pushed.
+
+    Raises RequestError.
+    """
+    if name in list_remotes(workspace.repo):
+        begin = "" if onto is None else f" --onto {shell_word(onto)}"
+        push = "" if pushes is None else f" {pushes} --remote {shell_word(name)}"
+        command = TaskCommand("branch", task_id, begin + push)
+        raise RequestError(f"{quoted(name)} is a remote, and no name for a branch", hint=command)
+
+
 def publish_branch(
     workspace: Workspace, result: BranchResult, remote: str, *, requests: bool
 ) -> BranchResult:
@@ -141,7 +156,14 @@ def publish_branch(
             "neither gh nor glab is here to open a request",
             hint=f"the branch {result.name} is there; --push without --pr pushes it",
         )
-    push_branch(workspace.repo, result.name, remote)
+    refused = push_branch(workspace.repo, result.name, remote)
+    if refused is not None:
+        rest = f" {shell_word(result.name)} {'--pr' if requests else '--push'} --remote "
+        others = [name for name in list_remotes(workspace.repo) if name != remote]
+        raise RequestError(
+            f"the branch {result.name} is there, and git did not push it to {remote}: {refused}",
+            hint=tuple(TaskCommand("branch", result.task_id, rest + shell_word(name)) for name in others),
+        )
     pushed = replace(result, remote=remote)
     if program is None:
         return pushed

@@ -44,17 +44,20 @@ _PROGRAMS: Mapping[str, tuple[tuple[str, ...], str]] = {
 _MAX_LETTERS = 2000
 
 
-def push_branch(repo: Repository, name: str, remote: str) -> None:
-    """Push a branch and set its upstream, with the user's hooks and credentials. Raises RequestError."""
+def list_remotes(repo: Repository) -> list[str]:
+    return repo.git("remote").lines(lambda lines: [os.fsdecode(line) for line in lines])
+
+
+def push_branch(repo: Repository, name: str, remote: str) -> str | None:
+    """Push a branch and set its upstream, with the user's hooks and credentials.
+
+    Returns the words of git where it refused.
+    """
     ref = f"refs/heads/{name}"
     # The user's configuration and prompts are wanted: it is as if they had typed it.
     command = ("git", "push", "--set-upstream", *operands(remote, f"{ref}:{ref}"))
     done = run_user_program(command, cwd=repo.top, environ=repo.git_environ)
-    if done.code != 0:
-        said = strip_controls(error_output(done))[-_MAX_LETTERS:]
-        raise RequestError(
-            f"git did not push {name} to {remote}: {said}", hint="the branch is there; push it by hand"
-        )
+    return None if done.code == 0 else strip_controls(error_output(done))[-_MAX_LETTERS:]
 
 
 def request_program(environ: Mapping[str, str]) -> str | None:

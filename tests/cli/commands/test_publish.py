@@ -63,11 +63,30 @@ def test_what_the_programs_refuse_is_said(trial: Trial, tmp_path: Path) -> None:
     put_gh(tmp_path).with_name("gh.fails").touch()
     said = trial.expect(1, "branch", "a", "one", "--pr")
     assert "error: gh opened no request for one: no permission\n" in said
-    assert "git did not push two to nowhere" in trial.expect(
-        1, "branch", "a", "two", "--push", "--remote", "nowhere"
-    )
+    said = trial.expect(1, "branch", "a", "two", "--push", "--remote", "nowhere")
+    assert "error: the branch two is there, and git did not push it to nowhere: fatal: 'nowhere'" in said
+    assert said.endswith("hint: git blackbird branch a two --push --remote origin\n")
+    trial.expect(0, *said.rpartition("git blackbird ")[2].split())
     assert git(trial.repo, "rev-parse", "--verify", "two")
     assert "--remote goes with" in trial.expect(2, "branch", "a", "three", "--remote", "nowhere")
+
+
+def test_a_remote_is_no_name_for_a_branch(trial: Trial, tmp_path: Path) -> None:
+    git(trial.repo, "remote", "rename", "origin", "up")
+    before = git(trial.repo, "rev-parse", "HEAD")
+    for options, instead in (
+        ("--push", " --push --remote up"),
+        ("--pr --onto HEAD", " --onto HEAD --pr --remote up"),
+        ("", ""),
+    ):
+        said = trial.expect(1, "branch", "a", "up", *options.split())
+        command = f"git blackbird branch a{instead}"
+        assert said == f'error: "up" is a remote, and no name for a branch\nhint: {command}\n'
+    assert git(trial.repo, "branch", "--list", "up", "blackbird/*") == ""
+    said = trial.expect(1, "branch", "a", "--push")
+    assert said.endswith("\nhint: git blackbird branch a blackbird/a --push --remote up\n")
+    assert "pushed blackbird/a to up\n" in trial.expect(0, *said.rpartition("git blackbird ")[2].split())
+    assert git(tmp_path / "remote.git", "rev-parse", "blackbird/a^") == before
 
 
 def test_without_a_program_nothing_is_pushed(trial: Trial, tmp_path: Path) -> None:
