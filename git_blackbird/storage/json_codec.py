@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError, to_json
 
 from git_blackbird.model.base.record import Record, first_error
 
@@ -39,10 +40,7 @@ def load_json(data: bytes) -> Any:
     try:
         text = data.decode("utf-8")
         value = _DECODER.decode(text)
-        if _SURROGATE.search(text) is None:
-            return value
-        whole = re.sub(_LONE_SURROGATE, "\ufffd", json.dumps(value, ensure_ascii=False))
-        return json.loads(whole, object_pairs_hook=_object)
+        return value if _SURROGATE.search(text) is None else _whole(value)
     except UnicodeDecodeError as error:
         raise JsonError(f"not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -121,9 +119,18 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_consta
 
 def dump_json(value: Any) -> bytes:
     """Serialize ``value`` with an indent of two spaces, a final newline, and Go's escapes."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    whole = re.sub(_LONE_SURROGATE, "\ufffd", escaped_as_go(text))
-    return f"{whole}\n".encode()
+    try:
+        text = to_json(value, indent=2)
+    except PydanticSerializationError:
+        # Lone surrogates cannot be encoded as UTF-8.
+        text = to_json(_whole(value), indent=2)
+    return f"{escaped_as_go(text.decode())}\n".encode()
+
+
+def _whole(value: Any) -> Any:
+    """Return a JSON value with U+FFFD in place of each lone surrogate."""
+    whole = re.sub(_LONE_SURROGATE, "\ufffd", json.dumps(value, ensure_ascii=False))
+    return json.loads(whole, object_pairs_hook=_object)
 
 
 def escaped_as_go(text: str) -> str:

@@ -12,7 +12,7 @@ import re
 import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import lru_cache
 from pathlib import Path
 
 from git_blackbird.git.core.config import configured_paths, read_config
@@ -58,12 +58,13 @@ class Comparison:
 
     def rank(self, path: bytes) -> int:
         """Return the rank of a path; paths of one rank are ordered by name."""
-        found = self._first.match(os.fsdecode(path))
+        found = _one_of(self.patterns).match(os.fsdecode(path))
         return len(self.patterns) if found is None else (found.lastindex or 0) - 1
 
-    @cached_property
-    def _first(self) -> re.Pattern[str]:
-        return re.compile("|".join(f"({fnmatch.translate(pattern)})" for pattern in self.patterns))
+
+@lru_cache(maxsize=1)
+def _one_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(f"({fnmatch.translate(pattern)})" for pattern in patterns))
 
 
 def comparison(repo: Repository) -> Comparison:

@@ -186,7 +186,7 @@ class Stash(NamedTuple):
 def find_stash(repo: Repository) -> Stash | None:
     """Return the newest entry of the stash, if there is one. Raises UnusableError."""
     # The log of the stash goes with its last entry.
-    if not (repo.common_dir / "logs" / "refs" / "stash").exists():
+    if not (repo.common_dir / "logs/refs/stash").exists():
         return None
     objects = open_libgit2(repo)
     import pygit2  # loaded by now
