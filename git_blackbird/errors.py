@@ -9,19 +9,40 @@ from pathlib import Path
 
 
 class ExitCode(IntEnum):
-    """What a call did or was stopped by; promises of the README and the man page."""
+    """What a call did or was stopped by. What stands below each is its meaning in the documents."""
 
     OK = 0
+    """nothing is left for this call to do (what waits for you is listed), or you approved and quit; for other
+    commands: it worked"""
     FAILED = 1
+    """a task of this call failed, was rejected, or could not be set up; for other commands: the request
+    cannot be met, or only a part of it, or the answer is no, as of `plan lint` where a finding is
+    blocking, and of `doctor` while something is left"""
     USAGE = 2
+    """the command line is wrong"""
     DECISION_REQUIRED = 3
+    """a decision is due: at a checkpoint, because reviews or the check did not settle a change, because the
+    agent changed nothing, because what `decide` approved could not land or be committed, or on what
+    another program or clone did (`adopt`)"""
     WAITING_USER = 4
+    """an agent asked a question, a run reached a limit or ended in a way that is not known and someone must
+    say how to continue, or a budget is spent"""
     PARENT_REVIEW_REQUIRED = 5
+    """a parent review failed or gave no verdict, or a child has open feedback from one"""
     LOCKED = 7
+    """another process runs agents in this worktree, works in the same session or on the same task in another
+    worktree, or commits an approval"""
     AGENT_UNAVAILABLE = 8
+    """the agent cannot work: it is missing, too old, logged out, over its limit, without the model or session
+    it was asked for, refuses to start, or has refused two tasks in the same words"""
     BUG = 70
+    """a bug; the error names the report that was written"""
     UNUSABLE = 128
+    """nothing else is due, and a task is stopped by a record that cannot be read; for all commands: there is
+    no repository; or its plan, its configuration or git cannot be used; or the system refuses: a full
+    disk, a closed output, a file system without locks, a limit on files or memory"""
     INTERRUPTED = 130
+    """interrupted: the run is paused, a question was left open, or you did not agree to start an agent"""
 
 
 class BlackbirdError(Exception):

@@ -1,36 +1,231 @@
-"""The lists of keys in the documents, made of the table of the configuration."""
+"""The parts of documents that are made of declarations: of commands, keys of the configuration, exit codes.
 
+``python -m tests.documents`` writes them all; a test holds the documents against them.
+"""
+
+import inspect
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, reduce
 from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
 
+import click
+
+from git_blackbird.cli.syntax.registry import COMMANDS, GROUPS
+from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.config import type_text
 from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.keys import Key
+from git_blackbird.model.views.stop import EXIT_CODES
+from tests.cli.syntax.names import NAMES, command_named, names_of
 
-PAGE = ("<!-- keys: begin -->\n", "<!-- keys: end -->\n")
-MAN = ('.\\" keys: begin\n', '.\\" keys: end\n')
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+MANUAL = ROOT / "man/git-blackbird.1"
 
 
-def with_keys(text: str, marks: tuple[str, str], keys: str) -> str:
-    """The document with the list of keys between its marks."""
-    before, begin, rest = text.partition(marks[0])
-    _, end, after = rest.partition(marks[1])
-    assert begin
-    assert end
-    return f"{before}{begin}{keys}{end}{after}"
+class Part(NamedTuple):
+    """A part of a document that is made of declarations; it stands between marks with its name."""
+
+    path: Path
+    name: str
+    make: Callable[[], str]
+
+    @property
+    def marks(self) -> tuple[str, str]:
+        begin, end = (f"{self.name}: {word}" for word in ("begin", "end"))
+        if self.path == MANUAL:
+            return f'.\\" {begin}\n', f'.\\" {end}\n'
+        return f"<!-- {begin} -->\n", f"<!-- {end} -->\n"
+
+    def written_into(self, text: str) -> str:
+        """The document with this part between its marks."""
+        begin, end = self.marks
+        assert text.count(begin) == text.count(end) == 1, f"{self.path.name} has no marks of {self.name}"
+        before, _, rest = text.partition(begin)
+        return f"{before}{begin}{self.make()}{end}{rest.partition(end)[2]}"
+
+
+def parts() -> tuple[Part, ...]:
+    return (
+        Part(DOCS / "commands.md", "commands", page_commands),
+        Part(MANUAL, "common options", man_common_options),
+        *(Part(MANUAL, name, partial(man_command, name)) for name in NAMES),
+        Part(DOCS / "configuration.md", "keys", page_keys),
+        Part(MANUAL, "keys", man_keys),
+        Part(DOCS / "exit-codes.md", "exit codes", page_exit_codes),
+        Part(MANUAL, "exit codes", man_exit_codes),
+    )
+
+
+def paths() -> list[Path]:
+    return sorted({part.path for part in parts()})
+
+
+def written(path: Path) -> str:
+    """A document with all of its parts as they are now."""
+    return reduce(lambda text, part: part.written_into(text), of_document(path), path.read_text())
+
+
+def of_document(path: Path) -> list[Part]:
+    return [part for part in parts() if part.path == path]
+
+
+# Text of declarations: paragraphs with code in backticks.
+
+
+def roff(text: str) -> str:
+    """Text as lines of the manual, none of which begins a macro by chance; asterisks are around values."""
+    bold = re.sub(r"`([^`]+)`", r"\\fB\1\\fR", text.replace("\\", "\\e"))
+    marked = re.sub(r"\*(\S+)\*", r"\\fI\1\\fR", bold)
+    paragraphs = (textwrap.wrap(part, 84, break_on_hyphens=False) for part in marked.split("\n\n"))
+    safe = (re.sub(r"^(?=[.'])", r"\\&", "\n".join(part), flags=re.MULTILINE) for part in paragraphs)
+    return "\n.PP\n".join(safe).replace("-", "\\-") + "\n"
+
+
+def _entry(tags: Sequence[str], text: str) -> str:
+    """An entry of a list of the manual."""
+    return ".TP\n" + ".TQ\n".join(map(roff, tags)) + roff(text)
+
+
+def _cells(*cells: str) -> str:
+    """A row of a table of a page."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+# Commands.
+
+
+def page_commands() -> str:
+    """A table for each group of commands."""
+    return "\n".join(_page_group(title, names.split()) for title, names in GROUPS.items())
+
+
+def _page_group(title: str, firsts: Sequence[str]) -> str:
+    head = f"## {title}\n\n| command | what it does | options |\n|---|---|---|\n"
+    return head + "".join(_page_command(name) for first in firsts for name in names_of(first))
+
+
+def _page_command(name: str) -> str:
+    command = command_named(name)
+    line = command.get_short_help_str(100) if " " in name else COMMANDS[name][1]
+    options = " ".join(map(_typed, options_of(name)))
+    usage = f"`git blackbird {' '.join((name, *_arguments(command)))}`"
+    return _cells(usage, line.removesuffix("."), options and f"`{options}`")
+
+
+def man_common_options() -> str:
+    command = command_named("status")
+    common = [*(option for option in _all_options(command) if _is_common(option)), _help_option(command)]
+    return "".join(map(_man_option, common))
+
+
+def _help_option(command: click.Command) -> click.Option:
+    option = command.get_help_option(click.Context(command, help_option_names=["-h", "--help"]))
+    assert option is not None
+    return option
+
+
+def man_command(name: str) -> str:
+    """The section of a command, with all of its options."""
+    command = command_named(name)
+    title = roff(" ".join((name, *_arguments(command)))).strip()
+    help_text = inspect.cleandoc(command.help or "")
+    return f'.SS "{title}"\n{roff(help_text)}' + "".join(map(_man_option, options_of(name)))
+
+
+def _man_option(option: click.Option) -> str:
+    value = _value(option) and f" *{_value(option)}*"
+    names = (*option.opts, *option.secondary_opts)
+    text = option.help or ""
+    if isinstance(option.type, click.Choice) and option.metavar is None:
+        text += f" One of {', '.join(option.type.choices)}."
+    return _entry([", ".join(f"`{name}`{value}" for name in names)], text)
+
+
+def _typed(option: click.Option) -> str:
+    """How an option is typed by its long name."""
+    return " ".join(filter(None, ("/".join((option.opts[-1], *option.secondary_opts)), _value(option))))
+
+
+def _value(option: click.Option) -> str:
+    """What stands for the value of an option."""
+    if option.is_flag:
+        return ""
+    if option.metavar is None and isinstance(option.type, click.Choice):
+        return (option.name or "").upper()
+    return option.make_metavar(click.Context(click.Command(None)))
+
+
+def _arguments(command: click.Command) -> list[str]:
+    context = click.Context(command)
+    return [param.make_metavar(context) for param in command.params if isinstance(param, click.Argument)]
+
+
+def options_of(name: str) -> list[click.Option]:
+    """The options of a command, but for those of every command."""
+    return [option for option in _all_options(command_named(name)) if not _is_common(option)]
+
+
+def _all_options(command: click.Command) -> Iterator[click.Option]:
+    return (param for param in command.params if isinstance(param, click.Option))
+
+
+def _is_common(option: click.Option) -> bool:
+    return option.name in {"as_json", "no_input"}
+
+
+# Exit codes.
+
+
+def page_exit_codes() -> str:
+    """Two tables: how a call ends, in the order in which that counts, and what else any command ends with."""
+    head = "| code | meaning |\n|---|---|\n"
+    ends, others = (
+        head + "".join(_cells(str(int(code)), meanings()[code]) for code in codes) for codes in exit_codes()
+    )
+    return f"{ends}\nAny command may also end with\n\n{others}"
+
+
+def man_exit_codes() -> str:
+    ends, others = (
+        "".join(_entry([f"`{int(code)}`"], f"{_sentence(meanings()[code])}.") for code in codes)
+        for codes in exit_codes()
+    )
+    return f"{ends}.PP\nAny command:\n{others}"
+
+
+def exit_codes() -> tuple[list[ExitCode], list[ExitCode]]:
+    """The codes of calls that start agents, in the order in which they count, and all others."""
+    ends = list(dict.fromkeys(EXIT_CODES.values()))
+    return ends, [code for code in ExitCode if code not in ends]
+
+
+def meanings() -> dict[ExitCode, str]:
+    """What is said below each code in the code."""
+    said = re.findall(r'(\w+) = \d+\n +"""([^"]+)"""', inspect.getsource(ExitCode))
+    return {ExitCode[name]: " ".join(text.split()) for name, text in said}
+
+
+# Keys of the configuration.
 
 
 def page_keys() -> str:
     """The table of the page of the configuration."""
     head = "| key | what | values | default | from the project's file |\n|---|---|---|---|---|\n"
-    return head + "".join(map(_page_row, _rows()))
+    return head + "".join(map(_page_key, _rows()))
 
 
 def man_keys() -> str:
     """The list of the manual page."""
-    return "".join(map(_man_entry, _rows()))
+    return "".join(map(_man_key, _rows()))
 
 
 def _rows() -> Iterator[Sequence[Key]]:
@@ -40,7 +235,7 @@ def _rows() -> Iterator[Sequence[Key]]:
     return (list(keys) for _, keys in groupby(in_order, lambda key: (id(key.row), key.default)))
 
 
-def _page_row(keys: Sequence[Key]) -> str:
+def _page_key(keys: Sequence[Key]) -> str:
     key = keys[0]
     names = ", ".join(f"`{key.name}`" for key in keys)
     page = key.row.see.partition("#")[0] or "below"
@@ -54,16 +249,14 @@ def _trust(key: Key) -> str:
     return "counts" if key.row.stricter is None else f"if {key.row.stricter}"
 
 
-def _man_entry(keys: Sequence[Key]) -> str:
+def _man_key(keys: Sequence[Key]) -> str:
     key = keys[0]
     variable = f" Environment: {key.row.environment}." if key.row.environment else ""
     fills = ", ".join(f"{{{name}}}" for name in key.row.fills)
     filled = f" {fills} are filled in." if fills else ""
     values = f"{_sentence(type_text(key))}; default: {default_text(key)}."
     text = f"{_sentence(key.row.help)}. {values}{variable}{filled}{_MAN_TRUST[_trust(key)]}"
-    lines = [re.sub(r"^(?=[.'])", r"\\&", line) for line in textwrap.wrap(text, 84, break_on_hyphens=False)]
-    tags = "\n.TQ\n".join(f".B {key.name}" for key in keys)
-    return f".TP\n{tags}\n" + "\n".join(lines).replace("-", "\\-") + "\n"
+    return _entry([f"`{key.name}`" for key in keys], text)
 
 
 _MAN_TRUST = {
@@ -74,13 +267,14 @@ _MAN_TRUST = {
 }
 
 
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:].replace("`", "'")
-
-
 def default_text(key: Key) -> str:
     if key.default is None:
         return "unset"
     if key.default == ():
         return "empty"
     return str(key.default).lower() if isinstance(key.default, bool) else str(key.default)
+
+
+if __name__ == "__main__":
+    for document in paths():
+        document.write_text(written(document))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.cli.syntax.common_words import _WORDS, hint_for
-from git_blackbird.cli.syntax.registry import _GROUPS, COMMANDS
+from git_blackbird.cli.syntax.registry import COMMANDS, GROUPS
 from tests.controller.support import leaf, put_plan
 from tests.trial.program import Trial
 
@@ -42,7 +42,7 @@ def test_the_commands_are_named_with_the_task_that_was_typed(trial: Trial) -> No
 def test_help_takes_a_command_and_lists_each_once(trial: Trial) -> None:
     listed = trial.expect(0, "help")
     assert listed == trial.expect(0, "-h")
-    assert sorted(" ".join(_GROUPS.values()).split()) == sorted(COMMANDS)
+    assert sorted(" ".join(GROUPS.values()).split()) == sorted(COMMANDS)
     assert trial.expect(0, "help", "show") == trial.expect(0, "show", "-h")
     assert trial.expect(0, "help", "help") == listed
     assert "No such command" in trial.expect(2, "help", "blub")

@@ -6,100 +6,47 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import click
 import pytest
 
 from git_blackbird import __version__
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.change.stages import TABLE, Band, Due
-from git_blackbird.model.config.config import KEYS
 from git_blackbird.tui.keys import ACTIONS
 from tests import documents
-from tests.cli.syntax.names import NAMES, command_named
+from tests.cli.syntax.names import NAMES
 from tests.kept import assert_kept
 
 ROOT = Path(__file__).resolve().parents[2]
 MANUAL = ROOT / "man/git-blackbird.1"
 DOCS = ROOT / "docs"
-CONFIGURATION = DOCS / "configuration.md"
 DESIGN = (DOCS / "design.md").read_text()
 README_LIMIT_BYTES = 12_000
 COMMON = {"--json", "--no-input", "-h", "--help"}
 
 
-def section(name: str) -> str:
-    """The part of the manual page under one heading, as plain text with its macros."""
-    parts = re.split(r"^\.SH (.+)$", MANUAL.read_text(), flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))[name]
+@pytest.mark.parametrize("path", documents.paths(), ids=lambda path: path.name)
+def test_the_documents_have_what_is_declared(path: Path) -> None:
+    assert_kept(path, documents.written(path))
 
 
-def man_commands() -> dict[str, str]:
-    parts = re.split(r"^\.SS (.+)$", section("COMMANDS"), flags=re.MULTILINE)
-    named = dict(zip(parts[1::2], parts[2::2], strict=True))
-    return {_name_of(title): text for title, text in named.items() if title != "Common options"}
+@pytest.mark.parametrize("path", documents.paths(), ids=lambda path: path.name)
+def test_each_mark_in_a_document_is_of_a_part(path: Path) -> None:
+    marks = re.findall(r"^(?:<!--|\.\\\") (.+): begin", path.read_text(), flags=re.MULTILINE)
+    assert sorted(marks) == sorted(part.name for part in documents.of_document(path))
 
 
-def _name_of(title: str) -> str:
-    """The command in the title of its section, without its arguments."""
-    first, second, *_ = [*title.replace("\\-", "-").split(), ""]
-    return f"{first} {second}" if f"{first} {second}" in NAMES else first
-
-
-def tagged(text: str) -> list[str]:
-    """What stands on the tag lines of a list."""
-    lines = re.findall(r"^\.T[PQ]\n\.[BI]+R? (.*)$", text, flags=re.MULTILINE)
-    return [line.replace("\\-", "-") for line in lines]
-
-
-def options_in_man(text: str) -> set[str]:
-    return {word for line in tagged(text) for word in re.findall(r"(?<![\w-])--?[a-zA-Z][a-z-]*", line)}
-
-
-def options_of(name: str) -> set[str]:
-    command = command_named(name)
-    options = [one for one in command.params if isinstance(one, click.Option)]
-    return {word for option in options for word in (*option.opts, *option.secondary_opts)} - COMMON
-
-
-def test_the_manual_has_every_command() -> None:
-    assert sorted(man_commands()) == NAMES
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_manual_has_every_option(name: str) -> None:
-    assert options_in_man(man_commands()[name]) == options_of(name)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_page_of_commands_has_every_command(name: str) -> None:
-    assert f"| `git blackbird {name}" in (DOCS / "commands.md").read_text()
-
-
-def test_the_manual_has_every_exit_code() -> None:
-    assert sorted(map(int, tagged(section("EXIT STATUS")))) == sorted(map(int, ExitCode))
-
-
-def test_the_page_of_exit_codes_has_every_exit_code() -> None:
-    page = (DOCS / "exit-codes.md").read_text()
-    assert set(map(int, re.findall(r"^\| (\d+) \|", page, re.MULTILINE))) == set(ExitCode)
+def test_the_documents_say_what_each_exit_code_means() -> None:
+    assert documents.meanings().keys() == set(ExitCode)
 
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_bytes()) <= README_LIMIT_BYTES
 
 
-def test_the_manual_has_every_key() -> None:
-    assert sorted(tagged(section("CONFIGURATION"))) == sorted(KEYS)
-
-
-def test_the_documents_have_the_keys_as_the_table_has_them() -> None:
-    page, manual = (documents.PAGE, documents.page_keys()), (documents.MAN, documents.man_keys())
-    for path, (marks, keys) in ((CONFIGURATION, page), (MANUAL, manual)):
-        assert_kept(path, documents.with_keys(path.read_text(), marks, keys))
-
-
 def test_the_manual_has_the_keys_of_the_plan_on_the_screen() -> None:
-    keys = {word for line in tagged(man_commands()["tui"]) for word in re.split(r'[ ,"]+', line)}
+    section = MANUAL.read_text().partition('.\\" tui: end')[2].partition(".SH ")[0]
+    tags = re.findall(r"^\.T[PQ]\n\.[BI]+R? (.*)$", section, flags=re.MULTILINE)
+    keys = {word for line in tags for word in re.split(r'[ ,"]+', line)}
     names = {"slash": "/", "question_mark": "?"}
     of_the_tree = {"up", "down", "j", "k", "enter", "space", "tab", "f", "v", "ctrl+p"}
     assert keys - {""} - of_the_tree == {names.get(action.key, action.key) for action in ACTIONS}
@@ -176,7 +123,9 @@ def test_links_lead_somewhere(name: str) -> None:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_options_in_the_documents_exist(name: str) -> None:
-    known = COMMON.union(OF_OTHER_PROGRAMS, *map(options_of, NAMES))
+    options = (option for name in NAMES for option in documents.options_of(name))
+    typed = (word for option in options for word in (*option.opts, *option.secondary_opts))
+    known = COMMON.union(OF_OTHER_PROGRAMS, typed)
     assert set(re.findall(r"(?<![\w-])--[a-z][a-zA-Z-]+", (ROOT / name).read_text())) <= known
 
 

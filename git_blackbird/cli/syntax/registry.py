@@ -146,7 +146,7 @@ COMMANDS = {
 }
 
 
-_GROUPS = {
+GROUPS = {
     "Every day": "add edit execute status decide resume show runs undo",
     "Plan": "init plan validate deps move rename delete set-status",
     "Run": "tell restart retry worktrees",
@@ -188,7 +188,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's
         """List the commands in groups."""
-        for title, names in _GROUPS.items():
+        for title, names in GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, COMMANDS[name][1]) for name in names.split()])
 

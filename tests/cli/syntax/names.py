@@ -15,9 +15,9 @@ def command_named(name: str) -> CommandSpec:
     return command
 
 
-def _names(first: str) -> list[str]:
+def names_of(first: str) -> list[str]:
     command = load_command(first)
     return [f"{first} {name}" for name in command.commands] if isinstance(command, click.Group) else [first]
 
 
-NAMES = sorted(name for first in COMMANDS for name in _names(first))
+NAMES = sorted(name for first in COMMANDS for name in names_of(first))
