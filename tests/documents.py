@@ -7,6 +7,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
 from functools import partial, reduce
 from itertools import groupby
 from pathlib import Path
@@ -19,6 +20,7 @@ from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.config import type_text
 from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.keys import Key
+from git_blackbird.model.plan.task_forms import SOURCES, TaskForm
 from git_blackbird.model.views.stop import EXIT_CODES
 from tests.cli.syntax.names import NAMES, command_named, names_of
 
@@ -56,6 +58,7 @@ def parts() -> tuple[Part, ...]:
         *(Part(MANUAL, name, partial(man_command, name)) for name in NAMES),
         Part(DOCS / "configuration.md", "keys", page_keys),
         Part(MANUAL, "keys", man_keys),
+        Part(DOCS / "plans.md", "forms", page_forms),
         Part(DOCS / "exit-codes.md", "exit codes", page_exit_codes),
         Part(MANUAL, "exit codes", man_exit_codes),
     )
@@ -182,6 +185,15 @@ def _is_common(option: click.Option) -> bool:
     return option.name in {"as_json", "no_input"}
 
 
+# Forms of tasks.
+
+
+def page_forms() -> str:
+    becomes = {TaskForm[name]: text for name, text in said_below(TaskForm)}
+    rows = (_cells(f"`{form}`", SOURCES[form], becomes[form]) for form in TaskForm)
+    return "| form | what it is | what becomes of it |\n|---|---|---|\n" + "".join(rows)
+
+
 # Exit codes.
 
 
@@ -209,9 +221,13 @@ def exit_codes() -> tuple[list[ExitCode], list[ExitCode]]:
 
 
 def meanings() -> dict[ExitCode, str]:
-    """What is said below each code in the code."""
-    said = re.findall(r'(\w+) = \d+\n +"""([^"]+)"""', inspect.getsource(ExitCode))
-    return {ExitCode[name]: " ".join(text.split()) for name, text in said}
+    return {ExitCode[name]: text for name, text in said_below(ExitCode)}
+
+
+def said_below(members: type[Enum]) -> list[tuple[str, str]]:
+    """What stands below each member in the code."""
+    said = re.findall(r'(\w+) = .+\n +"""([^"]+)"""', inspect.getsource(members))
+    return [(name, " ".join(text.split())) for name, text in said]
 
 
 # Keys of the configuration.

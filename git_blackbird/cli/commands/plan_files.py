@@ -13,8 +13,9 @@ from git_blackbird.controller.plan.export import export_plan, judge_plan, save_p
 from git_blackbird.controller.plan.outcomes import page_lines
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.lint import lint_lines
-from git_blackbird.messages.forms.imports.read import BACKLOG, TaskFile, located, read_tasks
+from git_blackbird.messages.forms.imports.read import TaskFile, located, read_tasks
 from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.model.plan.task_forms import TaskForm
 from git_blackbird.model.rules.lint import RequirementSource
 
 
@@ -45,9 +46,9 @@ def import_tasks(
 ) -> ExitCode:
     workspace = call.workspace
     texts, unread = load_all(files)
-    form, source = read_tasks([TaskFile(*text) for text in texts], form)
-    name = name or _source_name(texts[0][0], form, workspace.paths.state_root)
-    request = imports.ImportRequest(name, prefix, prefer, form == "page", dry_run)
+    found, source = read_tasks([TaskFile(*text) for text in texts], TaskForm(form) if form else None)
+    name = name or _source_name(texts[0][0], found, workspace.paths.state_root)
+    request = imports.ImportRequest(name, prefix, prefer, found is TaskForm.PAGE, dry_run)
     with located(files[0]):
         result = imports.import_tasks(workspace, source, request)
     would = "would: " if dry_run else ""
@@ -57,7 +58,7 @@ def import_tasks(
     result = result._replace(left_out=(*unread, *result.left_out))
     call.lines(f"left out: {line}" for line in result.left_out)
     warn_deadlock(call, result.page.deadlock)
-    call.data("plan:ImportOutput", result, form=form, source=name, is_dry_run=dry_run)
+    call.data("plan:ImportOutput", result, form=found, source=name, is_dry_run=dry_run)
     return ExitCode.OK
 
 
@@ -84,10 +85,10 @@ def lint(call: CommandContext, *, sources: tuple[str, ...]) -> ExitCode:
     return lint_exit_code(found)
 
 
-def _source_name(place: str, form: str, top: Path) -> str:
+def _source_name(place: str, form: TaskForm, top: Path) -> str:
     """Return the name of a source: a path below the top of the worktree, or else the file's own name."""
     if place == STDIN:
         return form
     # Of a task a file, it is the folder that has them all.
-    path = Path(place).parent.resolve() if form == BACKLOG else Path(place).resolve()
+    path = Path(place).parent.resolve() if form is TaskForm.BACKLOG else Path(place).resolve()
     return str(path.relative_to(top)) if path.is_relative_to(top) else path.name

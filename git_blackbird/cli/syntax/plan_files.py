@@ -4,8 +4,7 @@ from click import Argument, Choice, Group, Option
 
 from git_blackbird.cli.syntax.planning import generate, refine
 from git_blackbird.cli.syntax.registry import CommandSpec, flag, text
-
-FORMS = ("page", "spec-kit", "task-master", "beads", "github", "backlog", "checklist")
+from git_blackbird.model.plan.task_forms import SOURCES, TaskForm
 
 export = CommandSpec(
     "export",
@@ -25,15 +24,15 @@ export = CommandSpec(
 import_tasks = CommandSpec(
     "import",
     "plan_files:import_tasks",
-    """Take tasks of other programs into the plan, or bring them up to date.
+    f"""Take tasks of other programs into the plan, or bring them up to date.
 
-    FILE is a page, JSON as `add -F` takes it, tasks.md of spec-kit, tasks.json of Task Master, JSONL of
-    Beads, what `gh issue list --json number,title,body,labels,state` prints, task files of Backlog.md or
-    their folder, or a Markdown list; - is the input. Imported again, what changed there is changed in the
-    plan, and what you changed here is kept.
+    FILE is {"; ".join(SOURCES[form] for form in TaskForm)}. - is the input. Imported again, what
+    changed there is changed in the plan, and what you changed here is kept.
     """,
     Argument(["files"], metavar="FILE...", nargs=-1, required=True),
-    Option(["--format", "form"], type=Choice(FORMS), help="What it is, where that is not seen."),
+    Option(
+        ["--format", "form"], type=Choice([*map(str, TaskForm)]), help="What it is, where that is not seen."
+    ),
     Option(["--as", "name"], metavar="NAME", type=text, help="The source that it is; the file if not given."),
     Option(["--prefix"], metavar="TEXT", type=text, default="", help="Begin the ids of its tasks with TEXT."),
     Option(

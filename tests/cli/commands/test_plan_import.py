@@ -12,6 +12,7 @@ from git_blackbird.controller.plan.export import export_plan
 from git_blackbird.controller.plan.imports import ImportRequest, import_tasks
 from git_blackbird.messages.forms.imports.read import TaskFile, read_tasks
 from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.task_forms import TaskForm
 from tests.cli.commands.test_plan_export import with_done
 from tests.controller.plan.test_page import plan_of, plans
 from tests.controller.support import open_at, put_plan
@@ -292,7 +293,7 @@ def test_import_export_import_changes_nothing(repo: Path, tasks: tuple[Task, ...
     for number, form in enumerate(("page", "json")):
         text = export_plan(workspace.plan_state().plan, form)
         before = workspace.store.plan_bytes()
-        _, source = read_tasks([TaskFile("f", text)], "page")
+        _, source = read_tasks([TaskFile("f", text)], TaskForm.PAGE)
         for name in (f"first{number}", f"first{number}", "other"):
             result = import_tasks(workspace, source, ImportRequest(name, is_page=True))
             assert not result.page.is_changed

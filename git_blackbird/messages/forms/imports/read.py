@@ -4,7 +4,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.imports.backlog import is_backlog, read_backlog
@@ -17,6 +17,7 @@ from git_blackbird.messages.forms.imports.taskmaster import is_task_master, read
 from git_blackbird.messages.forms.natural import load_json_text, read_page
 from git_blackbird.messages.forms.page import PageError, PageTask, has_page_signs, ids_by_title
 from git_blackbird.model.base.ids import IdIndex, fold_task_id, task_id_from
+from git_blackbird.model.plan.task_forms import TaskForm
 
 _HEADING = re.compile(r"^##+ +\S", re.MULTILINE)
 _UNKNOWN = "it has no tasks in a form that is known"
@@ -59,18 +60,7 @@ def _beads(text: str) -> Source:
     return read_beads(load_json_text(text) if text.lstrip().startswith("[") else load_lines(text))
 
 
-_READERS: Mapping[str, Callable[[str], Source]] = {
-    "page": _page,
-    "spec-kit": read_spec_kit,
-    "task-master": lambda text: read_task_master(load_json_text(text)),
-    "beads": _beads,
-    "github": lambda text: read_github(load_json_text(text)),
-    "checklist": read_checklist,
-}
-BACKLOG = "backlog"
-
-
-def read_tasks(files: Sequence[TaskFile], form: str | None) -> tuple[str, Source]:
+def read_tasks(files: Sequence[TaskFile], form: TaskForm | None) -> tuple[TaskForm, Source]:
     """Read files of one form, which is found if it is not said; return its name and the tasks.
 
     Raises RequestError, with file and line.
@@ -79,20 +69,34 @@ def read_tasks(files: Sequence[TaskFile], form: str | None) -> tuple[str, Source
     first = files[0]
     with located(first.name):
         form = form or _form_of(first.text)
-    if form == BACKLOG:
-        return form, _read_backlog(files)
+    if form is TaskForm.BACKLOG:
+        return form, _backlog(files)
     if len(files) > 1:
         raise RequestError(
             f"{first.name} has all tasks of its kind: name one file", hint="nothing was changed"
         )
     with located(first.name):
-        source = _READERS[form](first.text)
+        match form:
+            case TaskForm.PAGE:
+                source = _page(first.text)
+            case TaskForm.SPEC_KIT:
+                source = read_spec_kit(first.text)
+            case TaskForm.TASK_MASTER:
+                source = read_task_master(load_json_text(first.text))
+            case TaskForm.BEADS:
+                source = _beads(first.text)
+            case TaskForm.GITHUB:
+                source = read_github(load_json_text(first.text))
+            case TaskForm.CHECKLIST:
+                source = read_checklist(first.text)
+            case _:
+                assert_never(form)
         if not source.tasks:
             raise RequestError(_UNKNOWN, hint="nothing was changed; --format FORM says what it is")
     return form, source
 
 
-def _read_backlog(files: Sequence[TaskFile]) -> Source:
+def _backlog(files: Sequence[TaskFile]) -> Source:
     left_out = LeftOut()
     tasks = []
     for file in files:
@@ -114,16 +118,16 @@ def located(name: str) -> Iterator[None]:
         raise RequestError(lines, hint=error.hint) from error
 
 
-def _form_of(text: str) -> str:
+def _form_of(text: str) -> TaskForm:
     if text.lstrip().startswith(("{", "[")):
         return _json_form(text)
     lines = text.split("\n")
     if is_backlog(text):
-        return BACKLOG
+        return TaskForm.BACKLOG
     if has_page_signs(text):
-        return "page"
+        return TaskForm.PAGE
     if any(map(TASK.fullmatch, lines)):
-        return "spec-kit"
+        return TaskForm.SPEC_KIT
     has_items, has_headings = any(map(ITEM.fullmatch, lines)), _HEADING.search(text) is not None
     if has_items and has_headings:
         raise RequestError(
@@ -131,23 +135,23 @@ def _form_of(text: str) -> str:
             hint="--format page or --format checklist says which",
         )
     if has_items or has_headings:
-        return "checklist" if has_items else "page"
+        return TaskForm.CHECKLIST if has_items else TaskForm.PAGE
     raise RequestError(_UNKNOWN, hint="--format FORM says what it is")
 
 
-def _json_form(text: str) -> str:
+def _json_form(text: str) -> TaskForm:
     try:
         value = load_json_text(text)
     except PageError:
         if _is_beads_line(text.lstrip().partition("\n")[0]):
-            return "beads"
+            return TaskForm.BEADS
         raise
-    shapes: Mapping[str, Callable[[Any], bool]] = {
-        "beads": lambda one: any(map(is_beads, one if isinstance(one, list) else [one])),
-        "github": is_github,
-        "task-master": is_task_master,
+    shapes: Mapping[TaskForm, Callable[[Any], bool]] = {
+        TaskForm.BEADS: lambda one: any(map(is_beads, one if isinstance(one, list) else [one])),
+        TaskForm.GITHUB: is_github,
+        TaskForm.TASK_MASTER: is_task_master,
     }
-    return next((form for form, fits in shapes.items() if value and fits(value)), "page")
+    return next((form for form, fits in shapes.items() if value and fits(value)), TaskForm.PAGE)
 
 
 def _is_beads_line(line: str) -> bool:

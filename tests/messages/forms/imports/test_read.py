@@ -13,17 +13,22 @@ from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.imports.common import Source
 from git_blackbird.messages.forms.imports.read import TaskFile, read_tasks
 from git_blackbird.messages.forms.page import parse_page, render_page
+from git_blackbird.model.plan.task_forms import TaskForm
 from tests.support import examples
 
 SAMPLES = Path(__file__).with_name("samples")
 FORMS = {
-    "tasks.md": "spec-kit",
-    "tasks.json": "task-master",
-    "issues.jsonl": "beads",
-    "issues.json": "github",
-    "backlog": "backlog",
-    "TODO.md": "checklist",
+    "tasks.md": TaskForm.SPEC_KIT,
+    "tasks.json": TaskForm.TASK_MASTER,
+    "issues.jsonl": TaskForm.BEADS,
+    "issues.json": TaskForm.GITHUB,
+    "backlog": TaskForm.BACKLOG,
+    "TODO.md": TaskForm.CHECKLIST,
 }
+
+
+def test_each_form_of_other_programs_has_a_sample() -> None:
+    assert {*FORMS.values()} == {*TaskForm} - {TaskForm.PAGE}
 
 
 def files_of(name: str) -> list[TaskFile]:
@@ -48,7 +53,7 @@ def shape(source: Source) -> list[str]:
     ]
 
 
-def faults(text: str, form: str | None = None) -> list[str]:
+def faults(text: str, form: TaskForm | None = None) -> list[str]:
     with pytest.raises(RequestError) as caught:
         read_tasks([TaskFile("file", text)], form)
     return caught.value.message.splitlines()
@@ -173,7 +178,7 @@ def test_a_markdown_list() -> None:
     assert about.prompt == "Two lines are enough."
     assert imprint.criteria == ("with an address",)
     text = "## Back\n- [ ] a\n## Notes\nnone\n## Front\n- [ ] a\n"
-    _, sections = read_tasks([TaskFile("t", text)], "checklist")
+    _, sections = read_tasks([TaskFile("t", text)], TaskForm.CHECKLIST)
     assert shape(sections) == ["back", "  a", "front", "  a-2"]
     assert sections.left_out == ('the text of line 3, "Notes"',)
 
@@ -237,7 +242,7 @@ PIECES = (
 
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join), st.sampled_from([None, *FORMS.values()]))
 @settings(max_examples=examples(500), deadline=None)
-def test_no_text_is_a_bug_and_every_id_is_there_once(text: str, form: str | None) -> None:
+def test_no_text_is_a_bug_and_every_id_is_there_once(text: str, form: TaskForm | None) -> None:
     try:
         _, source = read_tasks([TaskFile("f", text)], form)
     except RequestError:
@@ -285,7 +290,7 @@ def test_what_a_file_is_is_said_where_it_is_not_seen() -> None:
     assert faults(both) == [
         "file: its headings may be tasks with criteria, or its items tasks below headings"
     ]
-    assert shape(read_tasks([TaskFile("f", both)], "page")[1]) == ["a"]
-    assert shape(read_tasks([TaskFile("f", both)], "checklist")[1]) == ["a", "  b"]
+    assert shape(read_tasks([TaskFile("f", both)], TaskForm.PAGE)[1]) == ["a"]
+    assert shape(read_tasks([TaskFile("f", both)], TaskForm.CHECKLIST)[1]) == ["a", "  b"]
     assert read_tasks([TaskFile("f", "## a\nafter: b\n- [ ] c\n## b\n")], None)[0] == "page"
     assert read_tasks([TaskFile("f", '[{"title": "a"}]')], None)[0] == "page"
