@@ -10,7 +10,8 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.types import IgnoreReturnCallbackType
 
-from git_blackbird.messages.display.styled import Style, StyledLine
+from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import Style
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.keys import ACTIONS, EVERYWHERE, KeyAction, KeyTable, When
 from git_blackbird.tui.widgets.line_view import section

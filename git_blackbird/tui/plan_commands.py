@@ -31,7 +31,8 @@ from git_blackbird.controller.plan.outcomes import (
 from git_blackbird.messages.display.events import render_next_steps
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.display.queue import item_words
-from git_blackbird.messages.display.styled import Style, StyledLine
+from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import Style
 from git_blackbird.messages.forms.form_draft import FilledForm
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE

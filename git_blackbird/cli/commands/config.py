@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import click
-
 from git_blackbird.cli.output import CommandContext, print_error
-from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table
+from git_blackbird.cli.render.paint import paint_line
+from git_blackbird.cli.render.tables import render_facts, render_section, render_table
 from git_blackbird.controller.config.settings import ConfigChange, Scope, require_key, unset_key, write_key
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, ExitCode, UsageError
@@ -17,6 +16,7 @@ from git_blackbird.messages.display.config import (
     saved_text,
     value_text,
 )
+from git_blackbird.messages.document import Span, Style, line
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.config.settings import KeyLayers, Setting
@@ -64,9 +64,9 @@ def _check_usage(
         raise UsageError(f"--{scope} says where to write; it needs a KEY and a VALUE, or --unset KEY")
 
 
-def setting_row(setting: Setting) -> tuple[Cell, Cell, Cell]:
+def setting_row(setting: Setting) -> tuple[Span, Span, Span]:
     """Format a key, the value that counts and its origin."""
-    return Cell(setting.key.name), Cell(value_text(setting.value)), Cell(_origin(setting), dim=True)
+    return Span(setting.key.name), Span(value_text(setting.value)), Span(_origin(setting), Style.FAINT)
 
 
 def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) -> None:
@@ -81,10 +81,7 @@ def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) 
 
 def _layer_lines(layers: KeyLayers) -> Iterator[str]:
     yield f"  {key_text(layers.key)}"
-    rows = [
-        (Cell(row.effect), Cell(row.value), Cell(row.origin, dim=bool(row.origin)))
-        for row in layer_lines(layers)
-    ]
+    rows = [(Span(row.effect), Span(row.value), Span(row.origin, Style.FAINT)) for row in layer_lines(layers)]
     yield from (f"  {line}" for line in render_table(rows, None))
 
 
@@ -116,7 +113,7 @@ def agent(call: CommandContext, /, *, name: str | None) -> ExitCode:
 
 
 def _list_lines(agents: "AgentList") -> Iterator[str]:
-    headings = tuple(Cell(text, bold=True) for text in _HEADINGS)
+    headings = tuple(Span(text, Style.HEADING) for text in _HEADINGS)
     yield from render_table([headings, *map(_row, agents.agents)], None)
     yield ""
     choice = agents.choice
@@ -125,7 +122,7 @@ def _list_lines(agents: "AgentList") -> Iterator[str]:
     if choice.layer is Layer.ENVIRONMENT:
         command, remark = f"unset {choice.origin}", "it wins over every configuration"
     commands = {command: remark, "git blackbird execute --agent NAME": "for one call"}
-    yield from render_table(((f"  {name}", Cell(text, dim=True)) for name, text in commands.items()), None)
+    yield from render_table(((f"  {name}", Span(text, Style.FAINT)) for name, text in commands.items()), None)
     for reviewer in agents.reviewers:
         made_by = f"{reviewer.source} reviews are made by {reviewer.agent}{_model(reviewer, '({})')}"
         yield f"{made_by}, by {_origin(reviewer.choice)}: {_where(reviewer)}"
@@ -140,17 +137,19 @@ def _where(reviewer: "Reviewer") -> str:
     return "read-only in the worktree" if reviewer.read_only else "in a throwaway checkout"
 
 
-def _row(view: "AgentView") -> tuple[Cell | str, ...]:
+def _row(view: "AgentView") -> tuple[Span | str, ...]:
     return (
-        Cell(f"{'*' if view.is_chosen else ' '} {view.name}", bold=view.is_chosen),
+        Span(
+            f"{'*' if view.is_chosen else ' '} {view.name}", Style.HEADING if view.is_chosen else Style.PLAIN
+        ),
         _cleaned(view.inspection.version),
         _state_cell(view, _cleaned(view.inspection.blocked_reason)),
         _cleaned(view.inspection.login),
     )
 
 
-def _state_cell(view: "AgentView", otherwise: str) -> Cell:
-    return Cell("can start", "green") if view.can_start else Cell(otherwise, "red")
+def _state_cell(view: "AgentView", otherwise: str) -> Span:
+    return Span("can start", Style.DONE) if view.can_start else Span(otherwise, Style.FAILED)
 
 
 def _origin(setting: Setting) -> str:
@@ -174,7 +173,7 @@ def _show_one(call: CommandContext, view: "AgentView", choice: Setting) -> ExitC
 
 def _agent_lines(view: "AgentView", choice: Setting) -> Iterator[str]:
     state = _state_cell(view, "cannot start")
-    yield f"{click.style(view.name, bold=True)}  {state.styled(state.text)}"
+    yield paint_line(line(Span(view.name, Style.HEADING), "  ", state))
     yield from render_facts(_facts(view, choice))
     if view.can_start:
         yield from render_section("can", render_table(_abilities(view), None), are_styled=True)
@@ -196,7 +195,7 @@ def _facts(view: "AgentView", choice: Setting) -> Iterator[tuple[str, str]]:
         yield f"{reviewer.source} review", f"{made_by}: {_where(reviewer)}"
 
 
-def _abilities(view: "AgentView") -> Iterator[tuple[str, Cell]]:
+def _abilities(view: "AgentView") -> Iterator[tuple[str, Span]]:
     can = view.abilities
     for name, has in (
         ("continue a session", can.resume),
@@ -205,4 +204,4 @@ def _abilities(view: "AgentView") -> Iterator[tuple[str, Cell]]:
         ("use a given session id", can.chooses_session),
         ("report what a run cost", can.reports_cost),
     ):
-        yield name, Cell("yes", "green") if has else Cell("no", "yellow")
+        yield name, Span("yes", Style.DONE) if has else Span("no", Style.WARNING)

@@ -3,7 +3,7 @@
 import gc
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.tables import label_cell, render_table
+from git_blackbird.cli.render.tables import label_span, render_table
 from git_blackbird.controller.queries.listing import Filter, stopped_tasks, tree_of_tasks
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import agent_words
@@ -41,7 +41,7 @@ def list_command(
         else [(0, task) for _, task in plan.walk() if wanted.admits(plan, task)]
     )
     listed = [(depth, task, state_label(plan, task, wanted.stopped)) for depth, task in rows]
-    fields = [("  " * depth + task.id, label_cell(word), _title(task)) for depth, task, word in listed]
+    fields = [("  " * depth + task.id, label_span(word), _title(task)) for depth, task, word in listed]
     empty = "no tasks" if which in {None, "all"} else f"no {which} tasks"
     if plan.tasks and which is None and status_name is None:
         empty = "no task is open: all are done or skipped; --all lists them"

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 
-import click
-
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.one_run import paint
-from git_blackbird.cli.render.runs import runs_table
-from git_blackbird.cli.render.tables import Cell, render_facts, render_section, render_table
+from git_blackbird.cli.render.paint import paint as painted
+from git_blackbird.cli.render.paint import paint_table
+from git_blackbird.cli.render.tables import render_facts, render_section, render_table
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.errors import ExitCode, RequestError, UsageError
@@ -22,6 +21,8 @@ from git_blackbird.messages.display.reviews import (
     parent_sections,
     parent_steps,
 )
+from git_blackbird.messages.display.runs import OF_TASK, runs_table
+from git_blackbird.messages.document import Style
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.plan import Task
@@ -107,7 +108,7 @@ def _dismiss(call: CommandContext, task: str, reason: str | None) -> ExitCode:
 
 def _parent_lines(view: ReviewView) -> Iterator[str]:
     parent = view.parent
-    yield f"{click.style(parent.id, bold=True)}  {clean_line(parent.title)}"
+    yield f"{painted(parent.id, Style.HEADING)}  {clean_line(parent.title)}"
     yield from render_facts(parent_facts(view))
     for title, lines in parent_sections(view, paint):
         yield from render_section(title, lines, are_styled=True)
@@ -116,14 +117,14 @@ def _parent_lines(view: ReviewView) -> Iterator[str]:
 
 
 def _change_lines(view: ChangeReviewView, call: CommandContext) -> Iterator[str]:
-    yield f"{click.style(view.task.id, bold=True)}  {clean_line(view.task.title)}"
+    yield f"{painted(view.task.id, Style.HEADING)}  {clean_line(view.task.title)}"
     yield from render_facts(change_facts(view))
     if view.run is not None and view.merged is not None:
         yield ""
         yield from merged_lines(view.run)
     yield from render_section("missing", change_missing(view))
-    rounds = [tuple(map(Cell, row)) for row in change_rounds(view)]
+    rounds = change_rounds(view)
     yield from render_section("rounds", render_table(rounds, None), are_styled=True)
-    table = runs_table(view.about, call.environment.timestamp(), call.columns_less(2))
-    yield from render_section("reviewers", table, are_styled=True)
+    table = runs_table(view.about, call.environment.timestamp(), OF_TASK)
+    yield from render_section("reviewers", paint_table(table, call.columns_less(2)), are_styled=True)
     yield from render_section("next", change_steps(view))

@@ -4,12 +4,14 @@ import json
 import sys
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.runs import by_hand_lines, commit_lines, runs_table
+from git_blackbird.cli.render.paint import paint_table
+from git_blackbird.cli.render.runs import by_hand_lines, commit_lines
 from git_blackbird.cli.render.tables import render_section
 from git_blackbird.cli.syntax.plan import NEWEST
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries import runs as run_queries
 from git_blackbird.errors import ExitCode, RequestError, UsageError
+from git_blackbird.messages.display.runs import OF_ALL_TASKS, OF_TASK, runs_table
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
@@ -59,8 +61,8 @@ def _list(call: CommandContext, workspace: Workspace, task_id: str | None, limit
         listed = run_queries.runs_of_task(workspace, task_id, limit)
         none = f"no runs found for {strip_controls(task_id)}"
     now, columns = call.environment.timestamp(), call.columns
-    table = runs_table(listed.runs, now, columns, of_all_tasks=task_id is None)
-    call.lines(table or [none])
+    table = runs_table(listed.runs, now, OF_ALL_TASKS if task_id is None else OF_TASK)
+    call.lines(paint_table(table, columns) or [none])
     if listed.more:
         call.print(f"and {listed.more} older")
     work = [run for run in listed.runs if not run.is_review]

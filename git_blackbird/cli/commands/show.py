@@ -5,12 +5,11 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 
-import click
-
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.runs import by_hand_lines, commit_lines, origin_lines, runs_table
+from git_blackbird.cli.render.paint import paint_line, paint_table
+from git_blackbird.cli.render.runs import by_hand_lines, commit_lines, origin_lines
 from git_blackbird.cli.render.status import item_lines, worktree_lines
-from git_blackbird.cli.render.tables import Cell, label_cell, render_section, render_table
+from git_blackbird.cli.render.tables import label_span, render_section, render_table
 from git_blackbird.controller.core.guards import runs_elsewhere
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_live_commits
@@ -30,6 +29,8 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.messages.display.quantities import counted, format_moment
 from git_blackbird.messages.display.reviews import overall_word
+from git_blackbird.messages.display.runs import OF_TASK, runs_table
+from git_blackbird.messages.document import Span, Style, line
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.change import Change
@@ -86,9 +87,9 @@ _MAX_RUNS = 5
 def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iterator[str]:
     """Format everything of one task; the commits of its runs are lines already."""
     task = view.task
-    label = label_cell(view.label)
     criteria = [f"- {clean_line(criterion)}" for criterion in task.acceptance_criteria]
-    yield f"{click.style(task.id, bold=True)}  {clean_line(task.title)}  [{label.styled(label.text)}]"
+    head = line(Span(task.id, Style.HEADING), f"  {clean_line(task.title)}  [", label_span(view.label), "]")
+    yield paint_line(head)
     yield from render_table(_facts(view, call.workspace), call.columns)
     yield from render_section("description", strip_controls(task.description).splitlines())
     yield from render_section("acceptance criteria", criteria)
@@ -147,8 +148,8 @@ def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
     yield "updated", format_moment(task.updated_at)
 
 
-def _row(view: TaskView, task: Task, reason: str | None = None) -> tuple[Cell | str, ...]:
-    return task.id, label_cell(view.labels[task.id]), dependency_title(task, reason)
+def _row(view: TaskView, task: Task, reason: str | None = None) -> tuple[Span | str, ...]:
+    return task.id, label_span(view.labels[task.id]), dependency_title(task, reason)
 
 
 def _readiness(view: TaskView) -> Iterator[str]:
@@ -179,7 +180,8 @@ def _due(view: TaskView, columns: int | None) -> Iterator[str]:
 
 def _runs(view: TaskView, call: CommandContext) -> Iterator[str]:
     runs = view.history.runs[::-1]
-    yield from runs_table(runs[:_MAX_RUNS], call.environment.timestamp(), call.columns_less(2))
+    table = runs_table(runs[:_MAX_RUNS], call.environment.timestamp(), OF_TASK)
+    yield from paint_table(table, call.columns_less(2))
     if len(runs) > _MAX_RUNS:
         yield f"and {len(runs) - _MAX_RUNS} more: {TaskCommand('runs', view.task.id)}"
 

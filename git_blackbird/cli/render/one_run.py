@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
-import click
-
 from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.render.paint import paint as paint_text
+from git_blackbird.cli.render.paint import paint_line
 from git_blackbird.cli.render.tables import (
     render_facts,
     render_section,
     render_table,
-    status_cell,
 )
 from git_blackbird.messages.display.format import (
     check_lines,
@@ -28,18 +27,20 @@ from git_blackbird.messages.display.format import (
 from git_blackbird.messages.display.outside import own_lines, seen_lines
 from git_blackbird.messages.display.quantities import format_cost, format_moment, format_seconds
 from git_blackbird.messages.display.reviews import merged_lines, result_lines, verdict_lines
+from git_blackbird.messages.display.runs import run_status
+from git_blackbird.messages.document import Span, Style, line
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.parent_verdict import ChildStatus
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunType, TerminalReason
 from git_blackbird.model.run.summary import FileChange, Summary
 
-_COLORS = {ChildStatus.PASSED: "green", ChildStatus.FAILED: "red"}
+_STYLES = {ChildStatus.PASSED: Style.DONE, ChildStatus.FAILED: Style.FAILED}
 
 
 def paint(status: ChildStatus) -> str:
     """Return what a review says of one child in its colour."""
-    return click.style(status.value, fg=_COLORS[status])
+    return paint_text(status.value, _STYLES[status])
 
 
 MAX_TEXT_LINES = 30
@@ -53,9 +54,8 @@ def run_lines(
     ``commits`` are lines already.
     """
     now = call.environment.timestamp()
-    status = status_cell(run)
-    name = click.style(f"run {run.id}", bold=True)
-    yield f"{name}  {status.styled(status.text)}  {clean_line(run.task_id)}"
+    name = Span(f"run {run.id}", Style.HEADING)
+    yield paint_line(line(name, "  ", run_status(run), f"  {clean_line(run.task_id)}"))
     yield from render_facts(_facts(run, now))
     yield from render_section("sent", _bounded(prompt))
     yield from render_section("decided itself", chain.from_iterable(map(ruling_lines, run.rulings)))

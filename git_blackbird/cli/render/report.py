@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import click
-
-from git_blackbird.cli.render.tables import Cell, bounded, render_section, render_table, truncate
+from git_blackbird.cli.render.paint import paint
+from git_blackbird.cli.render.tables import bounded, render_section, render_table
 from git_blackbird.controller.queries.report import AgentSpent, Report, ReportedTask
 from git_blackbird.messages.display.budgets import budget_rows
 from git_blackbird.messages.display.quantities import (
@@ -15,6 +14,7 @@ from git_blackbird.messages.display.quantities import (
     short_number,
 )
 from git_blackbird.messages.display.queue import item_words, why_text
+from git_blackbird.messages.document import Span, Style, truncate
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.parts import CheckOutcome
@@ -48,7 +48,7 @@ CHECK_WORDS = {
 
 def report_lines(report: Report, columns: int | None) -> Iterator[str]:
     """Write the report; ``columns`` is how wide an indented line may be."""
-    yield click.style(title_text(report), bold=True)
+    yield paint(title_text(report), Style.HEADING)
     yield from summary_lines(report)
     yield from render_section("done", _task_lines(report.done, columns), are_styled=True)
     undone = _task_lines(report.undone, columns, has_status=True)
@@ -174,8 +174,8 @@ def _task_lines(
         yield from bounded(table, MAX_TASKS + 1, " (--json has all)")
 
 
-def _headings(words: Iterable[str]) -> list[Cell | str]:
-    return [Cell(word, bold=True) for word in words]
+def _headings(words: Iterable[str]) -> list[Span | str]:
+    return [Span(word, Style.HEADING) for word in words]
 
 
 def _agent_lines(agents: Sequence[AgentSpent], columns: int | None) -> list[str]:

@@ -1,59 +1,16 @@
-"""Runs as a table, and commits of runs."""
+"""Commits of runs, and what opens their sessions."""
 
 from collections.abc import Iterator, Sequence
 
-import click
-
-from git_blackbird.cli.render.tables import (
-    Cell,
-    bounded,
-    render_table,
-    status_cell,
-)
-from git_blackbird.messages.display.format import (
-    format_decision,
-    run_seconds,
-)
-from git_blackbird.messages.display.quantities import format_cost, format_moment, format_seconds
+from git_blackbird.cli.render.paint import paint
+from git_blackbird.cli.render.tables import bounded, render_table
+from git_blackbird.messages.display.format import format_decision
+from git_blackbird.messages.display.runs import run_status
+from git_blackbird.messages.document import Span, Style
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.commits import CommitProvenance, CommitSource, Evidence, RunCommit
 from git_blackbird.model.run.run import Run
-
-_HEADINGS = ("Run ID", "Type", "Started", "Took", "Status", "Exit", "Cost", "Decision")
-_TASK_COLUMN = 1
-
-
-def runs_table(
-    runs: Sequence[Run], now: str, columns: int | None, *, of_all_tasks: bool = False
-) -> list[str]:
-    """Write the runs of one task, or of all."""
-    if not runs:
-        return []
-    headings = tuple(Cell(text, bold=True) for text in _HEADINGS)
-    rows: list[tuple[Cell | str, ...]] = [headings, *(_row(run, now) for run in runs)]
-    if not of_all_tasks:
-        return render_table(rows, columns)
-    tasks: list[Cell | str] = [Cell("Task", bold=True), *(clean_line(run.task_id) for run in runs)]
-    rows = [
-        (first, task, started, took, status, cost, decision)
-        for task, (first, _, started, took, status, _, cost, decision) in zip(tasks, rows, strict=True)
-    ]
-    return render_table(rows, columns, flexible=_TASK_COLUMN)
-
-
-def _row(run: Run, now: str) -> tuple[Cell | str, ...]:
-    return (
-        run.id,
-        run.run_type.value,
-        format_moment(run.started_at),
-        format_seconds(run_seconds(run, now)),
-        status_cell(run),
-        "-" if run.exit_code is None else str(run.exit_code),
-        format_cost(run.cost_usd),
-        format_decision(run),
-    )
-
 
 MAX_COMMITS = 10
 SHORT_OID = 12
@@ -82,7 +39,7 @@ def _commit_line(commit: RunCommit) -> str:
 def origin_lines(origin: CommitProvenance) -> Iterator[str]:
     """Say which tasks and runs made a commit, and how that is known."""
     commit = origin.commit
-    yield f"{click.style(f'commit {commit.oid[:SHORT_OID]}', bold=True)}  {clean_line(commit.subject)}"
+    yield f"{paint(f'commit {commit.oid[:SHORT_OID]}', Style.HEADING)}  {clean_line(commit.subject)}"
     yield from render_table(map(_maker_row, origin.makers), None)
     if not origin.in_history:
         yield _LEFT_BEHIND
@@ -100,11 +57,11 @@ def _run_command(run: Run) -> str:
     return f"    {TaskCommand('runs', run.task_id, f' {run.id}')}"
 
 
-def _maker_row(maker: CommitSource) -> tuple[Cell | str, ...]:
+def _maker_row(maker: CommitSource) -> tuple[Span | str, ...]:
     run = maker.run
     task = f"  task {clean_line(maker.task_id or '-')}"
     if run is not None:
-        return (task, f"run {run.id}", run.run_type.value, status_cell(run), format_decision(run))
+        return (task, f"run {run.id}", run.run_type.value, run_status(run), format_decision(run))
     if maker.run_id is not None:
         return (task, f"run {clean_line(maker.run_id)}", "no record here", "", "")
     return (task, "names no run", "", "", "")

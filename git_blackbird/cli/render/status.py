@@ -5,10 +5,9 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-import click
-
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.tables import bounded, render_section, render_table, truncate
+from git_blackbird.cli.render.paint import paint
+from git_blackbird.cli.render.tables import bounded, render_section, render_table
 from git_blackbird.controller.core.guards import RunElsewhere
 from git_blackbird.controller.queries.status import APPROVING, StatusReport
 from git_blackbird.messages.display.format import (
@@ -19,6 +18,7 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.messages.display.quantities import format_moment, format_seconds, some_of
 from git_blackbird.messages.display.queue import item_words, reviews_text
+from git_blackbird.messages.document import Style, truncate
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import DECIDE_EACH, EXECUTE, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
@@ -58,14 +58,14 @@ BAR_WIDTH = 60
 MAX_LISTED = 8
 _NO_TASKS = "the plan has no tasks; `git blackbird add` opens a page for some"
 _BAR = (
-    (Status.DONE, "#", "green"),
-    (Status.IN_PROGRESS, ">", "blue"),
-    (Status.QUEUED, ">", "blue"),
-    (Status.WAITING_USER, "?", "yellow"),
-    (Status.FAILED, "x", "red"),
-    (Status.BLOCKED, ".", None),
-    (Status.TODO, ".", None),
-    (Status.SKIPPED, "-", None),
+    (Status.DONE, "#", Style.DONE),
+    (Status.IN_PROGRESS, ">", Style.WORKING),
+    (Status.QUEUED, ">", Style.WORKING),
+    (Status.WAITING_USER, "?", Style.WAITING),
+    (Status.FAILED, "x", Style.FAILED),
+    (Status.BLOCKED, ".", Style.PLAIN),
+    (Status.TODO, ".", Style.PLAIN),
+    (Status.SKIPPED, "-", Style.PLAIN),
 )
 
 
@@ -109,14 +109,11 @@ def worktree_lines(elsewhere: Iterable[RunElsewhere]) -> Iterator[str]:
 def _bar(overview: StatusReport, columns: int) -> str:
     """Draw the bar; whatever there is of a status shows as one mark at least."""
     counts = overview.counts
-    parts = [(mark, color, counts[status]) for status, mark, color in _BAR if counts[status]]
+    parts = [(mark, style, counts[status]) for status, mark, style in _BAR if counts[status]]
     widths = [max(1, columns * count // overview.leaves) for _, _, count in parts]
     largest = widths.index(max(widths))
     widths[largest] += max(0, columns - sum(widths))
-    drawn = (
-        click.style(mark * width, fg=color) if color else mark * width
-        for (mark, color, _), width in zip(parts, widths, strict=True)
-    )
+    drawn = (paint(mark * width, style) for (mark, style, _), width in zip(parts, widths, strict=True))
     return f"[{''.join(drawn)}]"
 
 

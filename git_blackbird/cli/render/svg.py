@@ -3,7 +3,7 @@
 import html
 from collections.abc import Iterable
 
-from git_blackbird.cli.render.tables import truncate
+from git_blackbird.messages.document import truncate
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.status import Status
 

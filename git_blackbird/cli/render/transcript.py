@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-import click
-
-from git_blackbird.cli.render.tables import char_width
+from git_blackbird.cli.render.paint import paint
 from git_blackbird.messages.display.format import wrap_line
 from git_blackbird.messages.display.quantities import render_spent
+from git_blackbird.messages.document import Style, char_width
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
 from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
@@ -74,7 +73,7 @@ class ProgressLog:
         return "\n".join(line.rstrip() for line in (head + parts[0], *rest)) + "\n"
 
     def _dim(self, text: str) -> str:
-        return click.style(text, dim=True) if self._colored else text
+        return paint(text, Style.FAINT) if self._colored else text
 
 
 def _lines(step: Progress) -> list[str]:

@@ -17,7 +17,8 @@ from git_blackbird.messages.display.checkpoint import TITLE
 from git_blackbird.messages.display.dialogue import question_title
 from git_blackbird.messages.display.events import render_event
 from git_blackbird.messages.display.quantities import render_duration, render_spent, some_of
-from git_blackbird.messages.display.styled import Style, StyledLine
+from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import Style
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.spending import Spent
@@ -230,7 +231,7 @@ def _panel(title: str, lines: Sequence[StyledLine]) -> Panel:
 
 
 def _drawn(line: StyledLine) -> Text:
-    return Text(line.text, _STYLES[line.tone], overflow="fold")
+    return Text(line.text, _STYLES.get(line.tone, ""), overflow="fold")
 
 
 def event_line(event: Event) -> Text | None:

@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 
-from git_blackbird.cli.render.tables import width_of
 from git_blackbird.cli.ui.base import AskingUI, OpenDraft
 from git_blackbird.cli.ui.writer import STDERR, STDOUT, Writer
 from git_blackbird.controller.core.drafts import Draft
@@ -32,6 +31,7 @@ from git_blackbird.messages.display.events import (
 )
 from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply, blocked_words
 from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import width_of
 from git_blackbird.messages.incoming.questions import parse_answer, take_answer
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.decision import Reply, parse_choice

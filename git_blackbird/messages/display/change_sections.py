@@ -14,8 +14,9 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.messages.display.outside import OWN_HEADING, SEEN_HEADING, own_lines, seen_lines
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.messages.display.styled import Section, Style, StyledLine, lines_of
+from git_blackbird.messages.display.styled import Section, StyledLine, lines_of
 from git_blackbird.messages.display.summary import file_lines, snippet_lines
+from git_blackbird.messages.document import Style
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.decision import SPECS
 from git_blackbird.model.run.states import Choice

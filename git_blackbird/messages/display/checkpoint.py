@@ -29,7 +29,8 @@ from git_blackbird.messages.display.quantities import (
     render_spent,
 )
 from git_blackbird.messages.display.reviews import REQUESTERS, overall_word
-from git_blackbird.messages.display.styled import Height, Section, Style, StyledLine, fit, lines_of
+from git_blackbird.messages.display.styled import Height, Section, StyledLine, fit, lines_of
+from git_blackbird.messages.document import Style
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.change import Asked

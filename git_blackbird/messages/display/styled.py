@@ -2,22 +2,10 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.document import Style
 from git_blackbird.model.base.sanitize import strip_controls
-
-
-class Style(StrEnum):
-    """The kind of a line, for colouring."""
-
-    PLAIN = "plain"
-    HEADING = "heading"
-    ADDED = "added"
-    REMOVED = "removed"
-    PLACE = "place"
-    WARNING = "warning"
-    FAINT = "faint"
 
 
 @dataclass(frozen=True)

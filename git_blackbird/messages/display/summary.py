@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from git_blackbird.messages.display.format import render_path, render_totals
-from git_blackbird.messages.display.styled import Style, StyledLine
+from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import Style
 from git_blackbird.model.base.sanitize import escape_controls, strip_controls
 from git_blackbird.model.run.summary import MAX_FILES, FileChange, Summary
 

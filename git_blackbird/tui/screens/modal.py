@@ -10,7 +10,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 
 from git_blackbird.messages.display.dialogue import Confirm
-from git_blackbird.messages.display.styled import Style, StyledLine
+from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import Style
 from git_blackbird.tui.keys import EVERYWHERE
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList

@@ -13,7 +13,8 @@ from textual.widgets.option_list import Option
 
 from git_blackbird.controller.plan.edit import siblings_of
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.messages.display.styled import Style, StyledLine
+from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import Style
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.graph import ancestors, subtree

@@ -18,7 +18,8 @@ from git_blackbird.messages.display.reviews import (
     parent_sections,
     result_lines,
 )
-from git_blackbird.messages.display.styled import Style, StyledLine
+from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import Style
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import REVIEW_AND_FIX, may_fix

@@ -36,7 +36,8 @@ from git_blackbird.messages.display.config import (
     type_text,
     value_text,
 )
-from git_blackbird.messages.display.styled import Style, StyledLine
+from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import Style
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.keys import Key, Value, ValueType
 from git_blackbird.model.config.layers import ConfigProblem, Layer

@@ -11,7 +11,8 @@ from textual.widgets import Input, Static, TextArea
 
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.messages.display.styled import Style, StyledLine
+from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import Style
 from git_blackbird.messages.forms.form_draft import FilledForm, load_filled_form
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.rules.task_fields import FIELD_NAMES, FieldConflictError, TaskFields, changed_fields

@@ -14,7 +14,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from git_blackbird.messages.display.format import wrap_line
-from git_blackbird.messages.display.styled import Style, StyledLine
+from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import Style
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.tui.widgets.searching import SEARCH_BINDINGS, SearchesText, line_with
 
@@ -26,6 +27,12 @@ STYLES = {
     Style.PLACE: "$text-secondary",
     Style.WARNING: "$text-warning",
     Style.FAINT: "dim",
+    Style.DONE: "$text-success",
+    Style.READY: "$text-primary bold",
+    Style.WORKING: "$text-secondary bold",
+    Style.WAITING: "$text-warning bold",
+    Style.FAILED: "$text-error bold",
+    Style.BLOCKED: "dim",
 }
 CLASSES = {tone: f"tone--{tone}" for tone in Style}
 """Their CSS classes, for widgets that draw line by line; the colours are in ``app.tcss``."""

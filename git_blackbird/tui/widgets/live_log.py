@@ -17,7 +17,8 @@ from textual.widgets import Static
 from git_blackbird.messages.display.events import render_event, render_step, render_verdicts
 from git_blackbird.messages.display.format import review_word
 from git_blackbird.messages.display.quantities import render_duration, render_spent
-from git_blackbird.messages.display.styled import Style, StyledLine
+from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import Style
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.rules.spending import Spent, total_of

@@ -4,12 +4,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
-from rich.cells import cell_len, set_cell_size
-from rich.text import Text
+from rich.cells import cell_len
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -20,10 +20,10 @@ from git_blackbird.controller.queries.runs import RunList, runs_of_task, saved_o
 from git_blackbird.controller.queries.transcripts import saved_steps
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.events import render_step
-from git_blackbird.messages.display.format import format_decision, run_seconds
-from git_blackbird.messages.display.quantities import format_cost, format_moment, format_seconds
 from git_blackbird.messages.display.reviews import merged_lines, result_lines
-from git_blackbird.messages.display.styled import Style, StyledLine
+from git_blackbird.messages.display.runs import ON_SCREEN, runs_table
+from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import Style, aligned, line
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
@@ -41,7 +41,6 @@ _LONGEST_FAULT = 300
 _MAX_LINES = 5_000
 _MAX_OUTPUT = 1_000_000
 _NOTHING = RunList((), ())
-_HEADINGS = ("Type", "Status", "Decision", "Took", "Cost", "Started", "Run ID", "Agent")
 
 
 class RunsPane(ScrollsText, Vertical, SearchesText):
@@ -144,10 +143,11 @@ class RunsPane(ScrollsText, Vertical, SearchesText):
         self._faults.show_text(_unreadable(found.faults))
         ids = [run.id for run in found.runs]
         chosen = ids.index(self._logged.id) if self._logged and self._logged.id in ids else 0
-        headings, *rows = _table(found.runs, now)
+        heading, *rows = [*aligned(runs_table(found.runs, now, ON_SCREEN), None, cell_len)] or [line("")]
         self._headings.display = bool(rows)
-        self._headings.update(headings)
-        self.run_list.set_options(map(Option, rows))
+        self._headings.update(heading.text)
+        # The colour of a status would hide the cursor: the row says it in a word.
+        self.run_list.set_options(Option(Content(row.text)) for row in rows)
         if found.runs:
             self.run_list.highlighted = chosen
         else:
@@ -175,22 +175,6 @@ def _unreadable(faults: Sequence[RecordError]) -> str:
     lines = [f"{fault.path}: {fault.what}" for fault in faults[:_MAX_FAULTS]]
     more = [f"and {len(faults) - _MAX_FAULTS} more"] if len(faults) > _MAX_FAULTS else []
     return "\n".join(clean_line(f"unreadable: {text}", _LONGEST_FAULT) for text in (*lines, *more))
-
-
-def _table(runs: Sequence[Run], now: str) -> Iterator[Text]:
-    """Yield a heading and a row for each run: its outcome first, as a narrow pane cuts it."""
-    rows = [_HEADINGS, *(_cells(run, now) for run in runs)]
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (set_cell_size(cell, width) for cell, width in zip(row, widths, strict=True))
-        yield Text("  ".join(cells), no_wrap=True, overflow="ellipsis")
-
-
-def _cells(run: Run, now: str) -> tuple[str, ...]:
-    agent = clean_line(run.provider) + (f" on {clean_line(run.worker)}" if run.worker else "")
-    took, cost = format_seconds(run_seconds(run, now)), format_cost(run.cost_usd)
-    done = (run.run_type.value, run.status.value, format_decision(run), took, cost)
-    return (*done, format_moment(run.started_at), run.id, agent)
 
 
 def _log_lines(workspace: Workspace, run: Run) -> Iterator[StyledLine]:

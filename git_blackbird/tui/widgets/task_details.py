@@ -7,14 +7,14 @@ from git_blackbird.controller.queries.status import TaskView
 from git_blackbird.messages.display.format import (
     adoptable_lines,
     dependency_title,
-    format_decision,
     message_lines,
-    run_seconds,
 )
-from git_blackbird.messages.display.quantities import format_cost, format_moment, format_seconds
+from git_blackbird.messages.display.quantities import format_moment
 from git_blackbird.messages.display.queue import item_words, why_text
 from git_blackbird.messages.display.reviews import overall_word
-from git_blackbird.messages.display.styled import Style, StyledLine
+from git_blackbird.messages.display.runs import run_line
+from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import Style
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
@@ -23,7 +23,6 @@ from git_blackbird.model.change.stages import Due
 from git_blackbird.model.change.work import next_steps
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import merged_or_none
-from git_blackbird.model.run.run import Run
 from git_blackbird.tui.keys import KeyTable
 from git_blackbird.tui.widgets.line_view import WrappedView, bulleted, paragraph, section
 
@@ -120,7 +119,7 @@ def _messages(messages: PendingMessages) -> Iterator[StyledLine]:
 def _runs(shown: TaskAndKeys, now: str) -> Iterator[StyledLine]:
     view = shown.view
     newest_first = view.history.runs[::-1]
-    yield from bulleted(run_line(run, now) for run in newest_first[:_MAX_RUNS])
+    yield from bulleted(run_line(run, now).text for run in newest_first[:_MAX_RUNS])
     if len(newest_first) > _MAX_RUNS:
         yield from bulleted([f"and {len(newest_first) - _MAX_RUNS} more"], Style.FAINT)
         yield from _steps(shown, TaskCommand("runs", view.task.id))
@@ -132,13 +131,3 @@ def _reviews(shown: TaskAndKeys) -> Iterator[StyledLine]:
     if run is not None and run.merged_review is not None:
         yield from bulleted([f"{overall_word(merged_or_none(run))}, round {run.review_round or 1}"])
         yield from _steps(shown, TaskCommand("review show", view.task.id))
-
-
-def run_line(run: Run, now: str) -> str:
-    """Return a run in one line."""
-    superseded = ", superseded" if run.is_superseded else ""
-    duration = format_seconds(run_seconds(run, now))
-    return (
-        f"{run.id}  {run.run_type} {run.status}{superseded}, {format_decision(run)}, "
-        f"{format_moment(run.started_at)}, {duration}, {format_cost(run.cost_usd)}"
-    )

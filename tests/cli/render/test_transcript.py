@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.cli.render.tables import width_of
 from git_blackbird.cli.render.transcript import ProgressLog, wrap
 from git_blackbird.messages.display.quantities import render_spent
+from git_blackbird.messages.document import width_of
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.agent_io import Progress, ProgressKind

@@ -1,0 +1,50 @@
+"""Documents: what is in a span is harmless, tables fit, and each face paints every style."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from git_blackbird.cli.render.paint import paint_line, paint_table
+from git_blackbird.messages.document import Span, Style, Table, aligned, line, plain, row, width_of
+from git_blackbird.model.base.sanitize import keep_styles, strip_controls
+from git_blackbird.tui.widgets.line_view import STYLES
+
+
+@given(st.text(alphabet=st.sampled_from("a \x1b[]31m;\x07\x9b\u202e\n")))
+def test_whatever_comes_into_a_span_is_cleaned(text: str) -> None:
+    assert Span(text).text == strip_controls(text)
+    painted = paint_line(line(Span(text, Style.WARNING)))
+    assert painted == (f"\x1b[33m{strip_controls(text)}\x1b[0m" if strip_controls(text) else "")
+
+
+def test_a_string_in_a_line_is_a_plain_span() -> None:
+    one = line("run ", Span("7\x1b[31m", Style.HEADING), "\x1b]0;title\x07 done")
+    assert one.text == "run 7 done"
+    assert [span.style for span in one.spans] == [Style.PLAIN, Style.HEADING, Style.PLAIN]
+    assert paint_line(one) == "run \x1b[1m7\x1b[0m done"
+
+
+def test_the_flexible_column_gives_way() -> None:
+    table = Table((row(Span("Run ID", Style.HEADING), "Title"), row("1", "a title that is long")))
+    assert list(plain(aligned(table, None))) == ["Run ID  Title", "1       a title that is long"]
+    assert list(plain(aligned(table, 20))) == ["Run ID  Title", "1       a title t..."]
+    assert list(plain(aligned(Table(()), 20))) == []
+
+
+def test_nothing_that_shows_follows_the_last_cell() -> None:
+    table = Table((row("a", "b"), row("long", "")))
+    assert list(plain(aligned(table, None))) == ["a     b", "long"]
+
+
+@given(st.lists(st.tuples(st.text("ab\u4e2d", max_size=15), st.text("ab\u4e2d ", max_size=30)), min_size=1))
+def test_no_line_of_a_table_is_wider_than_the_terminal(rows: list[tuple[str, str]]) -> None:
+    for text in plain(aligned(Table([row(*cells) for cells in rows]), 45)):
+        assert width_of(text) <= 45
+
+
+def test_what_is_painted_survives_the_last_cleaning() -> None:
+    for text in paint_table(Table([[Span(style.value, style) for style in Style]]), None):
+        assert keep_styles(text) == text
+
+
+def test_the_screen_has_a_look_for_each_style() -> None:
+    assert STYLES.keys() == set(Style)
