@@ -72,12 +72,12 @@ Measure = Callable[[str], int]
 
 def line(*parts: str | _Span) -> Line:
     """Return a line of spans; a string is a plain one."""
-    return Line(tuple(Span(part) if isinstance(part, str) else part for part in parts))
+    return Line(row(*parts))
 
 
 def row(*parts: str | _Span) -> tuple[_Span, ...]:
-    """Return a row of a table, in the same way."""
-    return line(*parts).spans
+    """Return a row of a table, or the spans of a line, in the same way."""
+    return tuple([Span(part) if isinstance(part, str) else part for part in parts])
 
 
 def width_of(text: str) -> int:
@@ -114,33 +114,55 @@ def aligned(table: Table, columns: int | None, width: Measure = width_of) -> Ite
     """
     if not table.rows:
         return
-    count = len(table.rows[0])
-    flexible = table.flexible % count
-    widths = [max(width(row[index].text) for row in table.rows) for index in range(count)]
-    gap = 2
-    if columns is not None:
-        least = min(_LEAST_COLUMNS, widths[flexible])
-        others = sum(widths) - widths[flexible]
-        gap = next((gap for gap in (2, 1) if sum(widths) + gap * (count - 1) <= columns), 2)
-        if others + least + gap * (count - 1) > columns:
-            gap = 1
-        widths[flexible] = max(least, min(widths[flexible], columns - others - gap * (count - 1)))
+    widths, gap = _layout(table, columns, width)
     for cells in table.rows:
-        yield Line(tuple(_padded(cells, widths, " " * gap, width)))
+        last = max((index for index, cell in enumerate(cells) if cell.text), default=0)
+        spans = []
+        for index, (text, style) in enumerate(cells[: last + 1]):
+            # Parts of what is clean are clean.
+            shown = truncate(text, widths[index], width)
+            if index == last:
+                spans.append(_Span(shown.rstrip(" "), style))
+            elif style is Style.PLAIN:
+                spans.append(_Span(shown + " " * (widths[index] - width(shown)) + gap))
+            else:
+                spans += (_Span(shown, style), _Span(" " * (widths[index] - width(shown)) + gap))
+        yield Line(tuple(spans))
 
 
-def _padded(cells: Sequence[_Span], widths: Sequence[int], gap: str, width: Measure) -> Iterator[_Span]:
-    """Yield the cells of a row with what lies between them; nothing follows the last that shows."""
-    last = max((index for index, cell in enumerate(cells) if cell.text), default=0)
-    for index in range(last + 1):
-        # Parts of what is clean are clean.
-        text = truncate(cells[index].text, widths[index], width)
-        text = text.rstrip(" ") if index == last else text
-        yield _Span(text, cells[index].style)
-        if index < last:
-            yield _Span(" " * (widths[index] - width(text)) + gap)
+def _layout(table: Table, columns: int | None, width: Measure) -> tuple[list[int], str]:
+    """Return how wide each column is, and what lies between two."""
+    widths = [max([width(cell.text) for cell in column]) for column in zip(*table.rows, strict=True)]
+    if columns is None:
+        return widths, "  "
+    count = len(widths)
+    flexible = table.flexible % count
+    least = min(_LEAST_COLUMNS, widths[flexible])
+    others = sum(widths) - widths[flexible]
+    gap = next((gap for gap in (2, 1) if sum(widths) + gap * (count - 1) <= columns), 2)
+    if others + least + gap * (count - 1) > columns:
+        gap = 1
+    widths[flexible] = max(least, min(widths[flexible], columns - others - gap * (count - 1)))
+    return widths, " " * gap
 
 
 def plain(lines: Iterable[Line]) -> Iterator[str]:
     """Return lines without any style."""
     return (one.text for one in lines)
+
+
+class Section(NamedTuple):
+    """A title, and what is below it. A face indents that, and leaves a section without anything out."""
+
+    title: str
+    parts: tuple[Line | Table, ...]
+
+
+Document = Iterable[Section]
+
+
+def block(text: str, most: int | None = None) -> Iterator[Line]:
+    """Yield the lines of a text that may be anyone's; of one of more than ``most`` characters the first."""
+    yield from map(line, strip_controls(text[:most]).splitlines())
+    if most is not None and len(text) > most:
+        yield line(Span(f"(and {len(text) - most} more characters)", Style.FAINT))

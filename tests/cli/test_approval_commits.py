@@ -11,7 +11,8 @@ import pytest
 from git_blackbird.cli.schema.events import CheckpointReached
 from git_blackbird.messages.display.checkpoint import render_checkpoint
 from git_blackbird.messages.display.events import render_event
-from git_blackbird.messages.document import Style, StyledLine
+from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import Style
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus

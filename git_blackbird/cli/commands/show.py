@@ -6,7 +6,7 @@ from functools import partial
 from itertools import chain
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.paint import paint_line, paint_table
+from git_blackbird.cli.render.paint import paint_document, paint_line, paint_table
 from git_blackbird.cli.render.runs import by_hand_lines, commit_lines, origin_lines
 from git_blackbird.cli.render.status import item_lines, worktree_lines
 from git_blackbird.cli.render.tables import label_span, render_section, render_table
@@ -22,7 +22,6 @@ from git_blackbird.messages.display.format import (
     check_lines,
     dependency_title,
     landing_text,
-    message_lines,
     redacted_text,
     ruling_lines,
     undo_lines,
@@ -30,6 +29,7 @@ from git_blackbird.messages.display.format import (
 from git_blackbird.messages.display.quantities import counted, format_moment
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.messages.display.runs import OF_TASK, runs_table
+from git_blackbird.messages.display.task import message_sections, text_sections
 from git_blackbird.messages.document import Span, Style, line
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
@@ -87,14 +87,10 @@ _MAX_RUNS = 5
 def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iterator[str]:
     """Format everything of one task; the commits of its runs are lines already."""
     task = view.task
-    criteria = [f"- {clean_line(criterion)}" for criterion in task.acceptance_criteria]
     head = line(Span(task.id, Style.HEADING), f"  {clean_line(task.title)}  [", label_span(view.label), "]")
     yield paint_line(head)
     yield from render_table(_facts(view, call.workspace), call.columns)
-    yield from render_section("description", strip_controls(task.description).splitlines())
-    yield from render_section("acceptance criteria", criteria)
-    yield from render_section("prompt", strip_controls(task.prompt).splitlines())
-    yield from render_section("notes", strip_controls(task.notes or "").splitlines())
+    yield from paint_document(text_sections(task), call.columns)
     deps = (_row(view, dep, task.dep_rationale.get(dep.id)) for dep in view.deps)
     for title, rows in (("depends on", deps), ("needed by", map(partial(_row, view), view.dependents))):
         yield from render_section(title, render_table(rows, call.columns), are_styled=True)
@@ -102,9 +98,7 @@ def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iter
         yield from render_section("ready" if view.readiness.is_ready else "not ready", _readiness(view))
     yield from render_section("due", _due(view, call.columns_less(6)))
     yield from render_section("rejected change", undo_lines(view.undo))
-    new, repeated = view.words.select(sent=False), view.words.select(sent=True)
-    yield from render_section("sent with the next start", message_lines(new))
-    yield from render_section("sent before, repeated until the task is done", message_lines(repeated))
+    yield from paint_document(message_sections(view.words), call.columns)
     rulings = Change.of(view.history).standing_rulings
     yield from render_section(
         counted(len(rulings), "ruling"), chain.from_iterable(map(ruling_lines, rulings))

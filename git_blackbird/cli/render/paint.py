@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from git_blackbird.messages.document import Line, Style, Table, aligned
+from git_blackbird.messages.document import Document, Line, Style, Table, aligned
 
 _ESCAPES: Mapping[Style, str] = {
     Style.HEADING: "\x1b[1m",
@@ -19,6 +19,7 @@ _ESCAPES: Mapping[Style, str] = {
     Style.BLOCKED: "\x1b[35m",
 }
 _RESET = "\x1b[0m"
+_INDENT = "  "
 
 
 def paint(text: str, style: Style) -> str:
@@ -28,7 +29,7 @@ def paint(text: str, style: Style) -> str:
 
 
 def paint_line(line: Line) -> str:
-    return "".join(paint(span.text, span.style) for span in line.spans)
+    return "".join([paint(text, style) for text, style in line.spans])
 
 
 def paint_lines(lines: Iterable[Line]) -> Iterator[str]:
@@ -38,3 +39,14 @@ def paint_lines(lines: Iterable[Line]) -> Iterator[str]:
 def paint_table(table: Table, columns: int | None) -> list[str]:
     """Return a table as lines, at most so many columns wide."""
     return [paint_line(line) for line in aligned(table, columns)]
+
+
+def paint_document(document: Document, columns: int | None) -> Iterator[str]:
+    """Yield each section that has something, below a blank line and its title."""
+    room = columns and columns - len(_INDENT)
+    for title, parts in document:
+        if parts:
+            yield from ("", paint(title, Style.HEADING))
+        for part in parts:
+            lines = paint_table(part, room) if isinstance(part, Table) else (paint_line(part),)
+            yield from (f"{_INDENT}{text}".rstrip() for text in lines)

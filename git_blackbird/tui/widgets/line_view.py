@@ -15,8 +15,8 @@ from textual.strip import Strip
 
 from git_blackbird.messages.display.format import wrap_line
 from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import Style
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.messages.document import Document, Line, Style, Table, aligned
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.tui.widgets.searching import SEARCH_BINDINGS, SearchesText, line_with
 
 STYLES = {
@@ -37,7 +37,7 @@ STYLES = {
 CLASSES = {tone: f"tone--{tone}" for tone in Style}
 """Their CSS classes, for widgets that draw line by line; the colours are in ``app.tcss``."""
 LONGEST = 2_000
-_LONGEST_TEXT = 50_000
+LONGEST_TEXT = 50_000
 
 
 def to_content(lines: Iterable[StyledLine]) -> Content:
@@ -53,11 +53,20 @@ def whole_lines(lines: Iterable[str]) -> Iterator[StyledLine]:
         )
 
 
-def paragraph(text: str) -> Iterator[StyledLine]:
-    """Yield the indented lines of a text from an agent or a file; a very long text is cut."""
-    yield from (StyledLine(f"  {line}") for line in strip_controls(text[:_LONGEST_TEXT]).splitlines())
-    if len(text) > _LONGEST_TEXT:
-        yield StyledLine(f"  (and {len(text) - _LONGEST_TEXT} more characters)", Style.FAINT)
+def document_lines(document: Document) -> Iterator[StyledLine]:
+    """Yield each section that has something, below a blank line and its title."""
+    for title, parts in document:
+        yield from section(title[:1].upper() + title[1:], map(_indented, _lines_of(parts)))
+
+
+def _lines_of(parts: Iterable[Line | Table]) -> Iterator[Line]:
+    for part in parts:
+        yield from aligned(part, None, cell_len) if isinstance(part, Table) else (part,)
+
+
+def _indented(line: Line) -> StyledLine:
+    # The views draw one style a line as yet.
+    return StyledLine(f"  {line.text}", line.spans[0].style if line.spans else Style.PLAIN)
 
 
 def section(title: str, lines: Iterable[StyledLine]) -> Iterator[StyledLine]:

@@ -7,24 +7,30 @@ from git_blackbird.controller.queries.status import TaskView
 from git_blackbird.messages.display.format import (
     adoptable_lines,
     dependency_title,
-    message_lines,
 )
 from git_blackbird.messages.display.quantities import format_moment
 from git_blackbird.messages.display.queue import item_words, why_text
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.messages.display.runs import run_line
 from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.display.task import message_sections, text_sections
 from git_blackbird.messages.document import Style
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import Due
 from git_blackbird.model.change.work import next_steps
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.tui.keys import KeyTable
-from git_blackbird.tui.widgets.line_view import WrappedView, bulleted, paragraph, section
+from git_blackbird.tui.widgets.line_view import (
+    LONGEST,
+    LONGEST_TEXT,
+    WrappedView,
+    bulleted,
+    document_lines,
+    section,
+)
 
 _MAX_RUNS = 8
 _MAX_NEIGHBOURS = 20
@@ -57,17 +63,10 @@ def task_lines(shown: TaskAndKeys, now: str) -> Iterator[StyledLine]:
     yield from section("Due", _due(shown))
     if not view.task.is_over:
         yield from section("Ready" if view.readiness.is_ready else "Not ready", _readiness(shown))
-    yield from section("Description", paragraph(task.description))
-    yield from section(
-        "Acceptance criteria", bulleted(f"- {criterion}" for criterion in task.acceptance_criteria)
-    )
-    yield from section("Prompt", paragraph(task.prompt))
-    yield from section("Notes", paragraph(task.notes or ""))
+    yield from document_lines(text_sections(task, LONGEST_TEXT, LONGEST))
     yield from section("Depends on", _neighbours(view, view.deps, task.dep_rationale))
     yield from section("Needed by", _neighbours(view, view.dependents, {}))
-    new, repeated = view.words.select(sent=False), view.words.select(sent=True)
-    yield from section("Sent with the next start", _messages(new))
-    yield from section("Sent before, repeated until the task is done", _messages(repeated))
+    yield from document_lines(message_sections(view.words, LONGEST_TEXT))
     yield from section("Runs", _runs(shown, now))
     yield from section("Reviews", _reviews(shown))
     yield from section("Of another program or clone, not counted", bulleted(adoptable_lines(view.adoptable)))
@@ -110,10 +109,6 @@ def _neighbours(
         yield from bulleted([f"{task.id}  {view.labels[task.id]}  {title}"])
     if len(tasks) > _MAX_NEIGHBOURS:
         yield from bulleted([f"and {len(tasks) - _MAX_NEIGHBOURS} more"], Style.FAINT)
-
-
-def _messages(messages: PendingMessages) -> Iterator[StyledLine]:
-    return paragraph("\n".join(message_lines(messages)))
 
 
 def _runs(shown: TaskAndKeys, now: str) -> Iterator[StyledLine]:
