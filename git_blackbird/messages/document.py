@@ -7,6 +7,7 @@ terminal with colours or plain, with Textual, as HTML. A style says what a span 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
+from itertools import accumulate, takewhile
 from typing import NamedTuple, Self
 
 from git_blackbird.model.base.sanitize import strip_controls
@@ -35,34 +36,70 @@ class Style(StrEnum):
     BLOCKED = "blocked"
 
 
-class _Span(NamedTuple):
+class _Fields(NamedTuple):
     text: str
     style: Style = Style.PLAIN
 
 
-class Span(_Span):
-    """A part of a line. Its text is cleaned here: it may be anyone's."""
+class Span(_Fields):
+    """A part of a line. Its text is cleaned here, since it may be anyone's, and is no more than a line.
+
+    ``_make`` does neither: it is for parts of spans.
+    """
 
     __slots__ = ()
 
     def __new__(cls, text: str, style: Style = Style.PLAIN) -> Self:
-        return super().__new__(cls, strip_controls(text), style)
+        cleaned = strip_controls(text)
+        return super().__new__(cls, cleaned.replace("\n", " ") if "\n" in cleaned else cleaned, style)
 
 
 class Line(NamedTuple):
-    """Spans beside each other."""
+    """Spans beside each other; it counts as several lines if it says how many are left out."""
 
-    spans: tuple[_Span, ...]
+    spans: tuple[Span, ...]
+    stands_for: int = 1
 
     @property
     def text(self) -> str:
-        return "".join(span.text for span in self.spans)
+        return "".join([span.text for span in self.spans])
+
+    def followed_by(self, text: str) -> "Line":
+        """Return it with more in its last style."""
+        return self._replace(spans=(*self.spans, Span(text, self.spans[-1].style)))
+
+    def behind(self, blanks: str) -> "Line":
+        """Return it with blanks before it, in its first style."""
+        if not blanks or not self.spans:
+            return self
+        first, *others = self.spans
+        return self._replace(spans=(Span._make((blanks + first.text, first.style)), *others))
+
+    def part(self, start: int, end: int) -> "Line":
+        """Return some of its characters."""
+        spans, at = [], 0
+        for text, style in self.spans:
+            if piece := text[max(0, start - at) : max(0, end - at)]:
+                spans.append(Span._make((piece, style)))
+            at += len(text)
+        return self._replace(spans=tuple(spans) or (Span._make(("", Style.PLAIN)),))
+
+    def without_tabs(self) -> "Line":
+        """Return it with blanks instead of tabs."""
+        if "\t" not in self.text:
+            return self
+        spans, before = [], ""
+        for text, style in self.spans:
+            whole = (before + text).expandtabs()
+            spans.append(Span._make((whole[len(before) :], style)))
+            before = whole
+        return self._replace(spans=tuple(spans))
 
 
 class Table(NamedTuple):
     """Rows of the same length. Where all do not fit, the ``flexible`` column gives way."""
 
-    rows: Sequence[Sequence[_Span]]
+    rows: Sequence[Sequence[Span]]
     flexible: int = -1
 
 
@@ -70,14 +107,53 @@ Measure = Callable[[str], int]
 """How many columns one line of text takes: each terminal library has tables of its own."""
 
 
-def line(*parts: str | _Span) -> Line:
+def line(*parts: str | Span) -> Line:
     """Return a line of spans; a string is a plain one."""
     return Line(row(*parts))
 
 
-def row(*parts: str | _Span) -> tuple[_Span, ...]:
+def row(*parts: str | Span) -> tuple[Span, ...]:
     """Return a row of a table, or the spans of a line, in the same way."""
     return tuple([Span(part) if isinstance(part, str) else part for part in parts])
+
+
+def styled(text: str, style: Style = Style.PLAIN, stands_for: int = 1) -> Line:
+    """Return a line of one span."""
+    return Line((Span(text, style),), stands_for)
+
+
+def wrapped(line: Line, columns: int, width: Measure, indent: str = "") -> Iterator[Line]:
+    """Break a line into parts of at most so many columns, at spaces where there are some.
+
+    All parts but the first begin with the indent.
+    """
+    for start, end in cuts(line.text, columns, width, len(indent)):
+        yield line.part(start, end).behind(indent if start else "")
+
+
+def cuts(text: str, columns: int, width: Measure, indent: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield where the parts of a text begin and end that is broken in this way."""
+    start, before = 0, ""
+    while True:
+        rest = before + text[start:]
+        end = _fitting(rest, columns, width)
+        if end >= len(rest):
+            yield start, len(text)
+            return
+        space = rest.rfind(" ", 0, end + 1)
+        cut = space if rest[: max(space, 0)].strip() else end
+        stop = start + cut - len(before)
+        yield start, start + len(text[start:stop].rstrip())
+        start = stop + len(text[stop:]) - len(text[stop:].lstrip())
+        before = " " * indent
+
+
+def _fitting(text: str, columns: int, width: Measure) -> int:
+    """Count the leading characters that fit into so many columns, at least one."""
+    if text[: columns + 1].isascii():
+        return max(1, min(len(text), columns))
+    used = accumulate(map(width, text))
+    return max(1, sum(1 for _ in takewhile(lambda taken: taken <= columns, used)))
 
 
 def width_of(text: str) -> int:
@@ -122,11 +198,12 @@ def aligned(table: Table, columns: int | None, width: Measure = width_of) -> Ite
             # Parts of what is clean are clean.
             shown = truncate(text, widths[index], width)
             if index == last:
-                spans.append(_Span(shown.rstrip(" "), style))
+                spans.append(Span._make((shown.rstrip(" "), style)))
             elif style is Style.PLAIN:
-                spans.append(_Span(shown + " " * (widths[index] - width(shown)) + gap))
+                spans.append(Span._make((shown + " " * (widths[index] - width(shown)) + gap, style)))
             else:
-                spans += (_Span(shown, style), _Span(" " * (widths[index] - width(shown)) + gap))
+                between = " " * (widths[index] - width(shown)) + gap
+                spans += (Span._make((shown, style)), Span._make((between, Style.PLAIN)))
         yield Line(tuple(spans))
 
 

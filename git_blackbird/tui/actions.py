@@ -10,8 +10,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.types import IgnoreReturnCallbackType
 
-from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.keys import ACTIONS, EVERYWHERE, KeyAction, KeyTable, When
 from git_blackbird.tui.widgets.line_view import section
@@ -95,26 +94,26 @@ def _described(screen: Screen[object], binding: Binding) -> str:
     return said or ": ".join(filter(None, (binding.description, binding.tooltip)))
 
 
-def help_lines(screen: Screen[object], keys: KeyTable, task_id: str | None) -> Iterator[StyledLine]:
+def help_lines(screen: Screen[object], keys: KeyTable, task_id: str | None) -> Iterator[Line]:
     """Yield the keys of a screen and of what has the focus on it, with the command lines for a task."""
     listed = list(keys_on(screen))
     for key in listed:
         yield _help_line(key)
         action = keys.by_name.get(key.binding.id or "")
         if action is not None and (command := action.command(task_id)):
-            yield StyledLine(f"{'':<{_KEY_COLUMNS}} {command}", Style.FAINT)
+            yield styled(f"{'':<{_KEY_COLUMNS}} {command}", Style.FAINT)
     if isinstance(screen, DescribesKeys):
         heading, bindings = screen.keys_nearby()
         texts = {key.text for key in listed}
         nearby = (key for key in _merged(screen, bindings) if key.text not in texts)
         yield from section(heading, map(_help_line, nearby))
-    yield StyledLine("")
-    yield StyledLine(f"{'tab':<{_KEY_COLUMNS}} go on to what can have the focus next; shift+tab goes back")
-    yield StyledLine(f"{'ctrl+p':<{_KEY_COLUMNS}} find an action by name")
+    yield styled("")
+    yield styled(f"{'tab':<{_KEY_COLUMNS}} go on to what can have the focus next; shift+tab goes back")
+    yield styled(f"{'ctrl+p':<{_KEY_COLUMNS}} find an action by name")
 
 
-def _help_line(key: ScreenKey) -> StyledLine:
-    return StyledLine(f"{key.name:<{_KEY_COLUMNS}} {key.text}")
+def _help_line(key: ScreenKey) -> Line:
+    return styled(f"{key.name:<{_KEY_COLUMNS}} {key.text}")
 
 
 _FOR_A_TASK = ("decide", "execute_task", "resume", "tell", "restart", "retry")

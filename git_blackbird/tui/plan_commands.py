@@ -31,8 +31,7 @@ from git_blackbird.controller.plan.outcomes import (
 from git_blackbird.messages.display.events import render_next_steps
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.display.queue import item_words
-from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.messages.forms.form_draft import FilledForm
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE
@@ -106,7 +105,7 @@ class PlanCommands:
         """Show what a deletion removes and changes, and delete after a confirmation."""
         workspace = await self._open()
         shown = await asyncio.to_thread(preview_deletion, workspace, task.id)
-        lines = [StyledLine(line) for line in deletion_lines(shown) if not line.startswith("it needs")]
+        lines = [styled(line) for line in deletion_lines(shown) if not line.startswith("it needs")]
         screen = DeleteScreen(task, lines, partial(delete_as_shown, workspace, shown))
         deleted = await self._app.ask(screen)
         if deleted is not None:
@@ -214,22 +213,22 @@ def _move(workspace: Workspace, task_id: TaskId, place: Position) -> MoveResult:
     return move_task(workspace, task_id, f"{TOP_OF_PLAN}{place.parent or ''}")
 
 
-def _execution_lines(workspace: Workspace, foreseen: DryRun, due: Sequence[str]) -> Iterator[StyledLine]:
+def _execution_lines(workspace: Workspace, foreseen: DryRun, due: Sequence[str]) -> Iterator[Line]:
     config, steps = workspace.config, list(foreseen.steps)
-    yield from (StyledLine(f"{name:<9}{text}") for name, text in _terms(workspace, config, steps))
+    yield from (styled(f"{name:<9}{text}") for name, text in _terms(workspace, config, steps))
     yield from section("Also due", bulleted(dict.fromkeys(due)))
-    yield StyledLine("")
+    yield styled("")
     none = "no task is ready to be started" if due else "nothing would be started"
     number = counted(len(steps), "step") if steps else none
-    yield StyledLine(f"If all goes well, in this order: {number}" if steps else number, Style.HEADING)
+    yield styled(f"If all goes well, in this order: {number}" if steps else number, Style.HEADING)
     for count, (what, task) in enumerate(steps[:_MOST_STEPS], start=1):
-        yield StyledLine(f"{count:>4}. {what}{task_label(task)}")
+        yield styled(f"{count:>4}. {what}{task_label(task)}")
     if len(steps) > _MOST_STEPS:
-        yield StyledLine(f"      and {len(steps) - _MOST_STEPS} more", Style.FAINT)
+        yield styled(f"      and {len(steps) - _MOST_STEPS} more", Style.FAINT)
     if foreseen.stop is not None:
-        yield StyledLine("")
+        yield styled("")
         texts = (*foreseen.stop.text.splitlines(), *render_next_steps(foreseen.stop))
-        yield from (StyledLine(clean_line(text, 1000), Style.WARNING) for text in texts)
+        yield from (styled(clean_line(text, 1000), Style.WARNING) for text in texts)
 
 
 _AT_LIMITS = {

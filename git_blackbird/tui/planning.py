@@ -13,7 +13,7 @@ from git_blackbird.controller.plan.outcomes import page_lines
 from git_blackbird.controller.plan.page import PageResult
 from git_blackbird.controller.planning.proposal import Proposal
 from git_blackbird.controller.planning.session import Planned, PlanSession
-from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import styled
 from git_blackbird.messages.outgoing.planning import PlanKind, PlanRequest
 from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.model.views.stop import Stop, StopReason
@@ -84,7 +84,7 @@ class PlanningCommands:
         return await self._app.ask(screen)
 
     async def _agrees_to_infer(self, terms: str) -> bool:
-        lines = [StyledLine(line) for line in terms.splitlines()]
+        lines = [styled(line) for line in terms.splitlines()]
         title = "Work out which tasks need which"
         return await self._app.ask(LinesScreen(title, lines, "starts it")) is True
 

@@ -11,8 +11,7 @@ import pytest
 from git_blackbird.cli.schema.events import CheckpointReached
 from git_blackbird.messages.display.checkpoint import render_checkpoint
 from git_blackbird.messages.display.events import render_event
-from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus
@@ -327,7 +326,7 @@ RUN = Run(
 PLAIN = render_checkpoint(Checkpoint(leaf("a"), RUN, Summary(), None, Outside()))
 
 
-def commit_lines(outlook: CommitPreview | None) -> list[StyledLine]:
+def commit_lines(outlook: CommitPreview | None) -> list[Line]:
     return render_checkpoint(Checkpoint(leaf("a"), RUN, Summary(), None, Outside(), commit=outlook))[
         len(PLAIN) :
     ]
@@ -337,15 +336,15 @@ def test_a_checkpoint_says_what_approving_means() -> None:
     refusal = "Cannot commit this change yet:"
     assert commit_lines(None) == []
     assert commit_lines(CommitPreview(2, None)) == [
-        StyledLine("Approving commits 2 paths on a detached HEAD", Style.FAINT)
+        styled("Approving commits 2 paths on a detached HEAD", Style.FAINT)
     ]
     assert commit_lines(CommitPreview(0, "main")) == [
-        StyledLine("Approving commits nothing: HEAD already has the whole change", Style.FAINT)
+        styled("Approving commits nothing: HEAD already has the whole change", Style.FAINT)
     ]
     assert commit_lines(CommitPreview(1, "main", ("a\x1b[31m: why", "a merge is in progress"))) == [
-        StyledLine(refusal, Style.WARNING),
-        StyledLine("  a: why", Style.WARNING),
-        StyledLine("  a merge is in progress", Style.WARNING),
+        styled(refusal, Style.WARNING),
+        styled("  a: why", Style.WARNING),
+        styled("  a merge is in progress", Style.WARNING),
     ]
     assert CheckpointReached.of(Checkpoint(leaf("a"), RUN, Summary(), None, Outside())).commit is None
 

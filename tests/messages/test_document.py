@@ -4,16 +4,52 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from git_blackbird.cli.render.paint import paint_line, paint_table
-from git_blackbird.messages.document import Span, Style, Table, aligned, line, plain, row, width_of
+from git_blackbird.messages.document import (
+    Line,
+    Span,
+    Style,
+    Table,
+    aligned,
+    line,
+    plain,
+    row,
+    width_of,
+    wrapped,
+)
 from git_blackbird.model.base.sanitize import keep_styles, strip_controls
 from git_blackbird.tui.widgets.line_view import STYLES
 
 
 @given(st.text(alphabet=st.sampled_from("a \x1b[]31m;\x07\x9b\u202e\n")))
-def test_whatever_comes_into_a_span_is_cleaned(text: str) -> None:
-    assert Span(text).text == strip_controls(text)
+def test_whatever_comes_into_a_span_is_cleaned_and_on_one_line(text: str) -> None:
+    cleaned = strip_controls(text).replace("\n", " ")
+    assert Span(text).text == cleaned
     painted = paint_line(line(Span(text, Style.WARNING)))
-    assert painted == (f"\x1b[33m{strip_controls(text)}\x1b[0m" if strip_controls(text) else "")
+    assert painted == (f"\x1b[33m{cleaned}\x1b[0m" if cleaned else "")
+
+
+@given(
+    st.lists(st.text("ab \u4e2d", min_size=1, max_size=12), min_size=1), st.integers(5, 20), st.integers(0, 2)
+)
+def test_a_wrapped_line_fits_and_keeps_its_words_and_styles(
+    texts: list[str], columns: int, indent: int
+) -> None:
+    styles = (Style.PLAIN, Style.WARNING)
+    whole = line(*(Span(text, styles[index % 2]) for index, text in enumerate(texts)))
+    parts = list(wrapped(whole, columns, width_of, " " * indent))
+    assert all(width_of(part.text) <= columns for part in parts)
+    assert _characters(parts) == _characters([whole])
+
+
+def _characters(lines: list[Line]) -> list[tuple[str, Style]]:
+    return [
+        (char, span.style) for one in lines for span in one.spans for char in span.text if not char.isspace()
+    ]
+
+
+def test_tabs_become_blanks_as_if_the_line_were_one_span() -> None:
+    spans = line("a\t", Span("b\tc", Style.ADDED)).without_tabs().spans
+    assert [span.text for span in spans] == ["a       ", "b       c"]
 
 
 def test_a_string_in_a_line_is_a_plain_span() -> None:

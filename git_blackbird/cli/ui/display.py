@@ -17,8 +17,7 @@ from git_blackbird.messages.display.checkpoint import TITLE
 from git_blackbird.messages.display.dialogue import question_title
 from git_blackbird.messages.display.events import render_event
 from git_blackbird.messages.display.quantities import render_duration, render_spent, some_of
-from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.spending import Spent
@@ -88,7 +87,7 @@ class LiveDisplay(Writer):
         """How many rows are left on the screen inside a panel."""
         return self._console.height - _BORDERS
 
-    def height(self, line: StyledLine) -> int:
+    def height(self, line: Line) -> int:
         """Return how many rows a line takes inside a panel."""
         return len(_drawn(line).wrap(self._console, max(1, self.columns - _BORDERS - _PADDING)))
 
@@ -206,20 +205,20 @@ _ENDS = {RunStatus.SUCCESS: "green", RunStatus.FAILED: "bold red"}
 _WEIGHTS = {Level.INFO: "", Level.WARNING: "yellow", Level.ERROR: "bold red"}
 
 
-def checkpoint_panel(lines: Sequence[StyledLine]) -> Panel:
+def checkpoint_panel(lines: Sequence[Line]) -> Panel:
     """Draw a checkpoint."""
     return _panel(TITLE, lines)
 
 
 def question_panel(task: Task, question: Question, place: tuple[int, int]) -> Panel:
     """Draw one question; ``place`` is its number and how many there are."""
-    head = StyledLine(f"Task: {task.id} - {clean_line(task.title)}", Style.FAINT)
+    head = styled(f"Task: {task.id} - {clean_line(task.title)}", Style.FAINT)
     return _panel(
-        question_title(task.id, place), [head, *map(StyledLine, strip_controls(question.prompt).splitlines())]
+        question_title(task.id, place), [head, *map(styled, strip_controls(question.prompt).splitlines())]
     )
 
 
-def _panel(title: str, lines: Sequence[StyledLine]) -> Panel:
+def _panel(title: str, lines: Sequence[Line]) -> Panel:
     return Panel(
         Group(*map(_drawn, lines)),
         title=Text(title, "bold"),
@@ -230,8 +229,8 @@ def _panel(title: str, lines: Sequence[StyledLine]) -> Panel:
     )
 
 
-def _drawn(line: StyledLine) -> Text:
-    return Text(line.text, _STYLES.get(line.tone, ""), overflow="fold")
+def _drawn(line: Line) -> Text:
+    return Text.assemble(*((span.text, _STYLES.get(span.style, "")) for span in line.spans), overflow="fold")
 
 
 def event_line(event: Event) -> Text | None:

@@ -30,8 +30,7 @@ from git_blackbird.messages.display.events import (
     render_verdicts,
 )
 from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply, blocked_words
-from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import width_of
+from git_blackbird.messages.document import Line, width_of
 from git_blackbird.messages.incoming.questions import parse_answer, take_answer
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.decision import Reply, parse_choice
@@ -216,7 +215,7 @@ class PlainUI(AskingUI):
         except EndOfInput:
             return None
 
-    def _fitted(self, checkpoint: Checkpoint) -> list[StyledLine]:
+    def _fitted(self, checkpoint: Checkpoint) -> list[Line]:
         """Return all of a checkpoint, or, where a person sees it on a terminal, what fits there."""
         if not self._input.is_terminal or not sys.stdout.isatty():
             return render_checkpoint(checkpoint)

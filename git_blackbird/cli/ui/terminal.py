@@ -45,7 +45,7 @@ from git_blackbird.messages.display.events import (
 )
 from git_blackbird.messages.display.format import review_word
 from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply
-from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import styled
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
@@ -284,7 +284,7 @@ class TerminalUI(AskingUI):
         offers = offers_of(checkpoint._replace(is_cut=True))
         labels = (f"{offer.label} {offer.blocked_reason or ''}" for offer in offers)
         texts = (f"{self._about(checkpoint.task.id)}{_SELECT}{HOW_TO_CHOOSE}", *labels)
-        return sum(self._display.height(StyledLine(text)) for text in texts) + self._is_parallel
+        return sum(self._display.height(styled(text)) for text in texts) + self._is_parallel
 
     async def _choose(self, checkpoint: Checkpoint) -> Choice:
         choices = []

@@ -14,9 +14,9 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.messages.display.outside import OWN_HEADING, SEEN_HEADING, own_lines, seen_lines
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.messages.display.styled import Section, StyledLine, lines_of
+from git_blackbird.messages.display.styled import Section, lines_of
 from git_blackbird.messages.display.summary import file_lines, snippet_lines
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.decision import SPECS
 from git_blackbird.model.run.states import Choice
@@ -43,7 +43,7 @@ class Rank(IntEnum):
 
 def one_line(text: str, tone: Style = Style.PLAIN, rank: Rank | None = None) -> Section:
     """Return a section of one line."""
-    return Section((StyledLine(text, tone),), rank)
+    return Section((styled(text, tone),), rank)
 
 
 def since_request_sections(since: SinceRequest | None) -> Iterator[Section]:
@@ -52,12 +52,12 @@ def since_request_sections(since: SinceRequest | None) -> Iterator[Section]:
         return
     rest = _shown_by(Choice.VIEW_SINCE_REQUEST)
     if since.comments:
-        heading = StyledLine("Your comments:", Style.HEADING)
+        heading = styled("Your comments:", Style.HEADING)
         yield Section((heading, *_outcomes(since.comments)), Rank.SINCE_REQUEST, rest)
-    lines: Iterable[StyledLine] = file_lines(since.summary, "  ")
+    lines: Iterable[Line] = file_lines(since.summary, "  ")
     if since.summary.minimal is not None:
-        lines = (StyledLine(f"  not known: {clean_line(since.summary.minimal)}", Style.WARNING),)
-    heading = StyledLine("Changed since the request:", Style.HEADING)
+        lines = (styled(f"  not known: {clean_line(since.summary.minimal)}", Style.WARNING),)
+    heading = styled("Changed since the request:", Style.HEADING)
     yield Section((heading, *lines), Rank.SINCE_REQUEST, rest)
 
 
@@ -65,25 +65,25 @@ def _shown_by(choice: Choice) -> str:
     return f"{SPECS[choice].digit} shows the diff"
 
 
-def _outcomes(comments: Iterable[CommentOutcome]) -> Iterator[StyledLine]:
+def _outcomes(comments: Iterable[CommentOutcome]) -> Iterator[Line]:
     """Yield a line for each comment, with whether the lines that it is on were changed since."""
     for comment, is_taken_up in islice(comments, MAX_FILES):
         word, tone = ("changed", Style.PLAIN) if is_taken_up else ("not changed", Style.WARNING)
-        yield StyledLine(f"  {word:<11}  {place_words(comment)}: {clean_line(comment.text)}", tone)
+        yield styled(f"  {word:<11}  {place_words(comment)}: {clean_line(comment.text)}", tone)
 
 
 def summary_sections(summary: Summary) -> Iterator[Section]:
     """Show the files and snippets, and what the summary omits."""
-    yield Section((StyledLine("Review summary:", Style.HEADING),), Rank.HEADING, least=0)
+    yield Section((styled("Review summary:", Style.HEADING),), Rank.HEADING, least=0)
     if summary.minimal is not None:
         yield one_line(f"  this summary is minimal: {clean_line(summary.minimal)}", Style.WARNING)
     *files, last = file_lines(summary, "    ")
-    rest, heading = _shown_by(Choice.VIEW_DIFF), StyledLine("  Files:", Style.HEADING)
+    rest, heading = _shown_by(Choice.VIEW_DIFF), styled("  Files:", Style.HEADING)
     yield Section((heading, *files), Rank.FILES, rest)
     yield Section((last,))
-    snippets = tuple(snippet_lines(summary, "    ")) or (StyledLine("    (none)", Style.FAINT),)
+    snippets = tuple(snippet_lines(summary, "    ")) or (styled("    (none)", Style.FAINT),)
     cut = lines_of(bulleted("Not all is shown:", map(clean_line, summary.cut), Style.FAINT))
-    yield Section((StyledLine("  Snippets:", Style.HEADING), *snippets, *cut), Rank.SNIPPETS, rest)
+    yield Section((styled("  Snippets:", Style.HEADING), *snippets, *cut), Rank.SNIPPETS, rest)
 
 
 def both_added_sections(summary: Summary | None) -> Iterator[Section]:
@@ -91,7 +91,7 @@ def both_added_sections(summary: Summary | None) -> Iterator[Section]:
     if summary is not None:
         heading = "Both added here (your lines stay above those of the task):"
         lines = (
-            StyledLine(heading, Style.WARNING),
+            styled(heading, Style.WARNING),
             *file_lines(summary, "  "),
             *snippet_lines(summary, "  "),
         )
@@ -146,9 +146,9 @@ def bulleted(
     heading: str, texts: Iterable[str], tone: Style, rank: Rank = Rank.WARNINGS
 ) -> Iterator[Section]:
     """List texts below a heading; nothing without any."""
-    lines = [StyledLine(f"  {text}", tone) for text in texts]
+    lines = [styled(f"  {text}", tone) for text in texts]
     if not lines:
         return
     left_out = len(lines) - MAX_LISTED
-    more = [StyledLine(f"  and {left_out} more", tone, left_out)] if left_out > 0 else []
-    yield Section((StyledLine(heading, tone), *lines[:MAX_LISTED], *more), rank)
+    more = [styled(f"  and {left_out} more", tone, left_out)] if left_out > 0 else []
+    yield Section((styled(heading, tone), *lines[:MAX_LISTED], *more), rank)

@@ -29,8 +29,8 @@ from git_blackbird.messages.display.quantities import (
     render_spent,
 )
 from git_blackbird.messages.display.reviews import REQUESTERS, overall_word
-from git_blackbird.messages.display.styled import Height, Section, StyledLine, fit, lines_of
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.display.styled import Height, Section, fit, lines_of
+from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.change import Asked
@@ -63,12 +63,12 @@ _LONGEST_PATH = 1000
 _OF_CHANGE = frozenset({Rank.SNIPPETS, Rank.FILES})
 
 
-def render_checkpoint(checkpoint: Checkpoint) -> list[StyledLine]:
+def render_checkpoint(checkpoint: Checkpoint) -> list[Line]:
     """Return everything needed for the decision, except the title."""
     return lines_of(_sections(checkpoint))
 
 
-def fit_checkpoint(checkpoint: Checkpoint, rows: int, height: Height) -> tuple[list[StyledLine], Checkpoint]:
+def fit_checkpoint(checkpoint: Checkpoint, rows: int, height: Height) -> tuple[list[Line], Checkpoint]:
     """Return what fits into so many rows, and the checkpoint, which knows whether that is all of it."""
     sections = fit(_sections(checkpoint), rows, height)
     is_cut = any(one.left_out and one.rank in _OF_CHANGE for one in sections)
@@ -114,7 +114,7 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
         yield f"unblocks {counted(checkpoint.unblocks, 'task')}"
 
 
-def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()) -> list[StyledLine]:
+def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()) -> list[Line]:
     """Return the same without files and snippets, for where the whole diff stands beside it.
 
     Totals and what the task asks for come in addition, and the comments that are not sent yet.
@@ -148,11 +148,11 @@ def _rulings(checkpoint: Checkpoint) -> Iterator[Section]:
     """List what the agent decided itself, with the command that overrules it."""
     if not checkpoint.rulings:
         return
-    heading = StyledLine(f"{counted(len(checkpoint.rulings), 'ruling')} by the agent:", Style.WARNING)
-    lines = (StyledLine(f"  {line}") for ruling in checkpoint.rulings for line in ruling_lines(ruling))
+    heading = styled(f"{counted(len(checkpoint.rulings), 'ruling')} by the agent:", Style.WARNING)
+    lines = (styled(f"  {line}") for ruling in checkpoint.rulings for line in ruling_lines(ruling))
     blanks = " --overrule ID=TEXT"
     command = TaskCommand("decide", checkpoint.task.id, blanks).command
-    overrule = StyledLine(f"  {command} asks for another", Style.FAINT)
+    overrule = styled(f"  {command} asks for another", Style.FAINT)
     yield Section((heading, *lines, overrule), Rank.REQUEST, _run_command(checkpoint.run), least=2)
 
 
@@ -163,20 +163,20 @@ def _task(task: Task) -> Iterator[Section]:
         command = TaskCommand("show", task.id).command
         texts = (f"- {clean_line(text, _LONGEST_CRITERION)}" for text in task.acceptance_criteria)
         lines = _first(texts, _MAX_CRITERIA, f"more: {command}")
-        heading = StyledLine("Acceptance criteria:", Style.HEADING)
+        heading = styled("Acceptance criteria:", Style.HEADING)
         yield Section((heading, *lines), Rank.CRITERIA, command)
 
 
-def _texts_of(task: Task) -> Iterator[StyledLine]:
+def _texts_of(task: Task) -> Iterator[Line]:
     """Show the beginnings of what the task says."""
     for title, text in (("Description:", task.description), ("Prompt:", task.prompt)):
         whole = strip_controls(text).strip()
         lines = whole[:_LONGEST_TASK_TEXT].splitlines()[:_MAX_TASK_LINES]
         if lines:
-            yield StyledLine(title, Style.HEADING)
-            yield from (StyledLine(f"  {_kept_indent(line)}") for line in lines)
+            yield styled(title, Style.HEADING)
+            yield from (styled(f"  {_kept_indent(line)}") for line in lines)
         if left := len(whole) - len("\n".join(lines)):
-            yield StyledLine(f"  ({left} more characters)", Style.FAINT)
+            yield styled(f"  ({left} more characters)", Style.FAINT)
 
 
 def _unsent(comments: Iterable[ReviewComment]) -> Iterator[Section]:
@@ -193,8 +193,8 @@ def _outcome(checkpoint: Checkpoint) -> Iterator[Section]:
     if run.check is not None:
         verdict, *output = check_lines(run.check)
         tone = Style.PLAIN if run.check.outcome is CheckOutcome.PASSED else Style.WARNING
-        lines = (StyledLine(f"  {line}", Style.FAINT) for line in output)
-        yield Section((StyledLine(f"Check: {verdict}", tone), *lines), Rank.CHECK, _run_command(run), 1)
+        lines = (styled(f"  {line}", Style.FAINT) for line in output)
+        yield Section((styled(f"Check: {verdict}", tone), *lines), Rank.CHECK, _run_command(run), 1)
     if checkpoint.conflict is not None:
         goes_back = "" if stage_of(run) is Stage.BLOCKED else f"; approved as it is, {GOES_BACK}"
         yield one_line(f"Careful: {clean_line(checkpoint.conflict)}{goes_back}", Style.WARNING)
@@ -211,20 +211,20 @@ def _findings(checkpoint: Checkpoint) -> Iterator[Section]:
         is_clear = merged.overall is MergedVerdict.APPROVED and not merged.missing
         tone = Style.PLAIN if is_clear else Style.WARNING
         lines = (
-            StyledLine(f"Reviews: {overall_word(merged)}", tone),
+            styled(f"Reviews: {overall_word(merged)}", tone),
             *_review_lines(merged, checkpoint.task),
         )
         yield Section(lines, Rank.REVIEWS, TaskCommand("review show", checkpoint.task.id).command)
     yield from _reasons(checkpoint)
 
 
-def _review_lines(merged: MergedReview, task: Task) -> Iterator[StyledLine]:
+def _review_lines(merged: MergedReview, task: Task) -> Iterator[Line]:
     lines = strip_controls(render_merged_text(merged)).splitlines()
     for line in lines[:_MAX_REVIEW_LINES]:
-        yield StyledLine(line, Style.PLAIN if line.startswith(" ") else Style.HEADING)
+        yield styled(line, Style.PLAIN if line.startswith(" ") else Style.HEADING)
     if len(lines) > _MAX_REVIEW_LINES:
         rest, left_out = TaskCommand("review show", task.id), len(lines) - _MAX_REVIEW_LINES
-        yield StyledLine(f"({left_out} more lines: {rest})", Style.FAINT, left_out)
+        yield styled(f"({left_out} more lines: {rest})", Style.FAINT, left_out)
 
 
 def _reasons(checkpoint: Checkpoint) -> Iterator[Section]:
@@ -253,25 +253,25 @@ def _account(checkpoint: Checkpoint) -> Iterator[Section]:
         if run.no_change:
             most, rank = _MAX_RESULT_LINES_WITHOUT_CHANGE, Rank.ANSWER
         said = _last(map(clean_line, strip_controls(run.final_text).strip().splitlines()), most)
-        heading = StyledLine("Agent says:", Style.HEADING)
+        heading = styled("Agent says:", Style.HEADING)
         yield Section((heading, *said), rank, _run_command(run), keeps_end=True)
 
 
-def _first(texts: Iterable[str], most: int, more: str = "more lines") -> Iterator[StyledLine]:
+def _first(texts: Iterable[str], most: int, more: str = "more lines") -> Iterator[Line]:
     """Yield the first lines of a text, indented, and how many there are besides."""
     lines = list(texts)
-    yield from (StyledLine(f"  {line}") for line in lines[:most])
+    yield from (styled(f"  {line}") for line in lines[:most])
     if len(lines) > most:
-        yield StyledLine(f"  ({len(lines) - most} {more})", Style.FAINT, len(lines) - most)
+        yield styled(f"  ({len(lines) - most} {more})", Style.FAINT, len(lines) - most)
 
 
-def _last(texts: Iterable[str], most: int) -> Iterator[StyledLine]:
+def _last(texts: Iterable[str], most: int) -> Iterator[Line]:
     """Yield how many lines of a text come before its last ones, and those, indented."""
     lines = list(texts)
     if len(lines) > most:
         before = len(lines) - most
-        yield StyledLine(f"  ({counted(before, 'line')} before)", Style.FAINT, before)
-    yield from (StyledLine(f"  {line}") for line in lines[-most:])
+        yield styled(f"  ({counted(before, 'line')} before)", Style.FAINT, before)
+    yield from (styled(f"  {line}") for line in lines[-most:])
 
 
 def _kept_indent(line: str) -> str:
@@ -298,7 +298,7 @@ def _asked(checkpoint: Checkpoint) -> Iterator[Section]:
 def _quoted(checkpoint: Checkpoint, heading: str, text: str) -> Section:
     lines = strip_controls(text).strip().splitlines()
     quoted = _first((f"> {_kept_indent(line)}".rstrip() for line in lines), _MAX_REQUEST_LINES)
-    title = StyledLine(heading, Style.HEADING)
+    title = styled(heading, Style.HEADING)
     return Section((title, *quoted), Rank.REQUEST, _run_command(checkpoint.run), least=2)
 
 

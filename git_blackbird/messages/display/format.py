@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, takewhile
 from typing import assert_never
 
 from git_blackbird.messages.display.quantities import counted, format_moment, render_duration, some_of
+from git_blackbird.messages.document import cuts
 from git_blackbird.model.base.next_steps import ADOPT
 from git_blackbird.model.base.sanitize import clean_line, quoted, strip_controls
 from git_blackbird.model.base.timestamps import seconds_between
@@ -95,21 +95,8 @@ def wrap_line(text: str, columns: int, char_width: Callable[[str], int], indent:
 
     All parts but the first begin with the indent.
     """
-    rest = text
-    while (end := _fitting(rest, columns, char_width)) < len(rest):
-        space = rest.rfind(" ", 0, end + 1)
-        cut = space if rest[: max(space, 0)].strip() else end
-        yield rest[:cut].rstrip()
-        rest = indent + rest[cut:].lstrip()
-    yield rest
-
-
-def _fitting(text: str, columns: int, char_width: Callable[[str], int]) -> int:
-    """Count the leading characters that fit into so many columns, at least one."""
-    if text[: columns + 1].isascii():
-        return max(1, min(len(text), columns))
-    used = accumulate(map(char_width, text))
-    return max(1, sum(1 for _ in takewhile(lambda width: width <= columns, used)))
+    for start, end in cuts(text, columns, char_width, len(indent)):
+        yield (indent if start else "") + text[start:end]
 
 
 def question_line(question: Question) -> str:

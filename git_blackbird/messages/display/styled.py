@@ -4,27 +4,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.messages.document import Style
-from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.messages.document import Line, Style, styled
 
-
-@dataclass(frozen=True)
-class StyledLine:
-    """One line, sanitized for a terminal: interfaces show whatever it is made of.
-
-    ``stands_for`` is how many lines it counts as: more than one if it says how many are left out.
-    """
-
-    text: str
-    tone: Style = Style.PLAIN
-    stands_for: int = 1
-
-    def __post_init__(self) -> None:
-        """Clean the text, which costs little where that was done before."""
-        object.__setattr__(self, "text", strip_controls(self.text))
-
-
-Height = Callable[[StyledLine], int]
+Height = Callable[[Line], int]
 """How many rows a line takes."""
 
 
@@ -37,7 +19,7 @@ class Section:
     ``left_out`` how many they are; a heading for sections below it, of which none stays, is not counted.
     """
 
-    lines: tuple[StyledLine, ...]
+    lines: tuple[Line, ...]
     rank: int | None = None
     rest: str = ""
     least: int = 1
@@ -50,7 +32,7 @@ class Section:
 
     def shortened(self, excess: int, height: Height) -> "Section":
         """Return it with so many rows less, as far as its least lines allow; itself where that is none."""
-        kept, given_up, at = list(self.lines), list[StyledLine](), 1 if self.keeps_end else -1
+        kept, given_up, at = list(self.lines), list[Line](), 1 if self.keeps_end else -1
         # One row is for the line that counts them.
         while len(kept) > self.least and sum(map(height, given_up)) <= excess:
             given_up.append(kept.pop(at))
@@ -59,10 +41,10 @@ class Section:
         if not kept:
             return replace(self, lines=())
         if len(kept) == 1:
-            kept = [replace(kept[0], text=f"{kept[0].text} ({counted(left_out, 'line')}{where})")]
+            kept = [kept[0].followed_by(f" ({counted(left_out, 'line')}{where})")]
         else:
             words = f"  ({counted(left_out, 'more line')}{where})"
-            kept.insert(1 if self.keeps_end else len(kept), StyledLine(words, Style.FAINT, left_out))
+            kept.insert(1 if self.keeps_end else len(kept), styled(words, Style.FAINT, left_out))
         shorter = replace(self, lines=tuple(kept), left_out=left_out)
         return shorter if given_up and shorter.rows(height) < self.rows(height) else self
 
@@ -72,7 +54,7 @@ class Section:
         return self if self.least > 1 else replace(self, lines=(), left_out=self.left_out + lines)
 
 
-def lines_of(sections: Iterable[Section]) -> list[StyledLine]:
+def lines_of(sections: Iterable[Section]) -> list[Line]:
     """Return the lines of all sections."""
     return [line for section in sections for line in section.lines]
 
@@ -88,7 +70,7 @@ def fit(sections: Iterable[Section], rows: int, height: Height) -> list[Section]
     fitted = _shrunk(fitted, Section.dropped, rows - 1, height)
     dropped = sum(section.left_out for section in fitted if not section.lines)
     words = f"({counted(dropped, 'more line')}: a taller window shows them)"
-    return [*fitted, Section((StyledLine(words, Style.FAINT),))] if dropped else fitted
+    return [*fitted, Section((styled(words, Style.FAINT),))] if dropped else fitted
 
 
 def _shrunk(

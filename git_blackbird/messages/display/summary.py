@@ -3,23 +3,22 @@
 from collections.abc import Iterator
 
 from git_blackbird.messages.display.format import render_path, render_totals
-from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.sanitize import escape_controls, strip_controls
 from git_blackbird.model.run.summary import MAX_FILES, FileChange, Summary
 
 _DIFF_STYLES = {"+": Style.ADDED, "-": Style.REMOVED, "@": Style.PLACE}
 
 
-def snippet_lines(summary: Summary, indent: str) -> Iterator[StyledLine]:
+def snippet_lines(summary: Summary, indent: str) -> Iterator[Line]:
     """Return the beginnings of its diffs, each below its path."""
     for snippet in summary.snippets:
-        yield StyledLine(f"{indent}{render_path(snippet.file)}", Style.PLACE)
+        yield styled(f"{indent}{render_path(snippet.file)}", Style.PLACE)
         for line in escape_controls(snippet.snippet).split("\n"):
-            yield StyledLine(f"{indent}  {line}", _DIFF_STYLES.get(line[:1], Style.PLAIN))
+            yield styled(f"{indent}  {line}", _DIFF_STYLES.get(line[:1], Style.PLAIN))
 
 
-def file_lines(summary: Summary, indent: str) -> Iterator[StyledLine]:
+def file_lines(summary: Summary, indent: str) -> Iterator[Line]:
     """List each path once, with its status and the number of changed lines."""
     if summary.changes:
         texts = [_file_line(change) for change in summary.changes]
@@ -28,11 +27,11 @@ def file_lines(summary: Summary, indent: str) -> Iterator[StyledLine]:
         texts = [line.strip() for line in lines]
     else:
         texts = [render_path(path) for path in summary.files]
-    yield from (StyledLine(indent + text) for text in texts[:MAX_FILES])
+    yield from (styled(indent + text) for text in texts[:MAX_FILES])
     if not texts:
-        yield StyledLine(f"{indent}(none)", Style.FAINT)
+        yield styled(f"{indent}(none)", Style.FAINT)
     if summary.totals.files > 1:
-        yield StyledLine(f"{indent}together: {render_totals(summary)}", Style.FAINT)
+        yield styled(f"{indent}together: {render_totals(summary)}", Style.FAINT)
 
 
 def _file_line(change: FileChange) -> str:

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.graph import state_label, unmet_deps
@@ -30,11 +29,11 @@ class PlanGraph:
         self.plan = plan
         self._after = _Followers(plan)
 
-    def lines(self, task: Task) -> Iterator[StyledLine]:
+    def lines(self, task: Task) -> Iterator[Line]:
         """Write what comes before a task and what comes after it, each with all that follows, indented."""
         plan = self.plan
-        yield StyledLine(f"{clean_line(task.id)}  {clean_line(task.title)}", Style.HEADING)
-        yield StyledLine(f"  {state_label(plan, task)}", Style.FAINT)
+        yield styled(f"{clean_line(task.id)}  {clean_line(task.title)}", Style.HEADING)
+        yield styled(f"  {state_label(plan, task)}", Style.FAINT)
         yield from _part("Comes after", plan, list(_walk(task, lambda one: _before(plan, one))), "nothing")
         yield from _part("Unblocks", plan, list(_walk(task, self._after.of)), "nothing")
 
@@ -74,20 +73,20 @@ def _walk(start: Task, following: Callable[[Task], Iterator[Task]]) -> Iterator[
             pending.extend(reversed(steps))
 
 
-def _part(title: str, plan: Plan, steps: list[_Step], nothing: str) -> Iterator[StyledLine]:
+def _part(title: str, plan: Plan, steps: list[_Step], nothing: str) -> Iterator[Line]:
     count = len({step.task.id for step in steps})
-    yield StyledLine("")
-    yield StyledLine(f"{title} {counted(count, 'task') if count else nothing}", Style.HEADING)
+    yield styled("")
+    yield styled(f"{title} {counted(count, 'task') if count else nothing}", Style.HEADING)
     for step in steps[:_MOST_LINES]:
         yield _line(plan, step)
     if len(steps) > _MOST_LINES:
-        yield StyledLine(f"  and {len(steps) - _MOST_LINES} more lines", Style.FAINT)
+        yield styled(f"  and {len(steps) - _MOST_LINES} more lines", Style.FAINT)
 
 
-def _line(plan: Plan, step: _Step) -> StyledLine:
+def _line(plan: Plan, step: _Step) -> Line:
     task = step.task
     waits = () if task.is_over else unmet_deps(plan, task)
     word = state_label(plan, task) + (f", waits for {len(waits)}" if waits else "")
     again = " (see above)" if step.is_again else ""
     text = f"  {' ' * _INDENT * step.depth}{clean_line(task.id)}  {clean_line(task.title)}: {word}{again}"
-    return StyledLine(text, Style.FAINT if task.is_over or step.is_again else Style.PLAIN)
+    return styled(text, Style.FAINT if task.is_over or step.is_again else Style.PLAIN)

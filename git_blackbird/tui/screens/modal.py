@@ -10,8 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 
 from git_blackbird.messages.display.dialogue import Confirm
-from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.tui.keys import EVERYWHERE
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
@@ -123,7 +122,7 @@ class HelpScreen(Modal[None]):
 
     AUTO_FOCUS = "VerticalScroll"
 
-    def __init__(self, lines: Iterable[StyledLine]) -> None:
+    def __init__(self, lines: Iterable[Line]) -> None:
         super().__init__("Keys", "/ searches, esc goes back", "wide")
         self._lines = tuple(lines)
 
@@ -144,7 +143,7 @@ class HelpScreen(Modal[None]):
         """Show the lines that have the text, each with the command that belongs to it."""
         wanted = event.value.casefold()
         shown = [line for line in self._lines if wanted in line.text.casefold()]
-        none = [StyledLine("no key does that", Style.FAINT)]
+        none = [styled("no key does that", Style.FAINT)]
         self.query_one(VerticalScroll).query_one(Static).update(to_content(shown or none))
 
     def on_input_submitted(self) -> None:

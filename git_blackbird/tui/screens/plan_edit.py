@@ -13,8 +13,7 @@ from textual.widgets.option_list import Option
 
 from git_blackbird.controller.plan.edit import siblings_of
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.graph import ancestors, subtree
@@ -34,10 +33,10 @@ def task_label(task: Task) -> str:
     return f"{task.id}  {clean_line(task.title)}"
 
 
-def fault_lines(error: BlackbirdError) -> Iterator[StyledLine]:
+def fault_lines(error: BlackbirdError) -> Iterator[Line]:
     """Say why something was not saved, and what to do."""
     texts = filter(None, (error.message, error.hint))
-    return (StyledLine(clean_line(text, 1000), Style.WARNING) for text in texts)
+    return (styled(clean_line(text, 1000), Style.WARNING) for text in texts)
 
 
 class SavingModal(Modal[T], Generic[T]):
@@ -47,7 +46,7 @@ class SavingModal(Modal[T], Generic[T]):
         """Yield the place for errors."""
         yield Static("", id="fault", markup=False)
 
-    def show_fault(self, *lines: StyledLine) -> None:
+    def show_fault(self, *lines: Line) -> None:
         """Show an error, which stays."""
         self.query_one("#fault", Static).update(to_content(lines))
 
@@ -80,7 +79,7 @@ class LinesScreen(ScrollingModal[bool]):
         Binding("q", "leave", "Back", show=False),
     ]
 
-    def __init__(self, title: str, lines: Sequence[StyledLine], does: str = "") -> None:
+    def __init__(self, title: str, lines: Sequence[Line], does: str = "") -> None:
         super().__init__(title, f"enter {does}, esc goes back" if does else "esc goes back", "wide")
         self._lines = lines
         self._goes_on = bool(does)
@@ -104,7 +103,7 @@ class LinesScreen(ScrollingModal[bool]):
 class DeleteScreen(SavingModal[T], Generic[T]):
     """Shows what a deletion removes and changes, and asks; the cursor begins where nothing is deleted."""
 
-    def __init__(self, task: Task, lines: Sequence[StyledLine], change: Callable[[], T]) -> None:
+    def __init__(self, task: Task, lines: Sequence[Line], change: Callable[[], T]) -> None:
         super().__init__(f"Delete {task_label(task)}", "enter chooses, esc goes back", "wide")
         self._lines = lines
         self._change = change

@@ -18,8 +18,7 @@ from git_blackbird.messages.display.reviews import (
     parent_sections,
     result_lines,
 )
-from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import REVIEW_AND_FIX, may_fix
@@ -59,7 +58,7 @@ class Obstacles(NamedTuple):
 class ReviewScreen(ScrollingModal[Request]):
     """Shows lines, and below them the actions; None changes nothing."""
 
-    def __init__(self, title: str, lines: Iterable[StyledLine], items: Iterable[ChoiceItem[Request]]) -> None:
+    def __init__(self, title: str, lines: Iterable[Line], items: Iterable[ChoiceItem[Request]]) -> None:
         super().__init__(title, "enter chooses, pgup/pgdn scroll, esc leaves it as it is", "full")
         self._lines = tuple(lines)
         self._items = tuple(items)
@@ -80,11 +79,11 @@ class ReviewScreen(ScrollingModal[Request]):
         return self.query_one(WrappedView)
 
 
-def fact_lines(facts: Iterable[tuple[str, str]]) -> Iterator[StyledLine]:
+def fact_lines(facts: Iterable[tuple[str, str]]) -> Iterator[Line]:
     """Format facts as two columns."""
     rows = list(facts)
     width = max((len(name) for name, _ in rows), default=0)
-    yield from (StyledLine(f"  {name:<{width}}  {clean_line(text, LONGEST)}") for name, text in rows)
+    yield from (styled(f"  {name:<{width}}  {clean_line(text, LONGEST)}") for name, text in rows)
 
 
 class ParentReviewScreen(ReviewScreen):
@@ -117,11 +116,11 @@ def _resume_item(feedback: OutstandingFeedback, obstacle: str | None) -> ChoiceI
     return ChoiceItem(Request(action, task.id), f"{verb} {task.id}", task.title, obstacle)
 
 
-def _parent_lines(view: ReviewView) -> Iterator[StyledLine]:
-    yield StyledLine(clean_line(view.parent.title), Style.HEADING)
+def _parent_lines(view: ReviewView) -> Iterator[Line]:
+    yield styled(clean_line(view.parent.title), Style.HEADING)
     yield from fact_lines(parent_facts(view))
     for title, texts in parent_sections(view):
-        yield from section(title, (StyledLine(f"  {text}") for text in texts))
+        yield from section(title, (styled(f"  {text}") for text in texts))
 
 
 class ChangeReviewScreen(ReviewScreen):
@@ -144,12 +143,12 @@ def _change_items(view: ChangeReviewView, obstacles: Obstacles) -> Iterator[Choi
     )
 
 
-def _change_lines(view: ChangeReviewView) -> Iterator[StyledLine]:
-    yield StyledLine(clean_line(view.task.title), Style.HEADING)
+def _change_lines(view: ChangeReviewView) -> Iterator[Line]:
+    yield styled(clean_line(view.task.title), Style.HEADING)
     yield from fact_lines(change_facts(view))
     yield from section("Missing", bulleted(change_missing(view), Style.WARNING))
     if view.run is not None and view.merged is not None:
-        yield from section("Both reviews", map(StyledLine, merged_lines(view.run)))
+        yield from section("Both reviews", map(styled, merged_lines(view.run)))
     yield from section("Rounds", bulleted("  ".join(row) for row in change_rounds(view)))
     for run in view.about:
         yield from section(_reviewer_title(run), _findings(run))
@@ -165,10 +164,10 @@ def _reviewer_title(run: Run) -> str:
     )
 
 
-def _findings(run: Run) -> Iterator[StyledLine]:
+def _findings(run: Run) -> Iterator[Line]:
     if run.error:
         yield from bulleted([run.error], Style.WARNING)
     lines = list(result_lines(run))
-    yield from map(StyledLine, lines)
+    yield from map(styled, lines)
     if not lines and not run.error:
-        yield StyledLine("  nothing is recorded", Style.FAINT)
+        yield styled("  nothing is recorded", Style.FAINT)

@@ -36,8 +36,7 @@ from git_blackbird.messages.display.config import (
     type_text,
     value_text,
 )
-from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.keys import Key, Value, ValueType
 from git_blackbird.model.config.layers import ConfigProblem, Layer
@@ -181,7 +180,7 @@ class SettingsScreen(Modal[None], SearchesText):
         pane = self.query_one("#about", VerticalScroll)
         pane.scroll_relative(y=pages * max(1, pane.size.height - 1), animate=False)
 
-    def _show_outcome(self, *lines: StyledLine) -> None:
+    def _show_outcome(self, *lines: Line) -> None:
         outcome = self.query_one("#outcome", Static)
         outcome.display = bool(lines)
         outcome.update(to_content(lines))
@@ -246,7 +245,7 @@ class SettingsScreen(Modal[None], SearchesText):
         texts = {scope: scopes[scope] for scope in Scope if scope in scopes}
         if not texts:
             where = "in a place that can be changed here" if places else "anywhere"
-            self._show_outcome(StyledLine(f"{clean_line(name)} is not set {where}"))
+            self._show_outcome(styled(f"{clean_line(name)} is not set {where}"))
             return
         scope = await self._choose_place(f"Where should {clean_line(name)} be removed from?", texts)
         if scope is not None:
@@ -258,9 +257,9 @@ class SettingsScreen(Modal[None], SearchesText):
     async def _show_change(self, change: ConfigChange) -> None:
         """Show the new configuration, what was saved, and the value that applies if it is another."""
         await self._read()
-        lines = [StyledLine(saved_text(change.key, change.value, self._shorten(change.place)))]
+        lines = [styled(saved_text(change.key, change.value, self._shorten(change.place)))]
         if change.overruled_by is not None:
-            lines.append(StyledLine(overruled_text(change.overruled_by), Style.WARNING))
+            lines.append(styled(overruled_text(change.overruled_by), Style.WARNING))
         self._show_outcome(*lines)
 
 
@@ -284,22 +283,22 @@ def _row_text(row: Row, shorten: Shorten) -> Content:
     return Content.styled(text, "dim" if setting.layer is Layer.DEFAULT else "")
 
 
-def _about(row: Row, shorten: Shorten) -> Iterator[StyledLine]:
+def _about(row: Row, shorten: Shorten) -> Iterator[Line]:
     if isinstance(row, ConfigProblem):
-        yield StyledLine(shorten(row.origin), Style.HEADING)
+        yield styled(shorten(row.origin), Style.HEADING)
         yield from _warnings(f"{row.key}: {row.what}", row.hint)
-        yield StyledLine("commands that start or decide refuse to run until it is fixed", Style.FAINT)
+        yield styled("commands that start or decide refuse to run until it is fixed", Style.FAINT)
         return
     trust = "" if row.key.clone_safe else f"; {NOT_OF_A_CLONE}"
-    yield StyledLine(row.key.name, Style.HEADING)
-    yield StyledLine(f"{key_text(row.key)}{trust}")
+    yield styled(row.key.name, Style.HEADING)
+    yield styled(f"{key_text(row.key)}{trust}")
     lines = list(layer_lines(row))
     widest = min(max(len(line.value) for line in lines), 28)
     for line in lines:
         style = Style.PLAIN if line.effect == ValueEffect.APPLIED else Style.FAINT
         text = f"  {line.effect:<10} {line.value:<{widest}}  {shorten(line.origin)}"
-        yield StyledLine(text.rstrip(), style)
-        yield from (StyledLine(f"    {why}", Style.WARNING) for why in line.why)
+        yield styled(text.rstrip(), style)
+        yield from (styled(f"    {why}", Style.WARNING) for why in line.why)
 
 
 class EditValueScreen(Modal[ConfigChange]):
@@ -334,5 +333,5 @@ class EditValueScreen(Modal[ConfigChange]):
         self.query_one("#fault", Static).update(to_content(_warnings(*texts)))
 
 
-def _warnings(*texts: str | None) -> Iterator[StyledLine]:
-    return (StyledLine(clean_line(text, 1000), Style.WARNING) for text in texts if text)
+def _warnings(*texts: str | None) -> Iterator[Line]:
+    return (styled(clean_line(text, 1000), Style.WARNING) for text in texts if text)

@@ -11,8 +11,7 @@ from textual.widgets import Input, Static, TextArea
 
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Style, styled
 from git_blackbird.messages.forms.form_draft import FilledForm, load_filled_form
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.rules.task_fields import FIELD_NAMES, FieldConflictError, TaskFields, changed_fields
@@ -96,7 +95,7 @@ class TaskForm(SavingModal[T], Generic[T]):
         if self._kept is not None:
             self._fill_in(self._kept)
         elif self._has_long_criteria:
-            self.show_fault(StyledLine(_SEVERAL_LINES, Style.FAINT))
+            self.show_fault(styled(_SEVERAL_LINES, Style.FAINT))
         self.query_one("#title", Input).focus()
 
     def _fill_in(self, kept: FilledForm) -> None:
@@ -108,7 +107,7 @@ class TaskForm(SavingModal[T], Generic[T]):
                 self.query_one(f"#{name}", TextArea).text = _text(kept.wanted, name)
         for line in self.query("#id").results(Input):
             line.value = kept.task_id or ""
-        self.show_fault(StyledLine("this is your earlier text, which was not saved", Style.WARNING))
+        self.show_fault(styled("this is your earlier text, which was not saved", Style.WARNING))
 
     def _texts(self) -> Iterator[tuple[str, str]]:
         for name in _FIELDS:
@@ -144,7 +143,7 @@ class TaskForm(SavingModal[T], Generic[T]):
         if self._open_editor is None:
             return
         if self.is_changed:
-            self.show_fault(StyledLine("save it first, with ctrl+s; then ctrl+o opens it in your editor"))
+            self.show_fault(styled("save it first, with ctrl+s; then ctrl+o opens it in your editor"))
         else:
             self.dismiss_once(None)
             self._open_editor()
@@ -153,7 +152,7 @@ class TaskForm(SavingModal[T], Generic[T]):
         """Close it; what is not saved is dropped only when asked twice."""
         if self.is_changed and not self._is_leaving:
             self._is_leaving = True
-            self.show_fault(StyledLine(_UNSAVED, Style.WARNING))
+            self.show_fault(styled(_UNSAVED, Style.WARNING))
         else:
             self._draft.drop()
             self.dismiss_once(None)
@@ -183,8 +182,8 @@ class TaskForm(SavingModal[T], Generic[T]):
         theirs = (f"{FIELD_NAMES[name]}: {_on_one_line(error.theirs, name)}" for name in error.names)
         self.show_fault(
             *fault_lines(error),
-            *(StyledLine(f"theirs, {text}", Style.FAINT) for text in theirs),
-            StyledLine("ctrl+s saves yours in its place", Style.WARNING),
+            *(styled(f"theirs, {text}", Style.FAINT) for text in theirs),
+            styled("ctrl+s saves yours in its place", Style.WARNING),
         )
 
 

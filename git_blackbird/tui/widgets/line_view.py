@@ -13,9 +13,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from git_blackbird.messages.display.format import wrap_line
-from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import Document, Line, Style, Table, aligned
+from git_blackbird.messages.document import Document, Line, Style, Table, aligned, styled, wrapped
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.tui.widgets.searching import SEARCH_BINDINGS, SearchesText, line_with
 
@@ -40,23 +38,25 @@ LONGEST = 2_000
 LONGEST_TEXT = 50_000
 
 
-def to_content(lines: Iterable[StyledLine]) -> Content:
+def to_content(lines: Iterable[Line]) -> Content:
     """Return the lines as content; a line of more than ``LONGEST`` characters is cut."""
-    return Content("\n").join(Content.styled(line.text[:LONGEST], STYLES[line.tone]) for line in lines)
+    return Content("\n").join(_content(line.part(0, LONGEST)) for line in lines)
 
 
-def whole_lines(lines: Iterable[str]) -> Iterator[StyledLine]:
+def _content(line: Line) -> Content:
+    return Content("").join(Content.styled(span.text, STYLES[span.style]) for span in line.spans)
+
+
+def whole_lines(lines: Iterable[str]) -> Iterator[Line]:
     """Yield all of a text; lines longer than can be drawn are split."""
     for line in lines:
-        yield from (
-            StyledLine(line[start : start + LONGEST]) for start in range(0, max(1, len(line)), LONGEST)
-        )
+        yield from (styled(line[start : start + LONGEST]) for start in range(0, max(1, len(line)), LONGEST))
 
 
-def document_lines(document: Document) -> Iterator[StyledLine]:
+def document_lines(document: Document) -> Iterator[Line]:
     """Yield each section that has something, below a blank line and its title."""
     for title, parts in document:
-        yield from section(title[:1].upper() + title[1:], map(_indented, _lines_of(parts)))
+        yield from section(title[:1].upper() + title[1:], (one.behind("  ") for one in _lines_of(parts)))
 
 
 def _lines_of(parts: Iterable[Line | Table]) -> Iterator[Line]:
@@ -64,25 +64,20 @@ def _lines_of(parts: Iterable[Line | Table]) -> Iterator[Line]:
         yield from aligned(part, None, cell_len) if isinstance(part, Table) else (part,)
 
 
-def _indented(line: Line) -> StyledLine:
-    # The views draw one style a line as yet.
-    return StyledLine(f"  {line.text}", line.spans[0].style if line.spans else Style.PLAIN)
-
-
-def section(title: str, lines: Iterable[StyledLine]) -> Iterator[StyledLine]:
+def section(title: str, lines: Iterable[Line]) -> Iterator[Line]:
     """Yield a heading and its lines; nothing if there are no lines."""
     rest = iter(lines)
     first = next(rest, None)
     if first is not None:
-        yield StyledLine("")
-        yield StyledLine(title, Style.HEADING)
+        yield styled("")
+        yield styled(title, Style.HEADING)
         yield first
         yield from rest
 
 
-def bulleted(texts: Iterable[str], tone: Style = Style.PLAIN) -> Iterator[StyledLine]:
+def bulleted(texts: Iterable[str], tone: Style = Style.PLAIN) -> Iterator[Line]:
     """Yield each text on a line of its own, indented."""
-    yield from (StyledLine(f"  {clean_line(text, LONGEST)}", tone) for text in texts)
+    yield from (styled(f"  {clean_line(text, LONGEST)}", tone) for text in texts)
 
 
 @runtime_checkable
@@ -104,10 +99,10 @@ class LineView(ScrollView, can_focus=False):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self._rows: Sequence[StyledLine] = (StyledLine("reading...", Style.FAINT),)
+        self._rows: Sequence[Line] = (styled("reading...", Style.FAINT),)
         self._found: int | None = None
 
-    def show(self, lines: Sequence[StyledLine]) -> None:
+    def show(self, lines: Sequence[Line]) -> None:
         """Show lines, scrolled to the first one."""
         self._rows = lines
         columns = _columns(line.text for line in lines)
@@ -121,11 +116,12 @@ class LineView(ScrollView, can_focus=False):
         if top + y >= len(self._rows):
             return Strip.blank(width, self.rich_style)
         line = self._rows[top + y]
-        text = line.text.expandtabs()
-        style = self.get_component_rich_style(CLASSES[line.tone], partial=True)
-        if top + y == self._found:
-            style += RichStyle(reverse=True)
-        strip = Strip([Segment(text, style)], cell_len(text))
+        base = RichStyle(reverse=top + y == self._found)
+        segments = [
+            Segment(span.text, self.get_component_rich_style(CLASSES[span.style], partial=True) + base)
+            for span in line.without_tabs().spans
+        ]
+        strip = Strip(segments)
         return strip.crop_extend(left, left + width, None).apply_style(self.rich_style)
 
     def find(self, needle: str, step: int) -> bool:
@@ -148,11 +144,11 @@ class WrappedView(LineView):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self._lines: Sequence[StyledLine] = ()
+        self._lines: Sequence[Line] = ()
         self._subject: str | None = None
         self._width = 0
 
-    def show(self, lines: Iterable[StyledLine], subject: str | None = None) -> None:
+    def show(self, lines: Iterable[Line], subject: str | None = None) -> None:
         """Show lines from the first one; those about the same subject as before keep the scroll position."""
         self._lines, self._found = list(lines), None
         self._wrap()
@@ -172,7 +168,7 @@ class WrappedView(LineView):
 
     def _wrap(self) -> None:
         self._width = self.scrollable_content_region.width
-        self._rows = [row for line in self._lines for row in wrapped(line, self._width)]
+        self._rows = [row for line in self._lines for row in wrapped_line(line, self._width)]
         self.virtual_size = Size(self._width, len(self._rows))
         self.refresh()
 
@@ -183,13 +179,13 @@ class TextPane(WrappedView, SearchesText, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = SEARCH_BINDINGS
 
 
-def wrapped(line: StyledLine, width: int) -> Iterator[StyledLine]:
+def wrapped_line(line: Line, width: int) -> Iterator[Line]:
     """Wrap a line at spaces, keeping its indent; a line of more than ``LONGEST`` characters is cut."""
-    text = line.text[:LONGEST].expandtabs()
+    line = line.part(0, LONGEST).without_tabs()
+    text = line.text
     start = len(text) - len(text.lstrip(" "))
     indent = " " * max(0, min(start, width // 2 - 1))
-    for part in wrap_line(text, width, get_character_cell_size, indent):
-        yield StyledLine(part, line.tone)
+    return wrapped(line, width, get_character_cell_size, indent)
 
 
 def _columns(texts: Iterable[str]) -> int:

@@ -17,8 +17,7 @@ from textual.widgets import Static
 from git_blackbird.messages.display.events import render_event, render_step, render_verdicts
 from git_blackbird.messages.display.format import review_word
 from git_blackbird.messages.display.quantities import render_duration, render_spent
-from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.rules.spending import Spent, total_of
@@ -35,7 +34,7 @@ from git_blackbird.model.views.events import (
     RunProgress,
     RunStarted,
 )
-from git_blackbird.tui.widgets.line_view import LONGEST, TextPane, wrapped
+from git_blackbird.tui.widgets.line_view import LONGEST, TextPane, wrapped_line
 from git_blackbird.tui.widgets.log_queue import MAX_LINES, LogQueue, OutputTail, TaskLogs
 from git_blackbird.tui.widgets.status_line import AtWork
 
@@ -105,8 +104,8 @@ class LiveLog(TextPane, can_focus=True):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self._lines: deque[StyledLine] = deque(maxlen=MAX_LINES)
-        self._rows: deque[StyledLine] = deque(maxlen=_MAX_ROWS)
+        self._lines: deque[Line] = deque(maxlen=MAX_LINES)
+        self._rows: deque[Line] = deque(maxlen=_MAX_ROWS)
         self._follows = True
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -115,20 +114,20 @@ class LiveLog(TextPane, can_focus=True):
         self._follows = self.is_vertical_scroll_end
 
     @property
-    def lines(self) -> Sequence[StyledLine]:
+    def lines(self) -> Sequence[Line]:
         return tuple(self._lines)
 
-    def replace(self, lines: Sequence[StyledLine]) -> None:
+    def replace(self, lines: Sequence[Line]) -> None:
         """Show other lines, from their end."""
         self._lines.clear()
         self._rows.clear()
         self._follows = True
         self.add(lines)
 
-    def add(self, lines: Sequence[StyledLine]) -> None:
+    def add(self, lines: Sequence[Line]) -> None:
         follows = self._follows
-        self._lines.extend(StyledLine(line.text[:LONGEST], line.tone) for line in lines)
-        rows = [row for line in lines for row in wrapped(line, self._width)] if self._width else []
+        self._lines.extend(line.part(0, LONGEST) for line in lines)
+        rows = [row for line in lines for row in wrapped_line(line, self._width)] if self._width else []
         dropped = max(0, len(self._rows) + len(rows) - _MAX_ROWS)
         self._rows.extend(rows)
         self._grow()
@@ -329,11 +328,11 @@ class LivePane(Vertical):
             self.query_one("#work", Static).update(head, layout=has_new_height)
 
 
-def _step_lines(prefix: str, step: Progress) -> list[StyledLine]:
+def _step_lines(prefix: str, step: Progress) -> list[Line]:
     if step.kind is not ProgressKind.SAYS:
-        return [StyledLine(prefix + render_step(step), Style.FAINT)]
+        return [styled(prefix + render_step(step), Style.FAINT)]
     text = strip_controls(step.text[:_LONGEST_STEP]).strip()
-    return [StyledLine(line) for line in f"{prefix}{text}".split("\n")]
+    return [styled(line) for line in f"{prefix}{text}".split("\n")]
 
 
 def _event_style(event: Event) -> Style:

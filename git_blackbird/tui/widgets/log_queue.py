@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import StreamSanitizer
 
@@ -61,7 +60,7 @@ _MAX_TASKS = 100
 MAX_LINES = 2_000
 """How many lines are kept."""
 
-MakeLines = Callable[[], Iterable[StyledLine]]
+MakeLines = Callable[[], Iterable[Line]]
 """Formats an entry when it is drawn; most steps of a fast run never are."""
 
 
@@ -69,7 +68,7 @@ class TaskLine(NamedTuple):
     """A line of the log, and the task whose agent it comes from; None for what concerns all."""
 
     task_id: TaskId | None
-    line: StyledLine
+    line: Line
 
 
 class _Entry(NamedTuple):
@@ -120,16 +119,16 @@ class LogQueue:
         ]
 
 
-def _lines(text: str, tone: Style) -> list[StyledLine]:
-    return [StyledLine(line, tone) for line in text.split("\n")]
+def _lines(text: str, tone: Style) -> list[Line]:
+    return [styled(line, tone) for line in text.split("\n")]
 
 
 class TaskLogs:
     """The newest lines of all agents, and those of each of the last few tasks alone."""
 
     def __init__(self) -> None:
-        self._all: deque[StyledLine] = deque(maxlen=MAX_LINES)
-        self._by_task: dict[TaskId, deque[StyledLine]] = {}
+        self._all: deque[Line] = deque(maxlen=MAX_LINES)
+        self._by_task: dict[TaskId, deque[Line]] = {}
 
     def add(self, entries: Iterable[TaskLine]) -> None:
         """Add lines; those that concern all belong to every task."""
@@ -145,6 +144,6 @@ class TaskLogs:
                     del self._by_task[next(iter(self._by_task))]
             self._by_task[task_id].append(line)
 
-    def lines(self, task_id: TaskId | None) -> Sequence[StyledLine]:
+    def lines(self, task_id: TaskId | None) -> Sequence[Line]:
         """Return the lines that concern a task, or all."""
         return tuple(self._all if task_id is None else self._by_task.get(task_id, ()))

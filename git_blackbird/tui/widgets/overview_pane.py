@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from git_blackbird.model.run.findings import Finding, MinorIssue
-from git_blackbird.tui.widgets.line_view import TextPane, wrapped
+from git_blackbird.tui.widgets.line_view import TextPane, wrapped_line
 
 _CURSOR = RichStyle(reverse=True)
 
@@ -45,7 +45,7 @@ class OverviewPane(TextPane):
             issue = self.heads.get(line.text)
             if issue is not None:
                 self._stops[row] = issue
-            row += sum(1 for _ in wrapped(line, self._width))
+            row += sum(1 for _ in wrapped_line(line, self._width))
 
     @property
     def _current(self) -> int | None:

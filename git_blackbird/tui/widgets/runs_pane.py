@@ -22,8 +22,7 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.events import render_step
 from git_blackbird.messages.display.reviews import merged_lines, result_lines
 from git_blackbird.messages.display.runs import ON_SCREEN, runs_table
-from git_blackbird.messages.display.styled import StyledLine
-from git_blackbird.messages.document import Style, aligned, line
+from git_blackbird.messages.document import Line, Style, aligned, line, styled
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
@@ -127,7 +126,7 @@ class RunsPane(ScrollsText, Vertical, SearchesText):
             workspace = self._open_workspace()
             found = runs_of_task(workspace, task_id, None)
         except BlackbirdError as error:
-            lines = [StyledLine(clean_line(error.message), Style.WARNING)]
+            lines = [styled(clean_line(error.message), Style.WARNING)]
             self.app.call_from_thread(self.read_widget.show, lines)
             return
         is_at_work = any(run.status is RunStatus.RUNNING for run in found.runs)
@@ -152,7 +151,7 @@ class RunsPane(ScrollsText, Vertical, SearchesText):
             self.run_list.highlighted = chosen
         else:
             none = "none of its runs can be read" if found.faults else "it has no runs"
-            self.read_widget.show([StyledLine(none, Style.FAINT)])
+            self.read_widget.show([styled(none, Style.FAINT)])
 
     @work(thread=True, exclusive=True, group="read")
     def _read(self, run: Run) -> None:
@@ -160,11 +159,11 @@ class RunsPane(ScrollsText, Vertical, SearchesText):
         try:
             lines = list(_log_lines(self._open_workspace(), run))
         except BlackbirdError as error:
-            lines = [StyledLine(clean_line(error.message), Style.WARNING)]
+            lines = [styled(clean_line(error.message), Style.WARNING)]
         if not get_current_worker().is_cancelled:
             self.app.call_from_thread(self._show, run, lines)
 
-    def _show(self, run: Run, lines: Sequence[StyledLine]) -> None:
+    def _show(self, run: Run, lines: Sequence[Line]) -> None:
         """Show a log from its beginning; one that is shown already keeps its scroll position."""
         if self.is_attached and run.task_id == self._task_id:
             self.read_widget.show(lines, run.id)
@@ -177,12 +176,12 @@ def _unreadable(faults: Sequence[RecordError]) -> str:
     return "\n".join(clean_line(f"unreadable: {text}", _LONGEST_FAULT) for text in (*lines, *more))
 
 
-def _log_lines(workspace: Workspace, run: Run) -> Iterator[StyledLine]:
+def _log_lines(workspace: Workspace, run: Run) -> Iterator[Line]:
     """Yield error, findings and the last steps of a run; without steps, what its agent printed."""
     if run.error:
-        yield StyledLine(clean_line(run.error), Style.WARNING)
-    yield from section("Found", map(StyledLine, result_lines(run)))
-    yield from section("Reviews", map(StyledLine, merged_lines(run)))
+        yield styled(clean_line(run.error), Style.WARNING)
+    yield from section("Found", map(styled, result_lines(run)))
+    yield from section("Reviews", map(styled, merged_lines(run)))
     steps = deque(
         (line for step in saved_steps(workspace, run) for line in _step_lines(step)), maxlen=_MAX_LINES
     )
@@ -190,14 +189,14 @@ def _log_lines(workspace: Workspace, run: Run) -> Iterator[StyledLine]:
     yield from section(heading, steps) if steps else _printed_lines(workspace, run)
 
 
-def _step_lines(step: Progress) -> Iterator[StyledLine]:
+def _step_lines(step: Progress) -> Iterator[Line]:
     if step.kind is ProgressKind.SAYS:
-        yield from map(StyledLine, strip_controls(step.text).strip().splitlines())
+        yield from map(styled, strip_controls(step.text).strip().splitlines())
     elif step.kind is not ProgressKind.SPENDS:
-        yield StyledLine(render_step(step), Style.FAINT)
+        yield styled(render_step(step), Style.FAINT)
 
 
-def _printed_lines(workspace: Workspace, run: Run) -> Iterator[StyledLine]:
+def _printed_lines(workspace: Workspace, run: Run) -> Iterator[Line]:
     for stream in saved_outputs(workspace, run):
         tail, size = bytearray(), 0
         for piece in stream.pieces:
@@ -205,5 +204,5 @@ def _printed_lines(workspace: Workspace, run: Run) -> Iterator[StyledLine]:
         lines = strip_controls(tail.decode(errors="replace")).splitlines()
         if tail:
             is_cut = size > _MAX_OUTPUT or len(lines) > _MAX_LINES
-            yield StyledLine(f"{stream.name}, its last lines" if is_cut else stream.name, Style.HEADING)
-            yield from map(StyledLine, lines[-_MAX_LINES:])
+            yield styled(f"{stream.name}, its last lines" if is_cut else stream.name, Style.HEADING)
+            yield from map(styled, lines[-_MAX_LINES:])

@@ -12,9 +12,8 @@ from git_blackbird.messages.display.quantities import format_moment
 from git_blackbird.messages.display.queue import item_words, why_text
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.messages.display.runs import run_line
-from git_blackbird.messages.display.styled import StyledLine
 from git_blackbird.messages.display.task import message_sections, text_sections
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
@@ -51,15 +50,15 @@ class TaskDetails(WrappedView, can_focus=True):
         self.show(task_lines(shown, now), shown.view.task.id)
 
     def show_none(self, why: str) -> None:
-        self.show([StyledLine(why, Style.FAINT)])
+        self.show([styled(why, Style.FAINT)])
 
 
-def task_lines(shown: TaskAndKeys, now: str) -> Iterator[StyledLine]:
+def task_lines(shown: TaskAndKeys, now: str) -> Iterator[Line]:
     """Yield the details of a task."""
     view = shown.view
     task = view.task
-    yield StyledLine(f"{task.id}  {clean_line(task.title)}", Style.HEADING)
-    yield StyledLine(f"{view.state_text}, updated {format_moment(task.updated_at)}", Style.FAINT)
+    yield styled(f"{task.id}  {clean_line(task.title)}", Style.HEADING)
+    yield styled(f"{view.state_text}, updated {format_moment(task.updated_at)}", Style.FAINT)
     yield from section("Due", _due(shown))
     if not view.task.is_over:
         yield from section("Ready" if view.readiness.is_ready else "Not ready", _readiness(shown))
@@ -75,7 +74,7 @@ def task_lines(shown: TaskAndKeys, now: str) -> Iterator[StyledLine]:
     )
 
 
-def _due(shown: TaskAndKeys) -> Iterator[StyledLine]:
+def _due(shown: TaskAndKeys) -> Iterator[Line]:
     ways = () if shown.view.history.latest is None else next_steps(shown.view.history.latest)
     for item in shown.view.due:
         if item.due is Due.START:
@@ -86,14 +85,14 @@ def _due(shown: TaskAndKeys) -> Iterator[StyledLine]:
         yield from _steps(shown, *steps, *(ways if item.due is Due.FAILED else ()))
 
 
-def _steps(shown: TaskAndKeys, *steps: str) -> Iterator[StyledLine]:
+def _steps(shown: TaskAndKeys, *steps: str) -> Iterator[Line]:
     """Yield what a person can do, by its keys."""
     yield from bulleted(
         dict.fromkeys(shown.keys.as_key_hint(step, shown.view.task.id) for step in steps), Style.FAINT
     )
 
 
-def _readiness(shown: TaskAndKeys) -> Iterator[StyledLine]:
+def _readiness(shown: TaskAndKeys) -> Iterator[Line]:
     view = shown.view
     if view.readiness.is_ready:
         yield from _steps(shown, TaskCommand("execute", view.task.id))
@@ -101,9 +100,7 @@ def _readiness(shown: TaskAndKeys) -> Iterator[StyledLine]:
     yield from _steps(shown, *view.readiness.hints)
 
 
-def _neighbours(
-    view: TaskView, tasks: tuple[Task, ...], reasons: Mapping[TaskId, str]
-) -> Iterator[StyledLine]:
+def _neighbours(view: TaskView, tasks: tuple[Task, ...], reasons: Mapping[TaskId, str]) -> Iterator[Line]:
     for task in tasks[:_MAX_NEIGHBOURS]:
         title = dependency_title(task, reasons.get(task.id))
         yield from bulleted([f"{task.id}  {view.labels[task.id]}  {title}"])
@@ -111,7 +108,7 @@ def _neighbours(
         yield from bulleted([f"and {len(tasks) - _MAX_NEIGHBOURS} more"], Style.FAINT)
 
 
-def _runs(shown: TaskAndKeys, now: str) -> Iterator[StyledLine]:
+def _runs(shown: TaskAndKeys, now: str) -> Iterator[Line]:
     view = shown.view
     newest_first = view.history.runs[::-1]
     yield from bulleted(run_line(run, now).text for run in newest_first[:_MAX_RUNS])
@@ -120,7 +117,7 @@ def _runs(shown: TaskAndKeys, now: str) -> Iterator[StyledLine]:
         yield from _steps(shown, TaskCommand("runs", view.task.id))
 
 
-def _reviews(shown: TaskAndKeys) -> Iterator[StyledLine]:
+def _reviews(shown: TaskAndKeys) -> Iterator[Line]:
     view = shown.view
     run = view.history.latest
     if run is not None and run.merged_review is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.messages.display.checkpoint import fit_checkpoint, render_checkpoint
-from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import Line
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.change import Asked
 from git_blackbird.model.run.run import Run
@@ -131,7 +131,7 @@ def test_the_last_words_of_an_agent_stay_and_lines_are_counted_once() -> None:
 
 
 def test_wide_lines_count_as_the_rows_they_take() -> None:
-    def height(line: StyledLine) -> int:
+    def height(line: Line) -> int:
         return 1 + line.text.count("src/")
 
     lines, _ = fit_checkpoint(WHOLE, 20, height)

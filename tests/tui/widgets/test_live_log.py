@@ -5,10 +5,10 @@ import asyncio
 from textual.app import App, ComposeResult
 from textual.screen import Screen
 
-from git_blackbird.messages.display.styled import StyledLine
+from git_blackbird.messages.document import styled
 from git_blackbird.tui.widgets.live_log import LiveLog
 
-LINES = [StyledLine(f"line {number}") for number in range(100)]
+LINES = [styled(f"line {number}") for number in range(100)]
 
 
 class LogApp(App[None]):
