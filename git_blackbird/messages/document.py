@@ -50,8 +50,10 @@ class Span(_Fields):
     __slots__ = ()
 
     def __new__(cls, text: str, style: Style = Style.PLAIN) -> Self:
-        cleaned = strip_controls(text)
-        return super().__new__(cls, cleaned.replace("\n", " ") if "\n" in cleaned else cleaned, style)
+        # Most texts need no more than to be looked at.
+        if not (text.isascii() and text.isprintable()):
+            text = strip_controls(text).replace("\n", " ")
+        return tuple.__new__(cls, (text, style))
 
 
 class Line(NamedTuple):
@@ -184,36 +186,52 @@ def truncate(text: str, columns: int | None, width: Measure = width_of) -> str:
 
 
 def aligned(table: Table, columns: int | None, width: Measure = width_of) -> Iterator[Line]:
-    """Return the lines of a table, at most so many columns wide if its flexible column can give way so far.
-
-    Two spaces lie between columns, one where that makes them fit.
-    """
-    if not table.rows:
-        return
-    widths, gap = _layout(table, columns, width)
-    for cells in table.rows:
-        last = max((index for index, cell in enumerate(cells) if cell.text), default=0)
+    """Return the lines of a table, so many columns wide if its flexible column can give way so far."""
+    for cells in aligned_cells(table, columns, width):
         spans = []
-        for index, (text, style) in enumerate(cells[: last + 1]):
-            # Parts of what is clean are clean.
-            shown = truncate(text, widths[index], width)
-            if index == last:
-                spans.append(Span._make((shown.rstrip(" "), style)))
-            elif style is Style.PLAIN:
-                spans.append(Span._make((shown + " " * (widths[index] - width(shown)) + gap, style)))
+        for text, style, blanks in cells:
+            if style is Style.PLAIN:
+                spans.append(Span._make((text + blanks, style)))
             else:
-                between = " " * (widths[index] - width(shown)) + gap
-                spans += (Span._make((shown, style)), Span._make((between, Style.PLAIN)))
+                spans += (Span._make((text, style)), Span._make((blanks, Style.PLAIN)))
+        text, style = spans.pop()
+        if shown := text.rstrip(" "):
+            spans.append(Span._make((shown, style)))
         yield Line(tuple(spans))
 
 
-def _layout(table: Table, columns: int | None, width: Measure) -> tuple[list[int], str]:
+def aligned_cells(
+    table: Table, columns: int | None, width: Measure = width_of
+) -> Iterator[list[tuple[str, Style, str]]]:
+    """Yield the cells of each row up to the last with a text: text, style, and the blanks after it.
+
+    Two spaces lie between columns, one where that makes them fit. Each text is measured once: there may be
+    10,000 rows.
+    """
+    if not table.rows:
+        return
+    measured = [[width(text) for text, _ in cells] for cells in table.rows]
+    widths, gap = _layout([*map(max, zip(*measured, strict=True))], table.flexible, columns)
+    for cells, taken in zip(table.rows, measured, strict=True):
+        shown = []
+        for (text, style), has, room in zip(cells, taken, widths, strict=True):
+            if has <= room:
+                shown.append((text, style, " " * (room - has) + gap))
+            else:
+                # A part of what is clean is clean.
+                cut = truncate(text, room, width)
+                shown.append((cut, style, " " * (room - width(cut)) + gap))
+        while len(shown) > 1 and not shown[-1][0]:
+            shown.pop()
+        yield shown
+
+
+def _layout(widths: list[int], flexible: int, columns: int | None) -> tuple[list[int], str]:
     """Return how wide each column is, and what lies between two."""
-    widths = [max([width(cell.text) for cell in column]) for column in zip(*table.rows, strict=True)]
     if columns is None:
         return widths, "  "
     count = len(widths)
-    flexible = table.flexible % count
+    flexible %= count
     least = min(_LEAST_COLUMNS, widths[flexible])
     others = sum(widths) - widths[flexible]
     gap = next((gap for gap in (2, 1) if sum(widths) + gap * (count - 1) <= columns), 2)

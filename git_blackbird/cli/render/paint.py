@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from git_blackbird.messages.document import Document, Line, Style, Table, aligned
+from git_blackbird.messages.document import Document, Line, Style, Table, aligned_cells
 
 _ESCAPES: Mapping[Style, str] = {
     Style.HEADING: "\x1b[1m",
@@ -38,7 +38,10 @@ def paint_lines(lines: Iterable[Line]) -> Iterator[str]:
 
 def paint_table(table: Table, columns: int | None) -> list[str]:
     """Return a table as lines, at most so many columns wide."""
-    return [paint_line(line) for line in aligned(table, columns)]
+    return [
+        "".join([paint(text, style) + blanks for text, style, blanks in cells]).rstrip(" ")
+        for cells in aligned_cells(table, columns)
+    ]
 
 
 def paint_document(document: Document, columns: int | None) -> Iterator[str]:
