@@ -277,6 +277,23 @@ def test_the_newest_runs_are_found_without_reading_the_others(repo: Path) -> Non
     assert (len(everything.runs), len(everything.faults)) == (29, 1)
 
 
+def test_a_list_of_runs_says_that_older_ones_exist_and_how_to_see_them(program: Program, repo: Path) -> None:
+    ids = [f"{FIRST_MOMENT // 10**6 + number:012x}{number:04x}" for number in range(3)]
+    save(repo, [task("t1"), task("t2")], [run(f"t{1 + number % 2}", id_) for number, id_ in enumerate(ids)])
+    for args, last, older in (
+        (("--limit", "2"), "and older ones: git blackbird runs --limit 20", None),
+        (("--limit", "3"), None, 0),
+        (("t1", "--limit", "1"), "and 1 older: git blackbird runs t1", 1),
+    ):
+        program.transcript.clear()
+        program.run("runs", *args)
+        program.run("runs", *args, "--json")
+        lines = "".join(program.transcript).splitlines()
+        assert [line for line in lines if line.startswith("and ")] == [last] * (last is not None)
+        (data,) = (json.loads(line)["data"] for line in lines if line.startswith("{"))
+        assert data["older"] == older
+
+
 def test_json_of_one_run_is_its_record(program: Program, repo: Path) -> None:
     record = run("t1", final_text="done", of_the_future={"kept": True})
     save(repo, [task("t1")], [record])

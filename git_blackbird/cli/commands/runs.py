@@ -12,6 +12,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries import runs as run_queries
 from git_blackbird.errors import ExitCode, RequestError, UsageError
 from git_blackbird.messages.display.runs import OF_ALL_TASKS, OF_TASK, runs_table
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
@@ -56,7 +57,8 @@ def _check_usage(
 
 def _list(call: CommandContext, workspace: Workspace, task_id: str | None, limit: int | None) -> None:
     if task_id is None:
-        listed, none = run_queries.newest_runs(workspace, limit or NEWEST), "no runs yet"
+        limit = limit or NEWEST
+        listed, none = run_queries.newest_runs(workspace, limit), "no runs yet"
     else:
         listed = run_queries.runs_of_task(workspace, task_id, limit)
         none = f"no runs found for {strip_controls(task_id)}"
@@ -64,7 +66,9 @@ def _list(call: CommandContext, workspace: Workspace, task_id: str | None, limit
     table = runs_table(listed.runs, now, OF_ALL_TASKS if task_id is None else OF_TASK)
     call.lines(paint_table(table, columns) or [none])
     if listed.more:
-        call.print(f"and {listed.more} older")
+        call.print(f"and {listed.more} older: {TaskCommand('runs', task_id)}")
+    elif listed.more is None:
+        call.print(f"and older ones: git blackbird runs --limit {10 * (limit or NEWEST)}")
     work = [run for run in listed.runs if not run.is_review]
     if task_id is not None and work:
         opens = by_hand_lines(work[0], run_queries.attach_command(workspace, work[0]))

@@ -44,7 +44,7 @@ class RunsOutput(DataOutput, schema_name="runs"):
     """Runs, newest first; those of one task each before the reviews of its change."""
 
     runs: tuple[RunView, ...] = field("The runs.")
-    older: int = field("How many older ones are not listed.", "more")
+    older: int | None = field("How many older ones are not listed; null where some are not counted.", "more")
     unreadable: tuple[UnreadableRecord, ...] = field("Records that cannot be read.", "faults")
 
 

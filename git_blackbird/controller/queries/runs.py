@@ -28,18 +28,19 @@ Piece = TypeVar("Piece")
 class RunList(NamedTuple):
     """Runs, newest first, each before the reviews of its change.
 
-    ``more`` counts the older runs of a task that are not listed.
+    ``more`` counts the older runs that are not listed; None where there are some, not counted.
     """
 
     runs: tuple[Run, ...]
     faults: tuple[RecordError, ...]
-    more: int = 0
+    more: int | None = 0
 
 
 def newest_runs(workspace: Workspace, limit: int) -> RunList:
     """Return the newest runs over all tasks; the other records are not read."""
-    recent = workspace.store.records.recent(limit, workspace.environment.now())
-    return RunList(recent.recent[::-1], recent.faults)
+    recent = workspace.store.records.recent(limit + 1, workspace.environment.now())
+    is_cut = len(recent.recent) + len(recent.faults) > limit
+    return RunList(recent.recent[::-1][:limit], recent.faults, None if is_cut else 0)
 
 
 def runs_of_task(workspace: Workspace, task_id: str, limit: int | None) -> RunList:
