@@ -339,7 +339,7 @@ async def ask_decision(app: AppContext, workspace: Workspace, checkpoint: Checkp
     task_id = checkpoint.run.task_id
     draft = app.drafts.message(task_id)
     try:
-        marks, lister = app.review_marks(task_id, checkpoint.pair), app.path_lister
+        marks, lister = app.review_marks(task_id), app.path_lister
         if checkpoint.worktree is not None:
             lister = PathLister(workspace, checkpoint.worktree)
         return await app.ask(CheckpointScreen(workspace, checkpoint, app.drafts, lister, marks))

@@ -20,7 +20,6 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.tui.driver import InputGuard, ResilientDriver
@@ -78,17 +77,13 @@ class AppContext(ThemedApp, InputGuard):
         self.chosen_agent: str | None = None
         self.is_commit_interrupted = False
         self.questions = WaitingQuestions(self)
-        self._left_out: dict[Trees, set[str]] = {}
         self._diff_options = DiffOptions()
 
-    def review_marks(self, task_id: TaskId, change: Trees | None) -> ReviewMarks:
-        """Return what was marked in a task's change; what was read is kept with its drafts.
-
-        What is left out of an approval is chosen for each change anew, and kept until the application quits.
-        """
+    def review_marks(self, task_id: TaskId) -> ReviewMarks:
+        """Return what was marked in a task's change, which is kept with its drafts."""
         reading = self.drafts.reading(task_id)
-        left_out = set() if change is None else self._left_out.setdefault(change, set())
-        return ReviewMarks(reading.load(), left_out, self._diff_options, reading.keep)
+        saved = reading.load()
+        return ReviewMarks(dict(saved.files), set(saved.left_out), self._diff_options, reading.keep)
 
     @property
     def view_state(self) -> ViewState | None:

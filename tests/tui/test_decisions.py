@@ -453,6 +453,40 @@ def test_what_was_read_stays_so_when_the_screen_is_left_and_opened_again(planned
     assert not list((planned / ".git/blackbird").rglob("read-files*"))
 
 
+def test_what_is_left_out_stays_so_through_a_round_and_when_the_screen_is_left(planned: Path) -> None:
+    prompt = "write src/a.txt one\nwrite src/b.txt two\nwrite z.txt two\non-feedback write src/b.txt four"
+    put_plan(planned, leaf("alpha", prompt))
+    configure(planned, execution__commit="approved")
+    execute(planned)
+
+    async def leave_out(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await see(app, pilot, "0 of 3 read")
+        await pilot.press("tab", "down", "z", "o")
+        await see(app, pilot, "✗ ▸ src/ 2 files")
+        await pilot.press("m")
+        await see(app, pilot, "2 of 3 read", "file 3 of 3")
+        await pilot.press("up", "z", "o")
+        await see(app, pilot, "✓ A src/a.txt", "✗ A src/b.txt", "  A z.txt")
+        await pilot.press("3", "enter")
+        await wait_for(pilot, lambda: asks(app, RequestScreen))
+        await pilot.press(*"Four.", "ctrl+s")
+        await see(app, pilot, "round 2", "1 of 3 read", "✓ A src/a.txt", "✗ A src/b.txt")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: is_over(app))
+
+    async def approve(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await see(app, pilot, "round 2", "✓ A src/a.txt", "✗ A src/b.txt")
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
+
+    for session in (leave_out, approve):
+        drive(planned, session, (100, 30))
+    assert git(planned, "show", "--name-only", "--format=").split() == ["src/a.txt", "z.txt"]
+    assert not list((planned / ".git/blackbird").rglob("read-files*"))
+
+
 @pytest.mark.exhaustive
 def test_what_is_left_out_is_so_too_where_only_the_last_changes_are_shown(planned: Path) -> None:
     prompt = "write a.txt one\nwrite b.txt two\nwrite c.txt three\non-feedback write a.txt four"

@@ -7,6 +7,7 @@ the other way round. A text is on disk a moment after each change, and at once w
 import asyncio
 import json
 import os
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -166,26 +167,30 @@ class CommentDraft:
 
 
 class SavedReading(Record):
+    """``files`` were read, each with its content then; the paths ``left_out`` are not to be approved."""
+
     files: dict[str, str] = Field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
 
 class ReadingDraft:
-    """The files of a task's change that a person has read, until the change is decided."""
+    """What a person marked in a task's change, in all its rounds, until it is decided."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
 
-    def load(self) -> dict[str, str]:
+    def load(self) -> SavedReading:
         try:
-            return SavedReading.from_json(self._draft.text.encode(errors="replace")).files
+            return SavedReading.from_json(self._draft.text.encode(errors="replace"))
         except ValidationError:
             # None yet, or a file that a hand edited.
-            return {}
+            return SavedReading()
 
-    def keep(self, files: dict[str, str]) -> None:
-        """Save what was read a moment from now. Needs a running event loop."""
-        text = json.dumps(SavedReading(files=files).to_json(), ensure_ascii=False)
-        self._draft.text = text if files else ""
+    def keep(self, files: Mapping[str, str], left_out: Iterable[str]) -> None:
+        """Save what is marked a moment from now. Needs a running event loop."""
+        saved = SavedReading(files=dict(files), left_out=tuple(sorted(left_out)))
+        is_empty = saved == SavedReading()
+        self._draft.text = "" if is_empty else json.dumps(saved.to_json(), ensure_ascii=False)
 
 
 class Drafts:

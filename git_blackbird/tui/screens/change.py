@@ -226,8 +226,10 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         where = [f"file {files.index(file) + 1} of {len(files)}"] if file and is_one_of_many else []
         if self._is_diff_shown and self._viewed != self.checkpoint.pair:
             where.append("since your request")
-        if self.has_class("zoomed"):
-            where.append(str(self._files.border_title))
+        if not self._files.display:
+            # The list is not to be seen.
+            mark = f"{self._marks.mark(file)} ".lstrip() if file and self._is_diff_shown else ""
+            where.append(f"{mark}{self._files.border_title}")
         self.query_one("#view").border_title = ", ".join(where)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -246,17 +248,18 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
             self.set_focus(self._diff.view if self._is_diff_shown else self._overview)
 
     def action_mark_read(self) -> None:
-        """Mark the file, and go on to the next one that is not read."""
-        file = self._marked_file()
-        if file is None:
+        """Mark the file, or all of the folder, and go on to the next one that is not read."""
+        files = self._marked_files()
+        if not files:
             return
-        if self._is_diff_shown and not self._marks.is_read(file) and self._diff.unfold_generated():
+        is_unread = not all(map(self._marks.is_read, files))
+        if self._is_diff_shown and len(files) == 1 and is_unread and self._diff.unfold_generated():
             self._key_line.say("it was folded: m again marks it as read")
             return
-        is_read = self._marks.toggle_read(file)
+        is_read = self._marks.toggle_read(files)
         self._show_marks()
         if is_read and self._is_diff_shown:
-            self._go_to_unread(self._diff.shown[self._diff.shown.index(file) + 1 :])
+            self._go_to_unread(self._diff.shown[self._diff.shown.index(files[-1]) + 1 :])
             # At once: the next key is meant for that file.
             self._files.follow(self._diff.file)
 
@@ -278,20 +281,20 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
             self.set_focus(self._diff.view if self._is_diff_shown else self._overview)
 
     def action_leave_out(self) -> None:
-        file = self._marked_file()
-        if file is not None:
-            self._marks.left_out ^= {file.path}
+        if files := self._marked_files():
+            self._marks.toggle_left_out(files)
             self._show_marks()
 
-    def _marked_file(self) -> FilePatch | None:
-        """Return the file under the cursor; if there is none, say so."""
-        if self._place is Focus.FILES and self._files.folder is not None:
-            self.notify("This is a folder: enter unfolds it", severity="warning")
-            return None
-        file = self._files.current or (self._diff.file if self._is_diff_shown else None)
-        if file is None:
+    def _marked_files(self) -> Sequence[FilePatch]:
+        """Return the file under the cursor, or those of the folder; if there is none, say so."""
+        if self._place is Focus.FILES:
+            files = self._files.files_here
+        else:
+            file = self._diff.file if self._is_diff_shown else self._files.current
+            files = [] if file is None else [file]
+        if not files:
             self.notify("No file: ] goes to the next one", severity="warning")
-        return file
+        return files
 
     def action_scroll(self, pages: int) -> None:
         if self._is_diff_shown:

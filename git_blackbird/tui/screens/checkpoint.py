@@ -25,6 +25,7 @@ from git_blackbird.tui.screens.modal import ConfirmModal
 from git_blackbird.tui.screens.request import RequestScreen
 from git_blackbird.tui.screens.review_keys import DIFF_BINDINGS, Focus, dead_key_text
 from git_blackbird.tui.widgets.choices import NO_DIGIT, ChoiceItem, ChoiceRow
+from git_blackbird.tui.widgets.file_list import ReviewMarks
 
 _KEYS_AFTER_REQUEST = frozenset({"i", "I"})
 
@@ -159,12 +160,13 @@ class CheckpointScreen(ChangeScreen):
         if not self._marks.left_out or not isinstance(reply, Decision) or reply.state not in APPROVALS:
             self.dismiss_once(reply)
             return
-        paths = self._marks.approved_paths(self._change)
+        whole, paths = ReviewMarks().approved_paths(self._change), self._marks.approved_paths(self._change)
         if not paths:
             why = "Every file is left out: o takes one in" if self._change else "Its files are being read"
             self.notify(why, severity="warning")
             return
-        self.dismiss_once(reply._replace(only=paths))
+        # What an earlier round left out may be no part of the change by now.
+        self.dismiss_once(reply if paths == whole else reply._replace(only=paths))
 
     async def _confirm(self, step: Confirm) -> None:
         async def go_on(answer: object) -> None:

@@ -15,7 +15,7 @@ from git_blackbird.tui.widgets.file_list import FileList, FileSearch
 from git_blackbird.tui.widgets.overview_pane import OverviewPane
 from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS
 
-_READ_KEY = "Mark the file as read and go on to the next unread; on a read file, take the mark away"
+_READ_KEY = "Mark the file or folder as read and go on to the next unread; on a read one, take the mark away"
 REVIEW_BINDINGS: list[BindingType] = [
     *SCROLL_BINDINGS,
     Binding("v", "diff", "Go to the diff", show=False),
@@ -31,7 +31,7 @@ REVIEW_BINDINGS: list[BindingType] = [
     Binding("left_curly_bracket", "in_diff('note(-1)')", "Comment or finding before", show=False),
     Binding("m", "mark_read", _READ_KEY, show=False),
     Binding("plus", "zoom", "Give the files' room to what is shown, or give it back", show=False),
-    Binding("o", "leave_out", "Leave the file out of an approval, or take it in", show=False),
+    Binding("o", "leave_out", "Leave the file or folder out of an approval, or take it in", show=False),
     # The screen names the choices.
     *(Binding(digit, f"choice('{digit}')", f"Choice {digit}", show=False) for digit in "1234567890"),
 ]

@@ -24,7 +24,7 @@ from git_blackbird.tui.widgets.searching import find_matches
 OVERVIEW = 0
 """The line above the files."""
 _LETTERS = {"added": "A", "deleted": "D", "renamed": "R", "copied": "C"}
-_READ, _LEFT_OUT, _UNREAD, _COMMENTED, _FOUND = "✓", "✗", " ", "*", "!"
+_READ, _LEFT_OUT, _PARTLY, _UNREAD, _COMMENTED, _FOUND = "✓", "✗", "◐", " ", "*", "!"
 _SIGN_COLUMNS, _SCROLL_BAR_COLUMNS = 4, 1
 _LEAST_COLUMNS = 32
 _MOST_PERCENT = 38
@@ -35,14 +35,14 @@ _FEWEST_PATH_COLUMNS = 8
 class ReviewMarks:
     """The files of a change that someone has read, and the paths that are not to be approved.
 
-    ``read`` has the content that each path had then, and ``keep`` saves it. ``options`` say how diffs are
+    ``read`` has the content that each path had then; ``keep`` saves both. ``options`` say how diffs are
     shown, for all changes.
     """
 
     read: dict[str, str] = field(default_factory=dict)
     left_out: set[str] = field(default_factory=set)
     options: DiffOptions = field(default_factory=DiffOptions)
-    keep: Callable[[dict[str, str]], None] = lambda _: None
+    keep: Callable[[dict[str, str], set[str]], None] = lambda *_: None
 
     def is_read(self, file: FilePatch) -> bool:
         """Whether a file was read as it is now."""
@@ -50,21 +50,29 @@ class ReviewMarks:
         # Git abbreviates ids as far as they differ from others, which later ones may have changed.
         return known is not None and (known.startswith(file.content) or file.content.startswith(known))
 
-    def toggle_read(self, file: FilePatch) -> bool:
-        """Change whether a file is marked as read; return whether it is now."""
-        was_read = self.is_read(file)
-        if was_read:
-            del self.read[file.path]
-        else:
-            self.read[file.path] = file.content
-        self.keep(self.read)
+    def toggle_read(self, files: Sequence[FilePatch]) -> bool:
+        """Mark files as read, or take the marks away where all have them; return whether they are read."""
+        was_read = all(map(self.is_read, files))
+        for file in files:
+            if was_read:
+                del self.read[file.path]
+            else:
+                self.read[file.path] = file.content
+        self.keep(self.read, self.left_out)
         return not was_read
 
-    def mark(self, file: FilePatch) -> str:
-        """Return the sign before a path."""
-        if file.path in self.left_out:
-            return _LEFT_OUT
-        return _READ if self.is_read(file) else _UNREAD
+    def toggle_left_out(self, files: Sequence[FilePatch]) -> None:
+        """Leave files out of an approval, or take them in where all are left out."""
+        paths = {file.path for file in files}
+        self.left_out = self.left_out - paths if paths <= self.left_out else self.left_out | paths
+        self.keep(self.read, self.left_out)
+
+    def mark(self, *files: FilePatch) -> str:
+        """Return the sign before a path, or before a folder with these files."""
+        left_out = [file.path in self.left_out for file in files]
+        if any(left_out):
+            return _LEFT_OUT if all(left_out) else _PARTLY
+        return _READ if all(map(self.is_read, files)) else _UNREAD
 
     def approved_paths(self, files: Iterable[FilePatch]) -> tuple[str, ...]:
         """Return the paths of the files that are not left out; a renamed one has two."""
@@ -115,6 +123,14 @@ class FileList(OptionList):
         """The folded folder under the cursor, with a slash at its end."""
         line = self._line_here
         return line if isinstance(line, str) else None
+
+    @property
+    def files_here(self) -> Sequence[FilePatch]:
+        """The file under the cursor, or all files of the folded folder."""
+        return self._below(self.folder) if self.folder else [self.current] if self.current else ()
+
+    def _below(self, folder: str) -> Sequence[FilePatch]:
+        return [file for file in self._files if file.path.startswith(folder)]
 
     @property
     def _line_here(self) -> FilePatch | str | None:
@@ -187,8 +203,7 @@ class FileList(OptionList):
     @property
     def _file_here(self) -> FilePatch | None:
         """The file under the cursor, or the first of the folder."""
-        folder = self.folder
-        return self.current if folder is None else next(f for f in self._files if f.path.startswith(folder))
+        return next(iter(self.files_here), None)
 
     def action_fold_all(self) -> None:
         """Fold the folders at the top, or unfold all."""
@@ -239,6 +254,8 @@ class FileList(OptionList):
             yield f"{_READ} read"
         if paths & self._marks.left_out:
             yield f"{_LEFT_OUT} left out"
+        if any(self._marks.mark(*self._below(folder)) == _PARTLY for folder in self._folded):
+            yield f"{_PARTLY} in part"
         if paths & (self._commented.keys() | self._commented_before):
             yield f"{_COMMENTED} commented"
         if any(self._has_findings(file) for file in self._files):
@@ -259,13 +276,12 @@ class FileList(OptionList):
 
     def _sum(self, folder: str, width: int) -> Text:
         """Return the line of a folded folder: what is true of its files, and their numbers."""
-        files = [file for file in self._files if file.path.startswith(folder)]
-        is_read = all(map(self._marks.is_read, files))
+        files = self._below(folder)
         notes = {self._note(file) for file in files}
         note = next((sign for sign in (_FOUND, _COMMENTED) if sign in notes), " ")
         added, removed = (sum(counts) for counts in zip(*map(_counts, files), strict=True))
         stat = f" +{added} -{removed}"
-        begin = f"{_READ if is_read else _UNREAD}{note}▸ "
+        begin = f"{self._marks.mark(*files)}{note}▸ "
         name = f"{render_path(folder)} {counted(len(files), 'file')}"
         room = max(_FEWEST_PATH_COLUMNS, width - cell_len(begin) - cell_len(stat))
         return Text(f"{begin}{_shortened(name, room)}", no_wrap=True).append(stat, "dim")
@@ -278,7 +294,7 @@ class FileList(OptionList):
 
     def _line(self, file: FilePatch, width: int) -> Text:
         mark = self._marks.mark(file)
-        begin = f"{mark}{self._note(file)}{_LETTERS.get(file.word, 'M')} "
+        begin = f"{mark}{self._note(file)}{_letter(file)} "
         added, removed = f"+{file.additions}", f"-{file.deletions}"
         counts = added.rjust(self._added_columns) + removed.rjust(self._removed_columns)
         stat = (_word_for_lines(file) or counts).rjust(self._stat_columns)
@@ -339,6 +355,11 @@ class FileSearch(SingleLineInput):
 
 def _counts(file: FilePatch) -> tuple[int, int]:
     return file.additions, file.deletions
+
+
+def _letter(file: FilePatch) -> str:
+    """Return the letter for what happened to a file, as git has it."""
+    return next((letter for word, letter in _LETTERS.items() if word in file.word), "M")
 
 
 def _word_for_lines(file: FilePatch) -> str:

@@ -96,3 +96,59 @@ def test_folders_fold_with_what_is_known_of_their_files() -> None:
             assert (len(shown()), files.current) == (6, patch.files[3])
 
     asyncio.run(session())
+
+
+BINARY = """\
+diff --git a/new.png b/new.png
+new file mode 100644
+index 0..2
+Binary files /dev/null and b/new.png differ
+diff --git a/old.png b/old.png
+deleted file mode 100644
+index 3..0
+Binary files a/old.png and /dev/null differ
+diff --git a/there.png b/here.png
+similarity index 90%
+rename from there.png
+rename to here.png
+index 4..5 100644
+Binary files a/there.png and b/here.png differ
+diff --git a/lib b/lib
+new file mode 160000
+index 0..6
+--- /dev/null
++++ b/lib
+@@ -0,0 +1 @@
++Subproject commit 6
+"""
+
+
+def test_files_without_lines_have_the_letters_of_what_happened_to_them() -> None:
+    app = ListApp()
+
+    async def session() -> None:
+        async with app.run_test() as pilot:
+            files = app.query_one(FileList)
+            files.show(Patch(BINARY).files)
+            await pilot.pause()
+            shown = [str(option.prompt).split()[:2] for option in files.options[1:]]
+            assert shown == [["A", "new.png"], ["D", "old.png"], ["R", "here.png"], ["A", "lib"]]
+
+    asyncio.run(session())
+
+
+def test_a_folder_shows_the_marks_of_all_its_files() -> None:
+    marks, files = ReviewMarks(), Patch(TREE).files
+    a, b = files[2:4]
+    assert marks.mark(a, b) == " "
+    assert marks.toggle_read([a])
+    assert marks.mark(a, b) == " "
+    assert marks.toggle_read([a, b])
+    assert marks.mark(a, b) == "✓"
+    assert not marks.toggle_read([a, b])
+    marks.toggle_left_out([b])
+    assert (marks.mark(a, b), marks.mark(a), marks.mark(b)) == ("◐", " ", "✗")
+    marks.toggle_left_out([a, b])
+    assert marks.mark(a, b) == "✗"
+    marks.toggle_left_out([a, b])
+    assert marks.left_out == set()
