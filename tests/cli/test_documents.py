@@ -20,7 +20,6 @@ ROOT = Path(__file__).resolve().parents[2]
 MANUAL = ROOT / "man/git-blackbird.1"
 DOCS = ROOT / "docs"
 DESIGN = (DOCS / "design.md").read_text()
-README_LIMIT_BYTES = 12_000
 COMMON = {"--json", "--no-input", "-h", "--help"}
 
 
@@ -37,10 +36,6 @@ def test_each_mark_in_a_document_is_of_a_part(path: Path) -> None:
 
 def test_the_documents_say_what_each_exit_code_means() -> None:
     assert documents.meanings().keys() == set(ExitCode)
-
-
-def test_the_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_bytes()) <= README_LIMIT_BYTES
 
 
 def test_the_manual_has_the_keys_of_the_plan_on_the_screen() -> None:
