@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,14 @@ def test_options_in_the_documents_exist(name: str) -> None:
     typed = (word for option in options for word in (*option.opts, *option.secondary_opts))
     known = COMMON.union(OF_OTHER_PROGRAMS, typed)
     assert set(re.findall(r"(?<![\w-])--[a-z][a-zA-Z-]+", (ROOT / name).read_text())) <= known
+
+
+def test_deviations_are_one_table_with_a_line_each() -> None:
+    _, table = (DOCS / "deviations.md").read_text().split("\n| area | here | ")
+    rows = table.splitlines()[2:]
+    assert [row for row in rows if len(row) > 250 or row.count(" | ") != 2] == []
+    areas = [row.split(" | ")[0] for row in rows]
+    assert [area for area, _ in groupby(areas)] == list(dict.fromkeys(areas))
 
 
 @pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/design.md"])
