@@ -18,11 +18,12 @@ import click
 from git_blackbird.cli.stdio import OutputError
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError, error_notes
-from git_blackbird.model.base.sanitize import keep_styles, strip_controls
+from git_blackbird.model.base.sanitize import strip_controls
 
 if TYPE_CHECKING:
     from git_blackbird.cli.schema.base import EventOutput
     from git_blackbird.controller.core.workspace import Workspace
+    from git_blackbird.messages.document import Document
     from git_blackbird.model.config.layers import RawSetting
     from git_blackbird.model.run.history import RecordError
 
@@ -81,7 +82,10 @@ class CommandContext:
     @cached_property
     def colored(self) -> bool:
         """Whether standard output takes colour, as ``color.blackbird`` and ``color.ui`` say."""
-        return self.workspace.takes_color(is_tty=sys.stdout.isatty())
+        try:
+            return self.workspace.takes_color(is_tty=sys.stdout.isatty())
+        except UnusableError:
+            return False
 
     @cached_property
     def columns(self) -> int | None:
@@ -94,16 +98,20 @@ class CommandContext:
         except (OSError, ValueError):
             return None
 
-    def columns_less(self, indent: int) -> int | None:
-        """How wide an indented line may be; None if unlimited."""
-        return None if self.columns is None else self.columns - indent
-
     def print(self, text: str = "") -> None:
         """Print text for people; nothing when programs are spoken to."""
         if not self.as_json:
-            # Said outright: click takes colours out of every pipe, a pager of git's too.
-            colored = "\x1b" in text and self.colored
-            click.echo(keep_styles(text) if colored else strip_controls(text), color=colored)
+            click.echo(strip_controls(text))
+
+    def show(self, document: "Document") -> None:
+        """Print a document for people, at once: of a large plan there are many lines."""
+        if not self.as_json:
+            from git_blackbird.cli.paint import painted_lines  # most commands print a line or two
+
+            lines = list(painted_lines(document, self.columns, colored=self.colored))
+            if lines:
+                # Said outright: click takes colours out of every pipe, a pager of git's too.
+                click.echo("\n".join(lines), color=self.colored)
 
     def write(self, text: str) -> None:
         """Print sanitized output of agents at once."""

@@ -57,10 +57,14 @@ class Span(_Fields):
 
 
 class Line(NamedTuple):
-    """Spans beside each other; it counts as several lines if it says how many are left out."""
+    """Spans beside each other; it counts as several lines if it says how many are left out.
+
+    Where a terminal is too narrow, the span at ``gives_way`` is cut; without one the line wraps.
+    """
 
     spans: tuple[Span, ...]
     stands_for: int = 1
+    gives_way: int | None = None
 
     @property
     def text(self) -> str:
@@ -99,24 +103,48 @@ class Line(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows of the same length. Where all do not fit, the ``flexible`` column gives way."""
+    """Rows of the same length. Where all do not fit, the ``flexible`` column gives way, if there is one."""
 
     rows: Sequence[Sequence[Span]]
-    flexible: int = -1
+    flexible: int | None = -1
 
+
+class Section(NamedTuple):
+    """A title, and what is below it; an interface leaves one out that has nothing."""
+
+    title: str
+    parts: tuple[Line | Table, ...]
+
+
+Document = Iterable[Section | Line | Table]
 
 Measure = Callable[[str], int]
 """How many columns one line of text takes: each terminal library has tables of its own."""
 
 
-def line(*parts: str | Span) -> Line:
+def line(*parts: str | Span, gives_way: int | None = None) -> Line:
     """Return a line of spans; a string is a plain one."""
-    return Line(row(*parts))
+    return Line(row(*parts), gives_way=gives_way)
 
 
 def row(*parts: str | Span) -> tuple[Span, ...]:
     """Return a row of a table, or the spans of a line, in the same way."""
     return tuple([Span(part) if isinstance(part, str) else part for part in parts])
+
+
+def table(rows: Iterable[Sequence[str | Span]], flexible: int | None = -1) -> Table:
+    """Return a table of rows; a string is a plain span."""
+    return Table([row(*cells) for cells in rows], flexible)
+
+
+def facts(named: Iterable[tuple[str, str]], indent: str = "") -> Table:
+    """Return names and their values as a table that never gives way."""
+    return table(((f"{indent}{name}", text) for name, text in named), None)
+
+
+def section(title: str, parts: Iterable[str | Line | Table]) -> Section:
+    """Return a section of lines and tables; a string is a plain line."""
+    return Section(title, tuple([line(part) if isinstance(part, str) else part for part in parts]))
 
 
 def styled(text: str, style: Style = Style.PLAIN, stands_for: int = 1) -> Line:
@@ -170,6 +198,16 @@ def char_width(char: str) -> int:
     if unicodedata.category(char) in _NO_WIDTH:
         return 0
     return 2 if unicodedata.east_asian_width(char) in _WIDE else 1
+
+
+def shortened(line: Line, columns: int | None, width: Measure = width_of) -> Line:
+    """Cut the span that gives way until the line takes so many columns, as far as that does."""
+    if columns is None or line.gives_way is None or (excess := width(line.text) - columns) <= 0:
+        return line
+    spans = list(line.spans)
+    text, style = spans[line.gives_way]
+    spans[line.gives_way] = Span._make((truncate(text, width(text) - excess, width), style))
+    return line._replace(spans=tuple(spans))
 
 
 def truncate(text: str, columns: int | None, width: Measure = width_of) -> str:
@@ -226,9 +264,9 @@ def aligned_cells(
         yield shown
 
 
-def _layout(widths: list[int], flexible: int, columns: int | None) -> tuple[list[int], str]:
+def _layout(widths: list[int], flexible: int | None, columns: int | None) -> tuple[list[int], str]:
     """Return how wide each column is, and what lies between two."""
-    if columns is None:
+    if columns is None or flexible is None:
         return widths, "  "
     count = len(widths)
     flexible %= count
@@ -246,18 +284,16 @@ def plain(lines: Iterable[Line]) -> Iterator[str]:
     return (one.text for one in lines)
 
 
-class Section(NamedTuple):
-    """A title, and what is below it. A face indents that, and leaves a section without anything out."""
-
-    title: str
-    parts: tuple[Line | Table, ...]
-
-
-Document = Iterable[Section]
+def listed(texts: Sequence[str], most: int, more: str = "") -> Iterator[Line]:
+    """Yield at most so many lines, and how many there are more."""
+    yield from map(line, texts[:most])
+    if len(texts) > most:
+        yield line(f"and {len(texts) - most} more{more}")
 
 
-def block(text: str, most: int | None = None) -> Iterator[Line]:
+def block(text: str, most: int | None = None, indent: str = "") -> Iterator[Line]:
     """Yield the lines of a text that may be anyone's; of one of more than ``most`` characters the first."""
-    yield from map(line, strip_controls(text[:most]).splitlines())
+    for one in strip_controls(text[:most]).splitlines():
+        yield line(indent + one)
     if most is not None and len(text) > most:
         yield line(Span(f"(and {len(text) - most} more characters)", Style.FAINT))

@@ -1,11 +1,13 @@
 """Documents: what is in a span is harmless, tables fit, and each face paints every style."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from git_blackbird.cli.render.paint import paint_line, paint_table
+from git_blackbird.cli.paint import painted_lines
 from git_blackbird.messages.document import (
     Line,
+    Section,
     Span,
     Style,
     Table,
@@ -13,10 +15,12 @@ from git_blackbird.messages.document import (
     line,
     plain,
     row,
+    section,
+    shortened,
     width_of,
     wrapped,
 )
-from git_blackbird.model.base.sanitize import keep_styles, strip_controls
+from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.tui.widgets.line_view import STYLES
 
 
@@ -24,8 +28,8 @@ from git_blackbird.tui.widgets.line_view import STYLES
 def test_whatever_comes_into_a_span_is_cleaned_and_on_one_line(text: str) -> None:
     cleaned = strip_controls(text).replace("\n", " ")
     assert Span(text).text == cleaned
-    painted = paint_line(line(Span(text, Style.WARNING)))
-    assert painted == (f"\x1b[33m{cleaned}\x1b[0m" if cleaned else "")
+    painted = list(painted_lines([line(Span(text, Style.WARNING))], None, colored=True))
+    assert painted == [f"\x1b[33m{cleaned}\x1b[0m" if cleaned else ""]
 
 
 @given(
@@ -56,7 +60,8 @@ def test_a_string_in_a_line_is_a_plain_span() -> None:
     one = line("run ", Span("7\x1b[31m", Style.HEADING), "\x1b]0;title\x07 done")
     assert one.text == "run 7 done"
     assert [span.style for span in one.spans] == [Style.PLAIN, Style.HEADING, Style.PLAIN]
-    assert paint_line(one) == "run \x1b[1m7\x1b[0m done"
+    assert list(painted_lines([one], None, colored=True)) == ["run \x1b[1m7\x1b[0m done"]
+    assert list(painted_lines([one], None, colored=False)) == ["run 7 done"]
 
 
 def test_the_flexible_column_gives_way() -> None:
@@ -77,9 +82,28 @@ def test_no_line_of_a_table_is_wider_than_the_terminal(rows: list[tuple[str, str
         assert width_of(text) <= 45
 
 
-def test_what_is_painted_survives_the_last_cleaning() -> None:
-    for text in paint_table(Table([[Span(style.value, style) for style in Style]]), None):
-        assert keep_styles(text) == text
+def test_a_section_is_indented_below_its_title_and_left_out_without_anything() -> None:
+    document: list[Section | Line] = [
+        line("all"),
+        section("empty", [Table(())]),
+        section("some", ["one", Table((row("a", "a text that is too long"),)), line("", gives_way=0)]),
+    ]
+    assert list(painted_lines(document, 16, colored=False)) == [
+        "all",
+        "",
+        "some",
+        "  one",
+        "  a  a text t...",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [(None, "a  a long title: due"), (20, "a  a long title: due"), (14, "a  a l...: due"), (4, "a  : due")],
+)
+def test_the_span_that_gives_way_is_cut(columns: int | None, shown: str) -> None:
+    assert shortened(line("a  ", "a long title", ": due", gives_way=1), columns).text == shown
 
 
 def test_the_screen_has_a_look_for_each_style() -> None:

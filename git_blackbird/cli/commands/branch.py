@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.tables import render_table
 from git_blackbird.controller.change.export import (
     create_task_branch,
     publish_branch,
@@ -23,6 +22,7 @@ from git_blackbird.controller.place.worktrees import kept_text
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.messages.display.quantities import format_seconds, render_bytes
+from git_blackbird.messages.document import Table, line, table
 from git_blackbird.model.base.sanitize import clean_line, shell_word, strip_controls
 from git_blackbird.model.base.timestamps import seconds_between
 
@@ -89,7 +89,7 @@ def worktrees(call: CommandContext, action: str, task_id: str | None, *, dry_run
         return ExitCode.OK
     if task_id is None:
         places = list_places(call.workspace)
-        call.lines(_table(call, places) or ["no worktrees of tasks"])
+        call.show([_table(call, places) if places else line("no worktrees of tasks")])
     else:
         places = [find_place(call.workspace, task_id)]
         call.print(str(places[0].path))
@@ -97,7 +97,7 @@ def worktrees(call: CommandContext, action: str, task_id: str | None, *, dry_run
     return ExitCode.OK
 
 
-def _table(call: CommandContext, places: Sequence[PlaceOfTask]) -> list[str]:
+def _table(call: CommandContext, places: Sequence[PlaceOfTask]) -> Table:
     now = call.environment.timestamp()
     rows = [
         (
@@ -110,7 +110,7 @@ def _table(call: CommandContext, places: Sequence[PlaceOfTask]) -> list[str]:
         for place in places
     ]
     # A part of a path is of no use.
-    return render_table(rows, None)
+    return table(rows, None)
 
 
 def _pruned_lines(pruned: Sequence[Pruned], verb: str) -> Iterator[str]:

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from git_blackbird.cli.output import CommandContext, print_error
-from git_blackbird.cli.render.paint import paint_line
-from git_blackbird.cli.render.tables import render_facts, render_section, render_table
 from git_blackbird.controller.config.settings import ConfigChange, Scope, require_key, unset_key, write_key
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, ExitCode, UsageError
@@ -16,10 +14,10 @@ from git_blackbird.messages.display.config import (
     saved_text,
     value_text,
 )
-from git_blackbird.messages.document import Span, Style, line
+from git_blackbird.messages.document import Line, Section, Span, Style, Table, facts, line, section, table
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.layers import Layer
-from git_blackbird.model.config.settings import KeyLayers, Setting
+from git_blackbird.model.config.settings import Setting
 
 if TYPE_CHECKING:
     from git_blackbird.controller.queries.agents import AgentList, AgentView, Reviewer
@@ -73,16 +71,13 @@ def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) 
     settings = workspace.settings
     names = list(settings.applied) if name is None else [require_key(name).name]
     layers = list(map(settings.layers_of, names))
-    call.lines(render_table([setting_row(layer.applied) for layer in layers], None))
+    call.show([table([setting_row(layer.applied) for layer in layers], None)])
     if name is not None:
-        call.lines(_layer_lines(layers[0]))
+        rows = [
+            (f"  {row.effect}", row.value, Span(row.origin, Style.FAINT)) for row in layer_lines(layers[0])
+        ]
+        call.show([line(f"  {key_text(layers[0].key)}"), table(rows, None)])
     call.data("setup:ConfigOutput", settings=layers)
-
-
-def _layer_lines(layers: KeyLayers) -> Iterator[str]:
-    yield f"  {key_text(layers.key)}"
-    rows = [(Span(row.effect), Span(row.value), Span(row.origin, Style.FAINT)) for row in layer_lines(layers)]
-    yield from (f"  {line}" for line in render_table(rows, None))
 
 
 def _say_written(call: CommandContext, written: ConfigChange) -> None:
@@ -103,7 +98,7 @@ def agent(call: CommandContext, /, *, name: str | None) -> ExitCode:
     workspace = call.workspace
     if name is None:
         agents = view_agents(workspace)
-        call.lines(_list_lines(agents))
+        call.show(_list_of(agents))
         call.data("setup:AgentsOutput", agents)
         code = ExitCode.OK
     else:
@@ -112,21 +107,23 @@ def agent(call: CommandContext, /, *, name: str | None) -> ExitCode:
     return code
 
 
-def _list_lines(agents: "AgentList") -> Iterator[str]:
+def _list_of(agents: "AgentList") -> Iterator[Line | Table]:
     headings = tuple(Span(text, Style.HEADING) for text in _HEADINGS)
-    yield from render_table([headings, *map(_row, agents.agents)], None)
-    yield ""
+    yield table([headings, *map(_row, agents.agents)], None)
+    yield line()
     choice = agents.choice
-    yield f"{choice.value} is chosen by {_origin(choice)}; to choose another:"
+    yield line(f"{choice.value} is chosen by {_origin(choice)}; to choose another:")
     command, remark = "git config blackbird.agent NAME", "in this clone"
     if choice.layer is Layer.ENVIRONMENT:
         command, remark = f"unset {choice.origin}", "it wins over every configuration"
     commands = {command: remark, "git blackbird execute --agent NAME": "for one call"}
-    yield from render_table(((f"  {name}", Span(text, Style.FAINT)) for name, text in commands.items()), None)
+    yield table(((f"  {name}", Span(text, Style.FAINT)) for name, text in commands.items()), None)
     for reviewer in agents.reviewers:
         made_by = f"{reviewer.source} reviews are made by {reviewer.agent}{_model(reviewer, '({})')}"
-        yield f"{made_by}, by {_origin(reviewer.choice)}: {_where(reviewer)}"
-    yield "a session continues with the agent that started it; `git blackbird agent NAME` shows one in full"
+        yield line(f"{made_by}, by {_origin(reviewer.choice)}: {_where(reviewer)}")
+    yield line(
+        "a session continues with the agent that started it; `git blackbird agent NAME` shows one in full"
+    )
 
 
 def _model(reviewer: "Reviewer", form: str) -> str:
@@ -161,7 +158,7 @@ def _cleaned(text: str | None) -> str:
 
 
 def _show_one(call: CommandContext, view: "AgentView", choice: Setting) -> ExitCode:
-    call.lines(_agent_lines(view, choice))
+    call.show(_document(view, choice))
     call.data("setup:AgentOutput", view)
     if view.can_start:
         return ExitCode.OK
@@ -171,15 +168,14 @@ def _show_one(call: CommandContext, view: "AgentView", choice: Setting) -> ExitC
     return error.exit_code
 
 
-def _agent_lines(view: "AgentView", choice: Setting) -> Iterator[str]:
+def _document(view: "AgentView", choice: Setting) -> Iterator[Section | Line | Table]:
     state = _state_cell(view, "cannot start")
-    yield paint_line(line(Span(view.name, Style.HEADING), "  ", state))
-    yield from render_facts(_facts(view, choice))
+    yield line(Span(view.name, Style.HEADING), "  ", state)
+    yield facts(_facts(view, choice), "  ")
     if view.can_start:
-        yield from render_section("can", render_table(_abilities(view), None), are_styled=True)
-    configured = render_table(map(setting_row, view.settings), None)
-    yield from render_section("configured", configured, are_styled=True)
-    yield from render_section("good to know", map(_cleaned, view.inspection.remarks))
+        yield section("can", [table(_abilities(view), None)])
+    yield section("configured", [table(map(setting_row, view.settings), None)])
+    yield section("good to know", map(_cleaned, view.inspection.remarks))
 
 
 def _facts(view: "AgentView", choice: Setting) -> Iterator[tuple[str, str]]:

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 from git_blackbird.cli.commands.run import build_ui
 from git_blackbird.cli.output import CommandContext, confirm
-from git_blackbird.cli.render.tables import render_section, render_table
 from git_blackbird.controller.core.workspace import shorten_path
 from git_blackbird.controller.doctor.diagnosis import Diagnosis, diagnose, mend
 from git_blackbird.controller.doctor.prune import Removable, find_removable, remove_unneeded
 from git_blackbird.controller.queries.agents import AgentView
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.quantities import counted, render_bytes
+from git_blackbird.messages.document import Section, section, table
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.views.doctor import Finding
 
@@ -23,12 +23,13 @@ def doctor(call: CommandContext, *, fix: bool) -> ExitCode:
     if fix and diagnosis.workspace is not None:
         with build_ui(call, diagnosis.workspace, stream=False) as ui:
             diagnosis = mend(diagnosis, ui)
-    call.lines(_diagnosis_lines(call, diagnosis))
+    call.lines(_diagnosis_lines(diagnosis))
+    call.show(_sections(diagnosis))
     call.data("setup:DoctorOutput", diagnosis)
     return ExitCode.FAILED if diagnosis.findings else ExitCode.OK
 
 
-def _diagnosis_lines(call: CommandContext, diagnosis: Diagnosis) -> Iterator[str]:
+def _diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
     for finding in diagnosis.mended:
         yield f"mended: {_title(finding)}"
         yield f"  {_place(diagnosis, finding)}"
@@ -38,13 +39,15 @@ def _diagnosis_lines(call: CommandContext, diagnosis: Diagnosis) -> Iterator[str
         yield from (f"  {line}" for step in finding.steps for line in step.splitlines())
     if not diagnosis.findings:
         yield "nothing is wrong" if not diagnosis.mended else "nothing else is wrong"
+
+
+def _sections(diagnosis: Diagnosis) -> Iterator[Section]:
     heads = ("", "version", "reviews", "may")
-    rows = [heads, *map(_agent_row, diagnosis.agents)] if diagnosis.agents else []
-    yield from render_section("agents", render_table(rows, call.columns_less(2)))
+    yield section("agents", [table([heads, *map(_agent_row, diagnosis.agents)] if diagnosis.agents else ())])
     if (use := diagnosis.disk_use) is not None:
         counts = f"{counted(use.records, 'record')} and {counted(use.references, 'reference')}"
-        line = f"{counts}, {render_bytes(use.disk_bytes)}; `git blackbird prune` removes what nothing needs"
-        yield from render_section("on disk", [line])
+        text = f"{counts}, {render_bytes(use.disk_bytes)}; `git blackbird prune` removes what nothing needs"
+        yield section("on disk", [text])
 
 
 def _title(finding: Finding) -> str:

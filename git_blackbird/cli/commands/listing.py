@@ -3,10 +3,11 @@
 import gc
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.tables import label_span, render_table
 from git_blackbird.controller.queries.listing import Filter, stopped_tasks, tree_of_tasks
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import agent_words
+from git_blackbird.messages.display.task import label_span
+from git_blackbird.messages.document import line, table
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.plan.graph import state_label
@@ -45,7 +46,7 @@ def list_command(
     empty = "no tasks" if which in {None, "all"} else f"no {which} tasks"
     if plan.tasks and which is None and status_name is None:
         empty = "no task is open: all are done or skipped; --all lists them"
-    call.lines(render_table(fields, call.columns) or [empty])
+    call.show([table(fields) if fields else line(empty)])
     call.data("plan:ListOutput", listed)
     call.warn_problems(workspace)
     call.warn_uncounted(workspace)

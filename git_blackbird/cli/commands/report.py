@@ -3,7 +3,7 @@
 from git_blackbird.cli.commands.run import open_with_flags
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.estimate import estimate_lines
-from git_blackbird.cli.render.report import report_lines
+from git_blackbird.cli.render.report import report_document
 from git_blackbird.controller.queries.report import build_estimate, build_report, save_page
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.format import render_path
@@ -15,7 +15,7 @@ def report(call: CommandContext, *, since: str | None, page: str | None) -> Exit
     with gc_paused():
         found = build_report(workspace, since)
     if page is None:
-        call.lines(report_lines(found, call.columns_less(2)))
+        call.show(report_document(found))
     else:
         from git_blackbird.cli.render.report_page import render_page  # only a page pays for it
 

@@ -3,10 +3,6 @@
 from collections.abc import Iterator
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.one_run import paint
-from git_blackbird.cli.render.paint import paint as painted
-from git_blackbird.cli.render.paint import paint_table
-from git_blackbird.cli.render.tables import render_facts, render_section, render_table
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.errors import ExitCode, RequestError, UsageError
@@ -22,7 +18,7 @@ from git_blackbird.messages.display.reviews import (
     parent_steps,
 )
 from git_blackbird.messages.display.runs import OF_TASK, runs_table
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Line, Section, Span, Style, Table, facts, line, section, table
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.plan import Task
@@ -61,7 +57,7 @@ def _show(call: CommandContext, name: str, *, wants_xml: bool) -> ExitCode:
         raise UsageError("the review of a parent has no XML", hint=f"git blackbird review show {task.id}")
     else:
         view = view_review(workspace, name)
-        call.lines(_parent_lines(view))
+        call.show(_parent_document(view))
         call.data("runs:ParentReviewOutput", view)
     call.warn_problems(workspace)
     return ExitCode.OK
@@ -78,7 +74,7 @@ def _show_change(call: CommandContext, workspace: Workspace, task: Task, *, want
             )
         call.print(render_merged_xml(view.merged).rstrip("\n"))
         return
-    call.lines(_change_lines(view, call))
+    call.show(_change_document(view, call.environment.timestamp()))
     call.data("runs:ChangeReviewOutput", view)
     call.warn_records(view.faults)
 
@@ -106,25 +102,22 @@ def _dismiss(call: CommandContext, task: str, reason: str | None) -> ExitCode:
     return ExitCode.OK
 
 
-def _parent_lines(view: ReviewView) -> Iterator[str]:
+def _parent_document(view: ReviewView) -> Iterator[Section | Line | Table]:
     parent = view.parent
-    yield f"{painted(parent.id, Style.HEADING)}  {clean_line(parent.title)}"
-    yield from render_facts(parent_facts(view))
-    for title, lines in parent_sections(view, paint):
-        yield from render_section(title, lines, are_styled=True)
+    yield line(Span(parent.id, Style.HEADING), f"  {clean_line(parent.title)}")
+    yield facts(parent_facts(view), "  ")
+    yield from parent_sections(view)
     listed = {feedback.command for feedback in view.outstanding}
-    yield from render_section("next", (step for step in parent_steps(view) if step not in listed))
+    yield section("next", (step for step in parent_steps(view) if step not in listed))
 
 
-def _change_lines(view: ChangeReviewView, call: CommandContext) -> Iterator[str]:
-    yield f"{painted(view.task.id, Style.HEADING)}  {clean_line(view.task.title)}"
-    yield from render_facts(change_facts(view))
+def _change_document(view: ChangeReviewView, now: str) -> Iterator[Section | Line | Table]:
+    yield line(Span(view.task.id, Style.HEADING), f"  {clean_line(view.task.title)}")
+    yield facts(change_facts(view), "  ")
     if view.run is not None and view.merged is not None:
-        yield ""
+        yield line()
         yield from merged_lines(view.run)
-    yield from render_section("missing", change_missing(view))
-    rounds = change_rounds(view)
-    yield from render_section("rounds", render_table(rounds, None), are_styled=True)
-    table = runs_table(view.about, call.environment.timestamp(), OF_TASK)
-    yield from render_section("reviewers", paint_table(table, call.columns_less(2)), are_styled=True)
-    yield from render_section("next", change_steps(view))
+    yield section("missing", change_missing(view))
+    yield section("rounds", [table(change_rounds(view), None)])
+    yield section("reviewers", [runs_table(view.about, now, OF_TASK)])
+    yield section("next", change_steps(view))

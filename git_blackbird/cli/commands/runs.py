@@ -4,14 +4,13 @@ import json
 import sys
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.paint import paint_table
 from git_blackbird.cli.render.runs import by_hand_lines, commit_lines
-from git_blackbird.cli.render.tables import render_section
 from git_blackbird.cli.syntax.plan import NEWEST
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries import runs as run_queries
 from git_blackbird.errors import ExitCode, RequestError, UsageError
 from git_blackbird.messages.display.runs import OF_ALL_TASKS, OF_TASK, runs_table
+from git_blackbird.messages.document import line, section
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.history import History
@@ -62,9 +61,9 @@ def _list(call: CommandContext, workspace: Workspace, task_id: str | None, limit
     else:
         listed = run_queries.runs_of_task(workspace, task_id, limit)
         none = f"no runs found for {strip_controls(task_id)}"
-    now, columns = call.environment.timestamp(), call.columns
+    now = call.environment.timestamp()
     table = runs_table(listed.runs, now, OF_ALL_TASKS if task_id is None else OF_TASK)
-    call.lines(paint_table(table, columns) or [none])
+    call.show([table if listed.runs else line(none)])
     if listed.more:
         call.print(f"and {listed.more} older: {TaskCommand('runs', task_id)}")
     elif listed.more is None:
@@ -72,14 +71,14 @@ def _list(call: CommandContext, workspace: Workspace, task_id: str | None, limit
     work = [run for run in listed.runs if not run.is_review]
     if task_id is not None and work:
         opens = by_hand_lines(work[0], run_queries.attach_command(workspace, work[0]))
-        call.lines(render_section("open the session yourself", opens))
+        call.show([section("open the session yourself", opens)])
     call.data("runs:RunsOutput", listed)
     call.warn_records(listed.faults)
 
 
 def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: str) -> None:
     # No list needs these.
-    from git_blackbird.cli.render.one_run import run_lines
+    from git_blackbird.cli.render.one_run import run_document
     from git_blackbird.controller.queries.commits import commits_of, with_live_commits
 
     run = run_queries.find_run(workspace, run_queries.task_history(workspace, task_id), task_id, run_id)
@@ -89,7 +88,8 @@ def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: 
         noted = noted.in_worktree(workspace.worktree_of(run))
     commits = commits_of(workspace, [noted])
     prompt = _prompt_text(run)
-    call.lines(run_lines(noted, call, prompt, logs, commit_lines(commits)))
+    now = call.environment.timestamp()
+    call.show(run_document(noted, now, prompt, logs, commit_lines(commits)))
     call.data("runs:OneRunOutput", run=noted, prompt=prompt, logs=logs, commits=commits, record=run)
 
 

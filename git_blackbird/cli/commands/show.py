@@ -6,10 +6,8 @@ from functools import partial
 from itertools import chain
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.paint import paint_document, paint_line, paint_table
-from git_blackbird.cli.render.runs import by_hand_lines, commit_lines, origin_lines
-from git_blackbird.cli.render.status import item_lines, worktree_lines
-from git_blackbird.cli.render.tables import label_span, render_section, render_table
+from git_blackbird.cli.render.runs import by_hand_lines, commit_lines, origin_document
+from git_blackbird.cli.render.status import item_lines, worktree_section
 from git_blackbird.controller.core.guards import runs_elsewhere
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_live_commits
@@ -29,8 +27,8 @@ from git_blackbird.messages.display.format import (
 from git_blackbird.messages.display.quantities import counted, format_moment
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.messages.display.runs import OF_TASK, runs_table
-from git_blackbird.messages.display.task import message_sections, text_sections
-from git_blackbird.messages.document import Span, Style, line
+from git_blackbird.messages.display.task import label_span, message_sections, text_sections
+from git_blackbird.messages.document import Line, Section, Span, Style, Table, line, section, table
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.change import Change
@@ -47,7 +45,7 @@ def show(call: CommandContext, *, task_id: str | None, wants_prompt: bool, name:
     workspace = call.workspace
     if name is not None:
         origin = find_origin(workspace, name)
-        call.lines(origin_lines(origin))
+        call.show(origin_document(origin))
         call.data("runs:ShowCommitOutput", origin)
     elif task_id is not None and wants_prompt:
         _show_prompt(call, workspace, task_id)
@@ -63,8 +61,8 @@ def _show_task(call: CommandContext, workspace: Workspace, task_id: str) -> None
     view = view._replace(history=replace(view.history, recent=runs))
     commits = commits_of(workspace, runs[::-1])
     elsewhere = list(runs_elsewhere(workspace, {view.task.id}))
-    lines = _lines(view, call, commit_lines(commits))
-    call.lines((*lines, *worktree_lines(elsewhere)))
+    document = _document(view, call, commit_lines(commits))
+    call.show((*document, worktree_section(elsewhere)))
     call.data("runs:ShowOutput", view, commits=commits, other_worktrees=elsewhere)
     call.warn_records(view.unreadable)
 
@@ -84,33 +82,32 @@ def _show_prompt(call: CommandContext, workspace: Workspace, task_id: str) -> No
 _MAX_RUNS = 5
 
 
-def _lines(view: TaskView, call: CommandContext, commits: Iterable[str]) -> Iterator[str]:
-    """Format everything of one task; the commits of its runs are lines already."""
+def _document(
+    view: TaskView, call: CommandContext, commits: Iterable[Line]
+) -> Iterator[Section | Line | Table]:
+    """Yield everything of one task."""
     task = view.task
-    head = line(Span(task.id, Style.HEADING), f"  {clean_line(task.title)}  [", label_span(view.label), "]")
-    yield paint_line(head)
-    yield from render_table(_facts(view, call.workspace), call.columns)
-    yield from paint_document(text_sections(task), call.columns)
+    yield line(Span(task.id, Style.HEADING), f"  {clean_line(task.title)}  [", label_span(view.label), "]")
+    yield table(_facts(view, call.workspace))
+    yield from text_sections(task)
     deps = (_row(view, dep, task.dep_rationale.get(dep.id)) for dep in view.deps)
-    for title, rows in (("depends on", deps), ("needed by", map(partial(_row, view), view.dependents))):
-        yield from render_section(title, render_table(rows, call.columns), are_styled=True)
+    yield section("depends on", [table(deps)])
+    yield section("needed by", [table(map(partial(_row, view), view.dependents))])
     if not task.is_over:
-        yield from render_section("ready" if view.readiness.is_ready else "not ready", _readiness(view))
-    yield from render_section("due", _due(view, call.columns_less(6)))
-    yield from render_section("rejected change", undo_lines(view.undo))
-    yield from paint_document(message_sections(view.words), call.columns)
+        yield section("ready" if view.readiness.is_ready else "not ready", _readiness(view))
+    yield section("due", _due(view))
+    yield section("rejected change", undo_lines(view.undo))
+    yield from message_sections(view.words)
     rulings = Change.of(view.history).standing_rulings
-    yield from render_section(
-        counted(len(rulings), "ruling"), chain.from_iterable(map(ruling_lines, rulings))
-    )
-    yield from render_section("runs", _runs(view, call), are_styled=True)
+    yield section(counted(len(rulings), "ruling"), chain.from_iterable(map(ruling_lines, rulings)))
+    yield section("runs", _runs(view, call.environment.timestamp()))
     run = view.history.latest
     opens = () if run is None else by_hand_lines(run, attach_command(call.workspace, run))
-    yield from render_section("open the session yourself", opens)
-    yield from filter(None, [adoptable_text(view.adoptable)])
-    yield from render_section("check", _check(view))
-    yield from render_section("reviews", _reviews(view))
-    yield from render_section("commits", commits)
+    yield section("open the session yourself", opens)
+    yield from map(line, filter(None, [adoptable_text(view.adoptable)]))
+    yield section("check", _check(view))
+    yield section("reviews", _reviews(view))
+    yield section("commits", commits)
 
 
 def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
@@ -153,7 +150,7 @@ def _readiness(view: TaskView) -> Iterator[str]:
     yield from (f"    {hint}" for hint in view.readiness.hints)
 
 
-def _due(view: TaskView, columns: int | None) -> Iterator[str]:
+def _due(view: TaskView) -> Iterator[str | Line]:
     for item in view.due:
         if item.due in {Due.START, Due.UNREADABLE}:
             continue
@@ -164,7 +161,7 @@ def _due(view: TaskView, columns: int | None) -> Iterator[str]:
             continue
         yield item.words
         if item.due in REVIEWS_OF_PARENTS:
-            yield from (f"    {line}" for line in item_lines(item, columns))
+            yield from (one.behind("    ") for one in item_lines(item))
             yield f"    {TaskCommand('review show', view.task.id)}"
             continue
         yield from (f"{clean_line(one.id)}: {clean_line(one.prompt)}" for one in item.questions)
@@ -172,10 +169,9 @@ def _due(view: TaskView, columns: int | None) -> Iterator[str]:
         yield f"    {item.command}"
 
 
-def _runs(view: TaskView, call: CommandContext) -> Iterator[str]:
+def _runs(view: TaskView, now: str) -> Iterator[str | Table]:
     runs = view.history.runs[::-1]
-    table = runs_table(runs[:_MAX_RUNS], call.environment.timestamp(), OF_TASK)
-    yield from paint_table(table, call.columns_less(2))
+    yield runs_table(runs[:_MAX_RUNS], now, OF_TASK)
     if len(runs) > _MAX_RUNS:
         yield f"and {len(runs) - _MAX_RUNS} more: {TaskCommand('runs', view.task.id)}"
 

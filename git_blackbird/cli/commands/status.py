@@ -4,7 +4,7 @@ import gc
 import sys
 
 from git_blackbird.cli.output import CommandContext, confirm, ignore_broken_pipe
-from git_blackbird.cli.render.status import conflict_lines, status_lines
+from git_blackbird.cli.render.status import conflict_section, status_document
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.controller.core.guards import runs_elsewhere
 from git_blackbird.controller.queries.status import build_overview
@@ -20,13 +20,13 @@ def status(call: CommandContext, *, conflicts: bool = False) -> ExitCode:
         overview = build_overview(workspace, state)
         gc.freeze()
     elsewhere = list(runs_elsewhere(workspace))
-    call.lines(status_lines(overview, elsewhere, call))
+    call.show(status_document(overview, elsewhere, call))
     found = None
     if conflicts:
         from git_blackbird.controller.queries.conflicts import find_conflicts  # loads pygit2
 
         found = list(find_conflicts(workspace, state))
-        call.lines(conflict_lines(found))
+        call.show([conflict_section(found)])
     call.data("status:StatusOutput", overview, other_worktrees=elsewhere, conflicts=found)
     call.warn_records(overview.unreadable)
     call.warn_problems(workspace)

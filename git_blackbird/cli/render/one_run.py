@@ -1,16 +1,8 @@
-"""One run in full, and the colours of a verdict."""
+"""One run in full."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
-from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.paint import paint as paint_text
-from git_blackbird.cli.render.paint import paint_line
-from git_blackbird.cli.render.tables import (
-    render_facts,
-    render_section,
-    render_table,
-)
 from git_blackbird.messages.display.format import (
     check_lines,
     landing_text,
@@ -28,55 +20,42 @@ from git_blackbird.messages.display.outside import own_lines, seen_lines
 from git_blackbird.messages.display.quantities import format_cost, format_moment, format_seconds
 from git_blackbird.messages.display.reviews import merged_lines, result_lines, verdict_lines
 from git_blackbird.messages.display.runs import run_status
-from git_blackbird.messages.document import Span, Style, line
+from git_blackbird.messages.document import Line, Section, Span, Style, Table, facts, line, section, table
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.run.parent_verdict import ChildStatus
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunType, TerminalReason
 from git_blackbird.model.run.summary import FileChange, Summary
 
-_STYLES = {ChildStatus.PASSED: Style.DONE, ChildStatus.FAILED: Style.FAILED}
-
-
-def paint(status: ChildStatus) -> str:
-    """Return what a review says of one child in its colour."""
-    return paint_text(status.value, _STYLES[status])
-
-
 MAX_TEXT_LINES = 30
 
 
-def run_lines(
-    run: Run, call: CommandContext, prompt: str, logs: Mapping[str, str], commits: Iterable[str]
-) -> Iterator[str]:
-    """Write one run: its prompt, result, changes, commits, cost and decision.
-
-    ``commits`` are lines already.
-    """
-    now = call.environment.timestamp()
+def run_document(
+    run: Run, now: str, prompt: str, logs: Mapping[str, str], commits: Iterable[Line]
+) -> Iterator[Section | Line | Table]:
+    """Yield one run: its prompt, result, changes, commits, cost and decision."""
     name = Span(f"run {run.id}", Style.HEADING)
-    yield paint_line(line(name, "  ", run_status(run), f"  {clean_line(run.task_id)}"))
-    yield from render_facts(_facts(run, now))
-    yield from render_section("sent", _bounded(prompt))
-    yield from render_section("decided itself", chain.from_iterable(map(ruling_lines, run.rulings)))
-    yield from render_section("told while it worked", _bounded(run.text_while_working or ""))
-    yield from render_section("asked", map(question_line, run.questions))
-    yield from render_section("verdict", verdict_lines(run, paint), are_styled=True)
-    yield from render_section("found", result_lines(run))
-    yield from render_section("check", () if run.check is None else check_lines(run.check))
-    yield from render_section(
+    yield line(name, "  ", run_status(run), f"  {clean_line(run.task_id)}")
+    yield facts(_facts(run, now), "  ")
+    yield section("sent", _bounded(prompt))
+    yield section("decided itself", chain.from_iterable(map(ruling_lines, run.rulings)))
+    yield section("told while it worked", _bounded(run.text_while_working or ""))
+    yield section("asked", map(question_line, run.questions))
+    yield section("verdict", verdict_lines(run))
+    yield section("found", result_lines(run))
+    yield section("check", () if run.check is None else check_lines(run.check))
+    yield section(
         "check of the merged files", () if run.landing_check is None else check_lines(run.landing_check)
     )
-    yield from render_section("reviews", merged_lines(run))
-    yield from render_section("answer", _bounded(run.final_text or ("" if logs else run.stdout or "")))
-    yield from render_section("changed", _change_lines(run.review_summary))
-    yield from render_section("committed", commits)
-    yield from render_section("did outside its place", own_lines(run.outside))
-    yield from render_section("seen while agents worked", seen_lines(run.outside))
-    yield from render_section("edited in the plan meanwhile", map(clean_line, run.plan_edits))
-    yield from render_section("the configuration changed meanwhile", map(clean_line, run.config_edits))
-    yield from render_section("notes", map(clean_line, run.notes))
-    yield from render_section("files", _files(run, logs))
+    yield section("reviews", merged_lines(run))
+    yield section("answer", _bounded(run.final_text or ("" if logs else run.stdout or "")))
+    yield section("changed", _change_lines(run.review_summary))
+    yield section("committed", commits)
+    yield section("did outside its place", own_lines(run.outside))
+    yield section("seen while agents worked", seen_lines(run.outside))
+    yield section("edited in the plan meanwhile", map(clean_line, run.plan_edits))
+    yield section("the configuration changed meanwhile", map(clean_line, run.config_edits))
+    yield section("notes", map(clean_line, run.notes))
+    yield section("files", _files(run, logs))
 
 
 def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:
@@ -160,13 +139,13 @@ def _bounded(text: str) -> list[str]:
     return [*lines[:MAX_TEXT_LINES], f"[{len(lines) - MAX_TEXT_LINES} more lines; --json has all]"]
 
 
-def _change_lines(summary: Summary | None) -> Iterator[str]:
+def _change_lines(summary: Summary | None) -> Iterator[str | Table]:
     if summary is None:
         return
     if summary.minimal is not None:
         yield f"no summary: {clean_line(summary.minimal)}"
     if summary.changes:
-        yield from render_table([_change_row(change) for change in summary.changes], None)
+        yield table(map(_change_row, summary.changes), None)
     else:
         yield from map(render_path, summary.files)
         yield from strip_controls(summary.diffstat).splitlines()

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from git_blackbird.cli.render.paint import paint
-from git_blackbird.cli.render.tables import bounded, render_section, render_table
 from git_blackbird.controller.queries.report import AgentSpent, Report, ReportedTask
 from git_blackbird.messages.display.budgets import budget_rows
 from git_blackbird.messages.display.quantities import (
@@ -14,7 +12,7 @@ from git_blackbird.messages.display.quantities import (
     short_number,
 )
 from git_blackbird.messages.display.queue import item_words, why_text
-from git_blackbird.messages.document import Span, Style, truncate
+from git_blackbird.messages.document import Line, Section, Span, Style, Table, line, section, table
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.parts import CheckOutcome
@@ -46,16 +44,14 @@ CHECK_WORDS = {
 }
 
 
-def report_lines(report: Report, columns: int | None) -> Iterator[str]:
-    """Write the report; ``columns`` is how wide an indented line may be."""
-    yield paint(title_text(report), Style.HEADING)
-    yield from summary_lines(report)
-    yield from render_section("done", _task_lines(report.done, columns), are_styled=True)
-    undone = _task_lines(report.undone, columns, has_status=True)
-    yield from render_section("worked on, not done", undone, are_styled=True)
-    yield from render_section("spent", _agent_lines(report.agents, columns), are_styled=True)
-    yield from render_section("budgets", budget_rows(report.overview.budgets))
-    yield from render_section("waits for you", _waiting_lines(report, columns))
+def report_document(report: Report) -> Iterator[Section | Line]:
+    yield line(Span(title_text(report), Style.HEADING))
+    yield from map(line, summary_lines(report))
+    yield section("done", _tasks(report.done))
+    yield section("worked on, not done", _tasks(report.undone, has_status=True))
+    yield section("spent", [_agents(report.agents)])
+    yield section("budgets", budget_rows(report.overview.budgets))
+    yield section("waits for you", _waiting(report))
 
 
 def period_text(report: Report) -> str:
@@ -165,30 +161,28 @@ def task_rows(tasks: Sequence[ReportedTask], *, has_status: bool = False) -> lis
     return list(zip(*columns, strict=True))
 
 
-def _task_lines(
-    tasks: Sequence[ReportedTask], columns: int | None, *, has_status: bool = False
-) -> Iterator[str]:
+def _tasks(tasks: Sequence[ReportedTask], *, has_status: bool = False) -> Iterator[str | Table]:
     if tasks:
         headings, *rows = task_rows(tasks, has_status=has_status)
-        table = render_table([_headings(headings), *rows], columns)
-        yield from bounded(table, MAX_TASKS + 1, " (--json has all)")
+        yield table([_headings(headings), *rows[:MAX_TASKS]])
+        if len(rows) > MAX_TASKS:
+            yield f"and {len(rows) - MAX_TASKS} more (--json has all)"
 
 
-def _headings(words: Iterable[str]) -> list[Span | str]:
+def _headings(words: Iterable[str]) -> list[Span]:
     return [Span(word, Style.HEADING) for word in words]
 
 
-def _agent_lines(agents: Sequence[AgentSpent], columns: int | None) -> list[str]:
-    rows = [list(agent_fields(agent)) for agent in agents]
-    return render_table([_headings(AGENT_HEADINGS), *rows], columns) if rows else []
+def _agents(agents: Sequence[AgentSpent]) -> Table:
+    return table([_headings(AGENT_HEADINGS), *map(agent_fields, agents)] if agents else ())
 
 
-def _waiting_lines(report: Report, columns: int | None) -> Iterator[str]:
+def _waiting(report: Report) -> Iterator[str | Line]:
     for item in report.overview.waiting[:MAX_TASKS]:
         reason = why_text(item)
         why = f" ({clean_line(reason, _LONGEST_WHY)})" if reason else ""
         title = f"{item.task.id}  {clean_line(item.task.title)}"
-        yield truncate(f"{title}: {item_words(item)}{why}", columns)
+        yield line(f"{title}: {item_words(item)}{why}", gives_way=0)
         yield f"    {item.command}"
     if len(report.overview.waiting) > MAX_TASKS:
         yield f"and {len(report.overview.waiting) - MAX_TASKS} more (`git blackbird status`)"

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from git_blackbird.cli.render.paint import paint
-from git_blackbird.cli.render.tables import bounded, render_table
 from git_blackbird.messages.display.format import format_decision
 from git_blackbird.messages.display.runs import run_status
-from git_blackbird.messages.document import Span, Style
+from git_blackbird.messages.document import Line, Span, Style, Table, line, listed, table
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.commits import CommitProvenance, CommitSource, Evidence, RunCommit
@@ -23,9 +21,9 @@ _SOURCES = {
 }
 
 
-def commit_lines(commits: Sequence[RunCommit]) -> Iterator[str]:
-    """Write commits line by line, the last ones in short."""
-    return bounded([_commit_line(commit) for commit in commits], MAX_COMMITS)
+def commit_lines(commits: Sequence[RunCommit]) -> Iterator[Line]:
+    """Yield the first commits, and how many more there are."""
+    return listed([_commit_line(commit) for commit in commits], MAX_COMMITS)
 
 
 def _commit_line(commit: RunCommit) -> str:
@@ -36,25 +34,25 @@ def _commit_line(commit: RunCommit) -> str:
     return f"{commit.oid[:SHORT_OID]}  {text}"
 
 
-def origin_lines(origin: CommitProvenance) -> Iterator[str]:
+def origin_document(origin: CommitProvenance) -> Iterator[Line | Table]:
     """Say which tasks and runs made a commit, and how that is known."""
     commit = origin.commit
-    yield f"{paint(f'commit {commit.oid[:SHORT_OID]}', Style.HEADING)}  {clean_line(commit.subject)}"
-    yield from render_table(map(_maker_row, origin.makers), None)
+    yield line(Span(f"commit {commit.oid[:SHORT_OID]}", Style.HEADING), f"  {clean_line(commit.subject)}")
+    yield table(map(_maker_row, origin.makers), None)
     if not origin.in_history:
-        yield _LEFT_BEHIND
-    yield "known from " + _SOURCES[origin.source]
+        yield line(_LEFT_BEHIND)
+    yield line("known from " + _SOURCES[origin.source])
     yield from (_run_command(maker.run) for maker in origin.makers if maker.run is not None)
     for other in origin.instead[:MAX_COMMITS]:
-        yield f"run {other.run.id} of {clean_line(other.run.task_id)} lists another commit:"
-        yield f"    {_commit_line(other)}"
+        yield line(f"run {other.run.id} of {clean_line(other.run.task_id)} lists another commit:")
+        yield line(f"    {_commit_line(other)}")
     named = {maker.run_id for maker in origin.makers}
     others = {other.run.id: other.run for other in origin.instead if other.run.id not in named}
     yield from map(_run_command, others.values())
 
 
-def _run_command(run: Run) -> str:
-    return f"    {TaskCommand('runs', run.task_id, f' {run.id}')}"
+def _run_command(run: Run) -> Line:
+    return line(f"    {TaskCommand('runs', run.task_id, f' {run.id}')}")
 
 
 def _maker_row(maker: CommitSource) -> tuple[Span | str, ...]:

@@ -6,8 +6,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.paint import paint
-from git_blackbird.cli.render.tables import bounded, render_section, render_table
 from git_blackbird.controller.core.guards import RunElsewhere
 from git_blackbird.controller.queries.status import APPROVING, StatusReport
 from git_blackbird.messages.display.format import (
@@ -18,10 +16,20 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.messages.display.quantities import format_moment, format_seconds, some_of
 from git_blackbird.messages.display.queue import item_words, reviews_text
-from git_blackbird.messages.document import Style, truncate
+from git_blackbird.messages.document import (
+    Line,
+    Section,
+    Span,
+    Style,
+    Table,
+    line,
+    listed,
+    section,
+    table,
+)
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import DECIDE_EACH, EXECUTE, TaskCommand
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import Due, is_half_written
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import (
@@ -69,52 +77,51 @@ _BAR = (
 )
 
 
-def status_lines(
+def status_document(
     overview: StatusReport, elsewhere: Iterable[RunElsewhere], call: CommandContext
-) -> Iterator[str]:
-    """Write the whole screen."""
-    now = call.environment.timestamp()
-    columns = call.columns_less(2)
-    yield overview.counts_text or _NO_TASKS
+) -> Iterator[Section | Line]:
+    """Yield the whole screen."""
+    columns = call.columns
+    yield line(overview.counts_text or _NO_TASKS)
     if overview.leaves:
-        yield _bar(overview, BAR_WIDTH - 2 if columns is None else min(BAR_WIDTH, columns))
-    yield from render_section("running", _running(overview, now))
-    yield from render_section("at a usage limit", _limits(overview, call.environment.now()))
-    yield from render_section("due", _due(overview, columns))
-    yield from render_section("budgets", _budgets(overview))
-    yield from render_section("blocked", _blocked(overview, columns))
-    yield from render_section(Due.FINISH_APPROVAL.words, _interrupted(overview))
-    yield from render_section("commits of yours that are not recorded yet", _deferred(overview))
-    yield from render_section("the plan and the records differ", _drift(overview))
-    yield from render_section("tasks that are not in this plan", _orphaned(overview))
-    yield from worktree_lines(elsewhere)
-    yield from filter(None, [adoptable_text(overview.adoptable)])
+        yield _bar(overview, BAR_WIDTH if columns is None else min(BAR_WIDTH, columns - len("[]")))
+    yield section("running", _running(overview, call.environment.timestamp()))
+    yield section("at a usage limit", _limits(overview, call.environment.now()))
+    yield section("due", _due(overview))
+    yield section("budgets", _budgets(overview))
+    yield section("blocked", _blocked(overview))
+    yield section(Due.FINISH_APPROVAL.words, _interrupted(overview))
+    yield section("commits of yours that are not recorded yet", _deferred(overview))
+    yield section("the plan and the records differ", _drift(overview))
+    yield section("tasks that are not in this plan", _orphaned(overview))
+    yield worktree_section(elsewhere)
+    yield from map(line, filter(None, [adoptable_text(overview.adoptable)]))
 
 
-def conflict_lines(conflicts: "Sequence[Conflict]") -> Iterator[str]:
-    """Write a section with the changes that conflict, and the paths."""
+def conflict_section(conflicts: "Sequence[Conflict]") -> Section:
+    """Return the changes that conflict, and the paths."""
     lines = [
         f"{one.task_id} and {one.other or 'your worktree'}  {clean_line(', '.join(one.paths), 2000)}"
         for one in conflicts
     ]
-    return render_section("conflicts", lines or ["none between changes that have not landed"])
+    return section("conflicts", lines or ["none between changes that have not landed"])
 
 
-def worktree_lines(elsewhere: Iterable[RunElsewhere]) -> Iterator[str]:
-    """Write a section with the runs of the same tasks in other worktrees."""
+def worktree_section(elsewhere: Iterable[RunElsewhere]) -> Section:
+    """Return the runs of the same tasks in other worktrees."""
     lines = (f"{clean_line(other.run.task_id)}  {clean_line(other.text, 2000)}" for other in elsewhere)
-    return render_section("in other worktrees", lines)
+    return section("in other worktrees", lines)
 
 
-def _bar(overview: StatusReport, columns: int) -> str:
+def _bar(overview: StatusReport, columns: int) -> Line:
     """Draw the bar; whatever there is of a status shows as one mark at least."""
     counts = overview.counts
     parts = [(mark, style, counts[status]) for status, mark, style in _BAR if counts[status]]
     widths = [max(1, columns * count // overview.leaves) for _, _, count in parts]
     largest = widths.index(max(widths))
     widths[largest] += max(0, columns - sum(widths))
-    drawn = (paint(mark * width, style) for (mark, style, _), width in zip(parts, widths, strict=True))
-    return f"[{''.join(drawn)}]"
+    drawn = (Span(mark * width, style) for (mark, style, _), width in zip(parts, widths, strict=True))
+    return line("[", *drawn, "]")
 
 
 def _running(overview: StatusReport, now: str) -> Iterator[str]:
@@ -122,6 +129,8 @@ def _running(overview: StatusReport, now: str) -> Iterator[str]:
         yield f"git blackbird {clean_line(overview.locked_by)}"
     for live in overview.running:
         yield f"{live.run.task_id}  {_running_text(live, overview, now)}"
+        if later := _later_text(live, overview):
+            yield f"    {later}"
         if live.run.worktree_path is not None and not live.run.is_remote:
             yield f"    in {clean_line(live.run.worktree_path, 1000)}"
     if overview.approving is not None:
@@ -129,20 +138,26 @@ def _running(overview: StatusReport, now: str) -> Iterator[str]:
 
 
 def _running_text(live: LiveRun, overview: StatusReport, now: str) -> str:
-    run, holder = live.run, overview.locked_by
+    run = live.run
     since = format_seconds(run_seconds(run, now))
     word = review_word(run.run_type) or "run"
     where = f"process {run.pid}"
     if run.is_remote:
         where = f"on worker {clean_line(run.worker)}" if run.worker else "waiting for a worker"
     text = f"{word} {run.id} of {clean_line(run.provider) or 'an agent'}, {where}, {since}"
-    if run.is_remote and holder is None:
+    has_ended = overview.locked_by is not None and not live.alive and not run.is_remote
+    return f"{text}; its process has ended" if has_ended else text
+
+
+def _later_text(live: LiveRun, overview: StatusReport) -> str:
+    """Say what becomes of a run that no call watches; "" for one that is watched."""
+    if overview.locked_by is not None:
+        return ""
+    if live.run.is_remote:
         command = EXECUTE if overview.cluster_address else f"{EXECUTE} --cluster ADDRESS"
-        return f"{text}\n      `{command}` takes up what it did"
-    if holder is not None:
-        return text if live.alive else f"{text}; its process has ended"
+        return f"`{command}` takes up what it did"
     does = "stops it and keeps what it did" if live.alive else "closes its record"
-    return f"{text}\n      {UNWATCHED if live.alive else GONE}; `git blackbird execute` {does}"
+    return f"{UNWATCHED if live.alive else GONE}; `git blackbird execute` {does}"
 
 
 def _limits(overview: StatusReport, now: int) -> Iterator[str]:
@@ -163,66 +178,64 @@ def _budgets(overview: StatusReport) -> Iterable[str]:
     return budget_rows(overview.budgets)
 
 
-def _due(overview: StatusReport, columns: int | None) -> Iterator[str]:
+def _due(overview: StatusReport) -> Iterator[str | Line]:
     left, shown = [], set[TaskId]()
     for kinds, more in _MORE:
         tasks = dict.fromkeys(item.task.id for item in overview.due if item.due in kinds)
         shown |= {*tuple(tasks)[:MAX_LISTED]}
         if len(tasks) > MAX_LISTED:
             left.append(f"and {len(tasks) - MAX_LISTED} more{more}")
-    listed = [item for item in overview.due if item.due not in _APART and item.task.id in shown]
-    for _, items in groupby(listed, key=attrgetter("task.id")):
-        yield from _due_of_task(list(items), columns)
+    shown_items = [item for item in overview.due if item.due not in _APART and item.task.id in shown]
+    for _, items in groupby(shown_items, key=attrgetter("task.id")):
+        yield from _due_of_task(list(items))
     yield from left
     decisions = sum(item.due is Due.DECIDE for item in overview.due)
     if decisions > 1:
         yield f"decisions due: {decisions}"
         yield f"    {DECIDE_EACH}"
     if ready := overview.ready:
-        yield truncate(f"ready: {some_of([item.task.id for item in ready], MAX_LISTED)}", columns)
+        yield line(f"ready: {some_of([item.task.id for item in ready], MAX_LISTED)}", gives_way=0)
         yield f"    {_execute(overview)}"
 
 
-def _due_of_task(items: Sequence[Item], columns: int | None) -> Iterator[str]:
-    first = items[0]
-    what = item_words(first)
-    room = None if columns is None else columns - len(what) - len(first.task.id) - 4
-    yield f"{first.task.id}  {truncate(clean_line(first.task.title), room)}: {what}"
+def _due_of_task(items: Sequence[Item]) -> Iterator[Line]:
+    task = items[0].task
+    yield line(f"{task.id}  ", clean_line(task.title), f": {item_words(items[0])}", gives_way=1)
     for item in items[:MAX_LISTED]:
-        yield from (f"    {line}" for line in item_lines(item, columns and columns - 4))
+        yield from (one.behind("    ") for one in item_lines(item))
 
 
-def item_lines(item: Item, columns: int | None) -> Iterator[str]:
+def item_lines(item: Item) -> Iterator[Line]:
     """Yield what there is to know of an item, and the commands that answer it."""
     match item.details:
         case Questions(questions):
-            yield from (truncate(question_line(question), columns) for question in questions)
+            yield from (line(question_line(question), gives_way=0) for question in questions)
         case RecordError():
-            yield strip_controls(item.command)
+            yield line(item.command)
             return
         case Flagged() as flagged:
             if item.why and item.due is not Due.REVIEW_PARENT:
-                yield truncate(clean_line(item.why), columns)
+                yield line(clean_line(item.why), gives_way=0)
             if flagged.skipped:
-                yield truncate(f"skipped: {', '.join(flagged.skipped)}", columns)
-            yield from flagged.commands
+                yield line(f"skipped: {', '.join(flagged.skipped)}", gives_way=0)
+            yield from map(line, flagged.commands)
             return
         case _:
             pass
     if verdict := reviews_text(item):
-        yield f"{verdict} ({TaskCommand('review show', item.task.id)})"
+        yield line(f"{verdict} ({TaskCommand('review show', item.task.id)})")
     if item.why:
-        yield item.why if item.due in PENDING else truncate(clean_line(item.why), columns)
-    yield item.command
+        yield line(item.why) if item.due in PENDING else line(clean_line(item.why), gives_way=0)
+    yield line(item.command)
 
 
-def _blocked(overview: StatusReport, columns: int | None) -> Iterator[str]:
+def _blocked(overview: StatusReport) -> Iterator[str | Table]:
     skipped = {dep: f"{dep} (skipped)" for dep in overview.skipped}
     rows = [
         (task_id, f"waits for {', '.join(skipped.get(dep, dep) for dep in deps)}")
         for task_id, deps in sorted(overview.blocked.items())
     ]
-    yield from render_table(rows[:MAX_LISTED], columns)
+    yield table(rows[:MAX_LISTED])
     if len(rows) > MAX_LISTED:
         yield f"and {len(rows) - MAX_LISTED} more (`git blackbird list --blocked`)"
     yield from (f"    {hint}" for hint in overview.hints[: 2 * MAX_LISTED])
@@ -240,8 +253,8 @@ def _interrupted(overview: StatusReport) -> Iterator[str]:
     yield f"    {approval.command}    # finishes it"
 
 
-def _deferred(overview: StatusReport) -> Iterator[str]:
-    yield from bounded([oid[:10] for oid in overview.deferred], MAX_LISTED)
+def _deferred(overview: StatusReport) -> Iterator[str | Line]:
+    yield from listed([oid[:10] for oid in overview.deferred], MAX_LISTED)
     if overview.deferred:
         yield "    git blackbird execute    # records them first"
 

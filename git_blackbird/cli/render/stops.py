@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from git_blackbird.cli.output import CommandContext, ignore_broken_pipe
-from git_blackbird.cli.render.tables import bounded, render_table
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.events import render_next_steps
 from git_blackbird.messages.display.format import render_reset
 from git_blackbird.messages.display.reviews import render_failing, render_no_verdict
+from git_blackbird.messages.document import listed, table
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.status import StatusChange
@@ -26,7 +26,7 @@ def show_stop(call: CommandContext, stop: Stop, shown: Collection[RunId] = ()) -
         call.lines(render_next_steps(stop))
         blocked = sorted(stop.blocked.items())
         lines = [f"blocked: {task_id} waits for {', '.join(deps)}" for task_id, deps in blocked]
-        call.lines(bounded(lines, _MAX_BLOCKED, " blocked (`git blackbird list --blocked`)"))
+        call.show(listed(lines, _MAX_BLOCKED, " blocked (`git blackbird list --blocked`)"))
         call.event("events:StopEvent", stop)
     return stop.exit_code
 
@@ -53,7 +53,7 @@ def show_timings(call: CommandContext, timings: Timings) -> None:
         (name, *(text.rjust(_NUMBER_WIDTH) for text in cells)) for name, *cells in (header, *tasks, total)
     ]
     with ignore_broken_pipe():
-        call.lines(render_table(rows, call.columns, flexible=0))
+        call.show([table(rows, flexible=0)])
         call.event("events:TimingsEvent", timings)
 
 

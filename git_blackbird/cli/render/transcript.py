@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from git_blackbird.cli.render.paint import paint
+from git_blackbird.cli.paint import paint
 from git_blackbird.messages.display.format import wrap_line
 from git_blackbird.messages.display.quantities import render_spent
 from git_blackbird.messages.document import Style, char_width

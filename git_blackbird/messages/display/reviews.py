@@ -1,10 +1,12 @@
-"""Describe reviews, in lines; reviewers' text is sanitized."""
+"""Describe reviews."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from git_blackbird.messages.display.format import format_decision, verdict_word
 from git_blackbird.messages.display.quantities import format_moment, render_cost, render_duration
+from git_blackbird.messages.document import Line, Section, Span, Style, block, line, section
 from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, TaskCommand, dismiss_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.work import decide_run_command
@@ -67,23 +69,23 @@ def render_no_verdict(task_id: str, fault: str) -> str:
     return f"no verdict on {task_id}: {clean_line(fault)}"
 
 
-def result_lines(run: Run) -> Iterator[str]:
+def result_lines(run: Run) -> Iterator[Line]:
     """Format the findings of one reviewer of a change; empty for a run without a result."""
     result = result_of(run)
     if result is not None:
         # Imported on demand, because only a single run needs it.
         from git_blackbird.messages.display.merged_review import render_result_text  # only a review pays
 
-        yield from strip_controls(render_result_text(result)).splitlines()
+        yield from block(render_result_text(result))
 
 
-def merged_lines(run: Run) -> Iterator[str]:
+def merged_lines(run: Run) -> Iterator[Line]:
     """Format the findings of both reviewers of a run's change; empty for a run without reviews."""
     merged = merged_or_none(run)
     if merged is not None:
         from git_blackbird.messages.display.merged_review import render_merged_text
 
-        yield from strip_controls(render_merged_text(merged)).splitlines()
+        yield from block(render_merged_text(merged))
 
 
 def overall_word(merged: "MergedReview | None") -> str:
@@ -93,8 +95,6 @@ def overall_word(merged: "MergedReview | None") -> str:
     return "a review is missing" if merged.missing else str(merged.overall)
 
 
-Section = tuple[str, list[str]]
-Paint = Callable[[ChildStatus], str]
 _LONGEST_FAULT = 400
 _SWITCH = "execution.parentReviewEnabled"
 _STATES = {
@@ -144,22 +144,25 @@ def _parent_state(view: ReviewView) -> str:
     return verdict_word(view.said) if allows_done(view.said) else f"failed, but blocks nothing ({_SWITCH})"
 
 
-def parent_sections(view: ReviewView, paint: Paint = str) -> Iterator[Section]:
-    """Describe the criteria of a parent, the findings, and pending feedback; ``paint`` colours a verdict."""
+def parent_sections(view: ReviewView) -> Iterator[Section]:
+    """Describe the criteria of a parent, the findings, and pending feedback."""
     criteria = view.parent.acceptance_criteria
-    yield "acceptance criteria", [f"- {clean_line(criterion)}" for criterion in criteria]
+    yield section("acceptance criteria", (f"- {clean_line(criterion)}" for criterion in criteria))
     if view.said is not None:
-        yield "verdict", list(verdict_lines(view.said, paint))
-        yield "dismissed", list(_dismissal(view.said))
+        yield section("verdict", verdict_lines(view.said))
+        yield section("dismissed", _dismissal(view.said))
     attempts = (
-        [f"run {run.id}, {format_moment(run.started_at)}", f"    {clean_line(run.error or NO_REASON)}"]
+        (f"run {run.id}, {format_moment(run.started_at)}", f"    {clean_line(run.error or NO_REASON)}")
         for run in view.attempts
     )
-    yield "without a verdict", [line for lines in attempts for line in lines]
-    yield "open feedback", list(_open_feedback(view))
+    yield section("without a verdict", chain.from_iterable(attempts))
+    yield section("open feedback", _open_feedback(view))
 
 
-def verdict_lines(run: Run, paint: Paint = str) -> Iterator[str]:
+_VERDICTS = {ChildStatus.PASSED: Style.DONE, ChildStatus.FAILED: Style.FAILED}
+
+
+def verdict_lines(run: Run) -> Iterator[Line]:
     """Format a review's results for each child, and its feedback; empty for a run without a verdict."""
     results = [result for _, result in sorted((run.parent_review_results or {}).items())]
     if not results:
@@ -168,27 +171,28 @@ def verdict_lines(run: Run, paint: Paint = str) -> Iterator[str]:
         results = [ChildResult(task_id=task_id, status=ChildStatus.FAILED) for task_id in flagged]
     width = max((len(result.task_id) for result in results), default=0)
     for result in results:
-        yield f"{clean_line(result.task_id).ljust(width)}  {paint(result.status)}"
-        yield from (f"    {line}" for line in strip_controls(result.feedback or "").splitlines())
+        name = clean_line(result.task_id).ljust(width)
+        yield line(f"{name}  ", Span(result.status.value, _VERDICTS[result.status]))
+        yield from block(result.feedback or "", indent="    ")
     texts = {result.feedback for result in results}
     if run.parent_review_feedback and run.parent_review_feedback not in texts:
-        yield "of all"
-        yield from (f"    {line}" for line in strip_controls(run.parent_review_feedback).splitlines())
+        yield line("of all")
+        yield from block(run.parent_review_feedback, indent="    ")
 
 
-def _dismissal(review: Run) -> Iterator[str]:
+def _dismissal(review: Run) -> Iterator[Line]:
     dismissed = review.dismissed
     if dismissed is not None:
         by = f" by {clean_line(dismissed.by)}" if dismissed.by else ""
-        yield f"{format_moment(dismissed.at)}{by}"
-        yield from strip_controls(dismissed.reason).splitlines()
+        yield line(f"{format_moment(dismissed.at)}{by}")
+        yield from block(dismissed.reason)
 
 
-def _open_feedback(view: ReviewView) -> Iterator[str]:
+def _open_feedback(view: ReviewView) -> Iterator[Line]:
     for feedback in view.outstanding:
-        yield f"{feedback.task.id}  {clean_line(feedback.task.title)} ({feedback.task.status.value})"
-        yield from (f"    {line}" for line in strip_controls(feedback.feedback.feedback).splitlines())
-        yield f"      {feedback.command}"
+        yield line(f"{feedback.task.id}  {clean_line(feedback.task.title)} ({feedback.task.status.value})")
+        yield from block(feedback.feedback.feedback, indent="    ")
+        yield line(f"      {feedback.command}")
 
 
 def parent_steps(view: ReviewView) -> tuple[str, ...]:

@@ -3,10 +3,24 @@
 from collections.abc import Iterator
 
 from git_blackbird.messages.display.format import message_lines
-from git_blackbird.messages.document import Section, block, line
+from git_blackbird.messages.document import Section, Span, Style, block, line
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.plan.plan import Task
+
+_LABELS = {
+    "DONE": Style.DONE,
+    "READY": Style.READY,
+    "IN_PROGRESS": Style.WORKING,
+    "WAITING_USER": Style.WAITING,
+    "FAILED": Style.FAILED,
+    "BLOCKED": Style.BLOCKED,
+}
+
+
+def label_span(label: str) -> Span:
+    """Return a task's label."""
+    return Span(label, _LABELS.get(label, Style.PLAIN))
 
 
 def text_sections(task: Task, most: int | None = None, criterion: int = 200) -> Iterator[Section]:

@@ -41,12 +41,6 @@ def strip_controls(text: str) -> str:
     return _REST.sub("\ufffd", _CONTROL.sub("", text))
 
 
-def keep_styles(text: str) -> str:
-    """Clean a text as ``strip_controls`` does, and keep its colours."""
-    parts = re.split(r"(\x1b\[[0-9;]*m)", text)
-    return "".join(part if index % 2 else strip_controls(part) for index, part in enumerate(parts))
-
-
 def _is_harmless(text: str) -> bool:
     """Whether nothing in a text can need cleaning; a hundred times faster than to clean it."""
     return text.isascii() and not text.encode().translate(None, _HARMLESS)

@@ -26,7 +26,7 @@ from git_blackbird.model.rules.reviews import ChangeReviewView, OutstandingFeedb
 from git_blackbird.model.run.run import Run
 from git_blackbird.tui.screens.modal import ScrollingModal
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
-from git_blackbird.tui.widgets.line_view import LONGEST, WrappedView, bulleted, section
+from git_blackbird.tui.widgets.line_view import LONGEST, WrappedView, bulleted, document_lines, section
 
 
 class ReviewAction(Enum):
@@ -119,8 +119,7 @@ def _resume_item(feedback: OutstandingFeedback, obstacle: str | None) -> ChoiceI
 def _parent_lines(view: ReviewView) -> Iterator[Line]:
     yield styled(clean_line(view.parent.title), Style.HEADING)
     yield from fact_lines(parent_facts(view))
-    for title, texts in parent_sections(view):
-        yield from section(title, (styled(f"  {text}") for text in texts))
+    yield from document_lines(parent_sections(view))
 
 
 class ChangeReviewScreen(ReviewScreen):
@@ -148,7 +147,7 @@ def _change_lines(view: ChangeReviewView) -> Iterator[Line]:
     yield from fact_lines(change_facts(view))
     yield from section("Missing", bulleted(change_missing(view), Style.WARNING))
     if view.run is not None and view.merged is not None:
-        yield from section("Both reviews", map(styled, merged_lines(view.run)))
+        yield from section("Both reviews", merged_lines(view.run))
     yield from section("Rounds", bulleted("  ".join(row) for row in change_rounds(view)))
     for run in view.about:
         yield from section(_reviewer_title(run), _findings(run))
@@ -168,6 +167,6 @@ def _findings(run: Run) -> Iterator[Line]:
     if run.error:
         yield from bulleted([run.error], Style.WARNING)
     lines = list(result_lines(run))
-    yield from map(styled, lines)
+    yield from lines
     if not lines and not run.error:
         yield styled("  nothing is recorded", Style.FAINT)

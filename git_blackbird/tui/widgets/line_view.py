@@ -13,7 +13,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from git_blackbird.messages.document import Document, Line, Style, Table, aligned, styled, wrapped
+from git_blackbird.messages.document import Document, Line, Section, Style, Table, aligned, styled, wrapped
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.tui.widgets.searching import SEARCH_BINDINGS, SearchesText, line_with
 
@@ -54,14 +54,13 @@ def whole_lines(lines: Iterable[str]) -> Iterator[Line]:
 
 
 def document_lines(document: Document) -> Iterator[Line]:
-    """Yield each section that has something, below a blank line and its title."""
-    for title, parts in document:
-        yield from section(title[:1].upper() + title[1:], (one.behind("  ") for one in _lines_of(parts)))
-
-
-def _lines_of(parts: Iterable[Line | Table]) -> Iterator[Line]:
-    for part in parts:
-        yield from aligned(part, None, cell_len) if isinstance(part, Table) else (part,)
+    """Yield the lines of a document; what is in a section is indented below a blank line and its title."""
+    for part in document:
+        if isinstance(part, Section):
+            title = part.title[:1].upper() + part.title[1:]
+            yield from section(title, (one.behind("  ") for one in document_lines(part.parts)))
+        else:
+            yield from aligned(part, None, cell_len) if isinstance(part, Table) else (part,)
 
 
 def section(title: str, lines: Iterable[Line]) -> Iterator[Line]:

@@ -180,8 +180,8 @@ def _log_lines(workspace: Workspace, run: Run) -> Iterator[Line]:
     """Yield error, findings and the last steps of a run; without steps, what its agent printed."""
     if run.error:
         yield styled(clean_line(run.error), Style.WARNING)
-    yield from section("Found", map(styled, result_lines(run)))
-    yield from section("Reviews", map(styled, merged_lines(run)))
+    yield from section("Found", result_lines(run))
+    yield from section("Reviews", merged_lines(run))
     steps = deque(
         (line for step in saved_steps(workspace, run) for line in _step_lines(step)), maxlen=_MAX_LINES
     )

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.cli.render.runs import commit_lines, origin_lines
+from git_blackbird.cli.paint import painted_lines
+from git_blackbird.cli.render.runs import commit_lines, origin_document
 from git_blackbird.cli.schema.runs import ShowCommitOutput
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_live_commits
 from git_blackbird.errors import RequestError
+from git_blackbird.messages.document import plain
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.run.commits import CommitSource, Evidence
 from git_blackbird.model.run.run import Run
@@ -44,7 +46,7 @@ def test_a_commit_of_an_agent_at_work_is_its_runs(repo: Path, at_work: Run) -> N
         Evidence.NOTE,
         (CommitSource("a", "0123456789abcdef", at_work),),
     )
-    assert list(origin_lines(origin))[2:] == [
+    assert list(painted_lines(origin_document(origin), None, colored=False))[2:] == [
         "known from the hook's notes; the run has not ended",
         "    git blackbird runs a 0123456789abcdef",
     ]
@@ -87,11 +89,11 @@ def test_a_rebased_copy_of_work_by_hand_names_the_commit_that_the_run_lists(repo
     git(repo, "reset", "-q", "--hard", base)
     commit(repo, {"between": "1"})
     git(repo, "cherry-pick", made)
-    assert list(commit_lines(commits_of(open_at(repo), [run]))) == [
+    assert list(plain(commit_lines(commits_of(open_at(repo), [run])))) == [
         f"{made[:12]}  by hand  (not in history any more: amended, rebased or dropped)"
     ]
     copy = git(repo, "rev-parse", "HEAD")
-    assert list(origin_lines(find_origin(open_at(repo), "HEAD"))) == [
+    assert list(painted_lines(origin_document(find_origin(open_at(repo), "HEAD")), None, colored=True)) == [
         f"\x1b[1mcommit {copy[:12]}\x1b[0m  by hand",
         "  task a  names no run",
         "known from the commit's own trailers",
@@ -110,4 +112,7 @@ def test_a_rebased_copy_of_work_by_hand_names_the_commit_that_the_run_lists(repo
     assert (told["inHistory"], told["runsListInstead"]) == (True, [listed])
     gone = find_origin(open_at(repo), made)
     assert (gone.source, gone.in_history, gone.instead) == (Evidence.RECORD, False, ())
-    assert list(origin_lines(gone))[2] == "not in history any more: amended, rebased or dropped"
+    assert (
+        list(painted_lines(origin_document(gone), None, colored=False))[2]
+        == "not in history any more: amended, rebased or dropped"
+    )
