@@ -3,16 +3,17 @@
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from git_blackbird.messages.display.change_sections import (
+from git_blackbird.messages.display.change_passages import (
     Rank,
-    both_added_sections,
+    both_added_passages,
     bulleted,
     one_line,
-    since_request_sections,
-    summary_sections,
-    warning_sections,
+    since_request_passages,
+    summary_passages,
+    warning_passages,
 )
 from git_blackbird.messages.display.events import render_reason
+from git_blackbird.messages.display.fitting import Height, Passage, fit, lines_of
 from git_blackbird.messages.display.format import (
     check_lines,
     check_word,
@@ -29,7 +30,6 @@ from git_blackbird.messages.display.quantities import (
     render_spent,
 )
 from git_blackbird.messages.display.reviews import REQUESTERS, overall_word
-from git_blackbird.messages.display.styled import Height, Section, fit, lines_of
 from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
@@ -65,17 +65,17 @@ _OF_CHANGE = frozenset({Rank.SNIPPETS, Rank.FILES})
 
 def render_checkpoint(checkpoint: Checkpoint) -> list[Line]:
     """Return everything needed for the decision, except the title."""
-    return lines_of(_sections(checkpoint))
+    return lines_of(_passages(checkpoint))
 
 
 def fit_checkpoint(checkpoint: Checkpoint, rows: int, height: Height) -> tuple[list[Line], Checkpoint]:
     """Return what fits into so many rows, and the checkpoint, which knows whether that is all of it."""
-    sections = fit(_sections(checkpoint), rows, height)
-    is_cut = any(one.left_out and one.rank in _OF_CHANGE for one in sections)
-    return lines_of(sections), checkpoint._replace(is_cut=is_cut)
+    passages = fit(_passages(checkpoint), rows, height)
+    is_cut = any(one.left_out and one.rank in _OF_CHANGE for one in passages)
+    return lines_of(passages), checkpoint._replace(is_cut=is_cut)
 
 
-def _sections(checkpoint: Checkpoint) -> Iterator[Section]:
+def _passages(checkpoint: Checkpoint) -> Iterator[Passage]:
     yield from _rulings(checkpoint)
     yield from _task(checkpoint.task)
     yield from _outcome(checkpoint)
@@ -83,10 +83,10 @@ def _sections(checkpoint: Checkpoint) -> Iterator[Section]:
     yield from _account(checkpoint)
     yield from _told(checkpoint)
     yield from _asked(checkpoint)
-    yield from since_request_sections(checkpoint.since_request)
-    yield from both_added_sections(checkpoint.both_added)
-    yield from summary_sections(checkpoint.summary)
-    yield from warning_sections(checkpoint)
+    yield from since_request_passages(checkpoint.since_request)
+    yield from both_added_passages(checkpoint.both_added)
+    yield from summary_passages(checkpoint.summary)
+    yield from warning_passages(checkpoint)
 
 
 def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
@@ -120,23 +120,23 @@ def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()
     Totals and what the task asks for come in addition, and the comments that are not sent yet.
     """
     task, *criteria = _task(checkpoint.task)
-    sections = chain(
+    passages = chain(
         _rulings(checkpoint),
         [task, one_line(f"Change: {_totals(checkpoint)}")],
         criteria,
         _outcome(checkpoint),
         _unsent(unsent),
-        [Section(tuple(_texts_of(checkpoint.task)))],
+        [Passage(tuple(_texts_of(checkpoint.task)))],
         _findings(checkpoint),
         _account(checkpoint),
         _told(checkpoint),
         _asked(checkpoint),
-        since_request_sections(checkpoint.since_request),
-        both_added_sections(checkpoint.both_added),
-        () if checkpoint.pair is not None else summary_sections(checkpoint.summary),
-        warning_sections(checkpoint),
+        since_request_passages(checkpoint.since_request),
+        both_added_passages(checkpoint.both_added),
+        () if checkpoint.pair is not None else summary_passages(checkpoint.summary),
+        warning_passages(checkpoint),
     )
-    return lines_of(sections)
+    return lines_of(passages)
 
 
 def _totals(checkpoint: Checkpoint) -> str:
@@ -144,7 +144,7 @@ def _totals(checkpoint: Checkpoint) -> str:
     return ", ".join(filter(None, (render_totals(checkpoint.summary), found)))
 
 
-def _rulings(checkpoint: Checkpoint) -> Iterator[Section]:
+def _rulings(checkpoint: Checkpoint) -> Iterator[Passage]:
     """List what the agent decided itself, with the command that overrules it."""
     if not checkpoint.rulings:
         return
@@ -153,10 +153,10 @@ def _rulings(checkpoint: Checkpoint) -> Iterator[Section]:
     blanks = " --overrule ID=TEXT"
     command = TaskCommand("decide", checkpoint.task.id, blanks).command
     overrule = styled(f"  {command} asks for another", Style.FAINT)
-    yield Section((heading, *lines, overrule), Rank.REQUEST, _run_command(checkpoint.run), least=2)
+    yield Passage((heading, *lines, overrule), Rank.REQUEST, _run_command(checkpoint.run), least=2)
 
 
-def _task(task: Task) -> Iterator[Section]:
+def _task(task: Task) -> Iterator[Passage]:
     """Say what was to be done."""
     yield one_line(f"Task: {task.id} - {clean_line(task.title)}", Style.HEADING)
     if task.acceptance_criteria:
@@ -164,7 +164,7 @@ def _task(task: Task) -> Iterator[Section]:
         texts = (f"- {clean_line(text, _LONGEST_CRITERION)}" for text in task.acceptance_criteria)
         lines = _first(texts, _MAX_CRITERIA, f"more: {command}")
         heading = styled("Acceptance criteria:", Style.HEADING)
-        yield Section((heading, *lines), Rank.CRITERIA, command)
+        yield Passage((heading, *lines), Rank.CRITERIA, command)
 
 
 def _texts_of(task: Task) -> Iterator[Line]:
@@ -179,22 +179,22 @@ def _texts_of(task: Task) -> Iterator[Line]:
             yield styled(f"  ({left} more characters)", Style.FAINT)
 
 
-def _unsent(comments: Iterable[ReviewComment]) -> Iterator[Section]:
+def _unsent(comments: Iterable[ReviewComment]) -> Iterator[Passage]:
     """List the comments on lines that wait for a request to be sent with."""
     lines = [f"{place_words(comment)}: {clean_line(comment.text)}" for comment in comments]
     yield from bulleted("Your comments, not sent yet:", lines, Style.WARNING)
 
 
-def _outcome(checkpoint: Checkpoint) -> Iterator[Section]:
+def _outcome(checkpoint: Checkpoint) -> Iterator[Passage]:
     """Say how the run ended, and what the check proves."""
     run = checkpoint.run
     why = f" ({clean_line(run.error)})" if run.error else ""
     yield one_line(f"Run status: {run.status}{why}", Style.PLAIN if run.error is None else Style.WARNING)
     if run.check is not None:
         verdict, *output = check_lines(run.check)
-        tone = Style.PLAIN if run.check.outcome is CheckOutcome.PASSED else Style.WARNING
+        style = Style.PLAIN if run.check.outcome is CheckOutcome.PASSED else Style.WARNING
         lines = (styled(f"  {line}", Style.FAINT) for line in output)
-        yield Section((styled(f"Check: {verdict}", tone), *lines), Rank.CHECK, _run_command(run), 1)
+        yield Passage((styled(f"Check: {verdict}", style), *lines), Rank.CHECK, _run_command(run), 1)
     if checkpoint.conflict is not None:
         goes_back = "" if stage_of(run) is Stage.BLOCKED else f"; approved as it is, {GOES_BACK}"
         yield one_line(f"Careful: {clean_line(checkpoint.conflict)}{goes_back}", Style.WARNING)
@@ -204,17 +204,17 @@ def _run_command(run: Run) -> str:
     return TaskCommand("runs", run.task_id, f" {run.id}").command
 
 
-def _findings(checkpoint: Checkpoint) -> Iterator[Section]:
+def _findings(checkpoint: Checkpoint) -> Iterator[Passage]:
     """Show the reviewers' findings and why a person must judge."""
     merged = checkpoint.merged
     if merged is not None:
         is_clear = merged.overall is MergedVerdict.APPROVED and not merged.missing
-        tone = Style.PLAIN if is_clear else Style.WARNING
+        style = Style.PLAIN if is_clear else Style.WARNING
         lines = (
-            styled(f"Reviews: {overall_word(merged)}", tone),
+            styled(f"Reviews: {overall_word(merged)}", style),
             *_review_lines(merged, checkpoint.task),
         )
-        yield Section(lines, Rank.REVIEWS, TaskCommand("review show", checkpoint.task.id).command)
+        yield Passage(lines, Rank.REVIEWS, TaskCommand("review show", checkpoint.task.id).command)
     yield from _reasons(checkpoint)
 
 
@@ -227,15 +227,15 @@ def _review_lines(merged: MergedReview, task: Task) -> Iterator[Line]:
         yield styled(f"({left_out} more lines: {rest})", Style.FAINT, left_out)
 
 
-def _reasons(checkpoint: Checkpoint) -> Iterator[Section]:
+def _reasons(checkpoint: Checkpoint) -> Iterator[Passage]:
     """Return why a person decides, also where no checkpoint asks."""
-    tone = Style.WARNING if checkpoint.has_objections else Style.PLAIN
-    yield from (one_line(render_reason(reason), tone) for reason in checkpoint.reasons)
+    style = Style.WARNING if checkpoint.has_objections else Style.PLAIN
+    yield from (one_line(render_reason(reason), style) for reason in checkpoint.reasons)
     if checkpoint.work_elsewhere is not None:
         yield one_line(f"Careful: {checkpoint.work_elsewhere.text}", Style.WARNING)
 
 
-def _account(checkpoint: Checkpoint) -> Iterator[Section]:
+def _account(checkpoint: Checkpoint) -> Iterator[Passage]:
     """Say which run it was, at what cost, and what its agent says of it."""
     run = checkpoint.run
     if facts := list(_facts(checkpoint)):
@@ -254,7 +254,7 @@ def _account(checkpoint: Checkpoint) -> Iterator[Section]:
             most, rank = _MAX_RESULT_LINES_WITHOUT_CHANGE, Rank.ANSWER
         said = _last(map(clean_line, strip_controls(run.final_text).strip().splitlines()), most)
         heading = styled("Agent says:", Style.HEADING)
-        yield Section((heading, *said), rank, _run_command(run), keeps_end=True)
+        yield Passage((heading, *said), rank, _run_command(run), keeps_end=True)
 
 
 def _first(texts: Iterable[str], most: int, more: str = "more lines") -> Iterator[Line]:
@@ -280,7 +280,7 @@ def _kept_indent(line: str) -> str:
     return shown if len(shown) <= _LONGEST_QUOTED else f"{shown[: _LONGEST_QUOTED - 3]}..."
 
 
-def _told(checkpoint: Checkpoint) -> Iterator[Section]:
+def _told(checkpoint: Checkpoint) -> Iterator[Passage]:
     """Quote what the agent was told while it worked."""
     for told in checkpoint.told:
         when = "when it had just ended" if told.is_late else "while it worked"
@@ -288,18 +288,18 @@ def _told(checkpoint: Checkpoint) -> Iterator[Section]:
         yield _quoted(checkpoint, f"Told {when}{later}:", told.text)
 
 
-def _asked(checkpoint: Checkpoint) -> Iterator[Section]:
+def _asked(checkpoint: Checkpoint) -> Iterator[Passage]:
     """Quote what was asked for last, and say who asked, if it was not a person here."""
     asked = checkpoint.asked
     if asked is not None:
         yield _quoted(checkpoint, f"Changes requested{_asker(asked)}:", asked.text)
 
 
-def _quoted(checkpoint: Checkpoint, heading: str, text: str) -> Section:
+def _quoted(checkpoint: Checkpoint, heading: str, text: str) -> Passage:
     lines = strip_controls(text).strip().splitlines()
     quoted = _first((f"> {_kept_indent(line)}".rstrip() for line in lines), _MAX_REQUEST_LINES)
     title = styled(heading, Style.HEADING)
-    return Section((title, *quoted), Rank.REQUEST, _run_command(checkpoint.run), least=2)
+    return Passage((title, *quoted), Rank.REQUEST, _run_command(checkpoint.run), least=2)
 
 
 def _asker(asked: Asked) -> str:

@@ -32,7 +32,7 @@ STYLES = {
     Style.FAILED: "$text-error bold",
     Style.BLOCKED: "dim",
 }
-CLASSES = {tone: f"tone--{tone}" for tone in Style}
+CLASSES = {style: f"style--{style}" for style in Style}
 """Their CSS classes, for widgets that draw line by line; the colours are in ``app.tcss``."""
 LONGEST = 2_000
 LONGEST_TEXT = 50_000
@@ -74,9 +74,9 @@ def section(title: str, lines: Iterable[Line]) -> Iterator[Line]:
         yield from rest
 
 
-def bulleted(texts: Iterable[str], tone: Style = Style.PLAIN) -> Iterator[Line]:
+def bulleted(texts: Iterable[str], style: Style = Style.PLAIN) -> Iterator[Line]:
     """Yield each text on a line of its own, indented."""
-    yield from (styled(f"  {clean_line(text, LONGEST)}", tone) for text in texts)
+    yield from (styled(f"  {clean_line(text, LONGEST)}", style) for text in texts)
 
 
 @runtime_checkable

@@ -86,10 +86,10 @@ class LogQueue:
         self._count = 0
         self._dropped = 0
 
-    def put(self, text: str, tone: Style) -> None:
+    def put(self, text: str, style: Style) -> None:
         """Add a text that is never dropped."""
         self._count += 1
-        self._events.append(_Entry(self._count, None, partial(_lines, text, tone)))
+        self._events.append(_Entry(self._count, None, partial(_lines, text, style)))
 
     def put_step(self, task_id: TaskId | None, make_lines: MakeLines) -> None:
         """Add a step of a task, dropping the oldest one if the queue is full."""
@@ -119,8 +119,8 @@ class LogQueue:
         ]
 
 
-def _lines(text: str, tone: Style) -> list[Line]:
-    return [styled(line, tone) for line in text.split("\n")]
+def _lines(text: str, style: Style) -> list[Line]:
+    return [styled(line, style) for line in text.split("\n")]
 
 
 class TaskLogs:

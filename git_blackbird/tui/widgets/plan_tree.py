@@ -17,12 +17,14 @@ from textual.strip import Strip
 
 from git_blackbird.controller.queries.listing import Filter, tree_of_tasks
 from git_blackbird.messages.display.quantities import render_cost, render_duration
+from git_blackbird.messages.display.task import label_span
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.graph import NONE_STOPPED, state_label
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.spending import Spent
+from git_blackbird.tui.widgets.line_view import CLASSES
 from git_blackbird.tui.widgets.status_line import Narrowed
 
 ALL = "all"
@@ -38,15 +40,6 @@ FILTERS = (
     ),
 )
 """All, and one for each state of a task."""
-# Their colours are in app.tcss.
-_CLASSES = {
-    "DONE": "state--done",
-    "READY": "state--ready",
-    "IN_PROGRESS": "state--working",
-    "WAITING_USER": "state--waiting",
-    "FAILED": "state--failed",
-    "BLOCKED": "state--blocked",
-}
 _LABEL_COLUMNS = len(Status.WAITING_USER)
 _FIGURES_COLUMNS = 20
 _FIGURES_FROM = 64
@@ -68,7 +61,7 @@ class PlanTree(ScrollView, can_focus=True):
     Textual's Tree and DataTable keep an object for each row, and make all of them again for a filter.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(_CLASSES.values())
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES.values())
 
     class Moved(Message):
         """The cursor is on another task, or the task under it has changed."""
@@ -315,7 +308,7 @@ class PlanTree(ScrollView, can_focus=True):
         else:
             yield Segment(_fitted(text, room), title_style)
         yield Segment(figures, _ID)
-        style = self.get_component_rich_style(_CLASSES[word], partial=True) if word in _CLASSES else None
+        style = self.get_component_rich_style(CLASSES[label_span(word).style], partial=True)
         yield Segment(f" {word:<{columns}}", style)
 
     def _figures(self, task: Task) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum, auto
 from itertools import islice
 
+from git_blackbird.messages.display.fitting import Passage, lines_of
 from git_blackbird.messages.display.format import (
     MAX_LISTED,
     notes_on_head,
@@ -14,7 +15,6 @@ from git_blackbird.messages.display.format import (
 )
 from git_blackbird.messages.display.outside import OWN_HEADING, SEEN_HEADING, own_lines, seen_lines
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.messages.display.styled import Section, lines_of
 from git_blackbird.messages.display.summary import file_lines, snippet_lines
 from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
@@ -41,24 +41,24 @@ class Rank(IntEnum):
     REQUEST = auto()
 
 
-def one_line(text: str, tone: Style = Style.PLAIN, rank: Rank | None = None) -> Section:
-    """Return a section of one line."""
-    return Section((styled(text, tone),), rank)
+def one_line(text: str, style: Style = Style.PLAIN, rank: Rank | None = None) -> Passage:
+    """Return a passage of one line."""
+    return Passage((styled(text, style),), rank)
 
 
-def since_request_sections(since: SinceRequest | None) -> Iterator[Section]:
+def since_request_passages(since: SinceRequest | None) -> Iterator[Passage]:
     """List what was done since a person's last request."""
     if since is None:
         return
     rest = _shown_by(Choice.VIEW_SINCE_REQUEST)
     if since.comments:
         heading = styled("Your comments:", Style.HEADING)
-        yield Section((heading, *_outcomes(since.comments)), Rank.SINCE_REQUEST, rest)
+        yield Passage((heading, *_outcomes(since.comments)), Rank.SINCE_REQUEST, rest)
     lines: Iterable[Line] = file_lines(since.summary, "  ")
     if since.summary.minimal is not None:
         lines = (styled(f"  not known: {clean_line(since.summary.minimal)}", Style.WARNING),)
     heading = styled("Changed since the request:", Style.HEADING)
-    yield Section((heading, *lines), Rank.SINCE_REQUEST, rest)
+    yield Passage((heading, *lines), Rank.SINCE_REQUEST, rest)
 
 
 def _shown_by(choice: Choice) -> str:
@@ -68,25 +68,25 @@ def _shown_by(choice: Choice) -> str:
 def _outcomes(comments: Iterable[CommentOutcome]) -> Iterator[Line]:
     """Yield a line for each comment, with whether the lines that it is on were changed since."""
     for comment, is_taken_up in islice(comments, MAX_FILES):
-        word, tone = ("changed", Style.PLAIN) if is_taken_up else ("not changed", Style.WARNING)
-        yield styled(f"  {word:<11}  {place_words(comment)}: {clean_line(comment.text)}", tone)
+        word, style = ("changed", Style.PLAIN) if is_taken_up else ("not changed", Style.WARNING)
+        yield styled(f"  {word:<11}  {place_words(comment)}: {clean_line(comment.text)}", style)
 
 
-def summary_sections(summary: Summary) -> Iterator[Section]:
+def summary_passages(summary: Summary) -> Iterator[Passage]:
     """Show the files and snippets, and what the summary omits."""
-    yield Section((styled("Review summary:", Style.HEADING),), Rank.HEADING, least=0)
+    yield Passage((styled("Review summary:", Style.HEADING),), Rank.HEADING, least=0)
     if summary.minimal is not None:
         yield one_line(f"  this summary is minimal: {clean_line(summary.minimal)}", Style.WARNING)
     *files, last = file_lines(summary, "    ")
     rest, heading = _shown_by(Choice.VIEW_DIFF), styled("  Files:", Style.HEADING)
-    yield Section((heading, *files), Rank.FILES, rest)
-    yield Section((last,))
+    yield Passage((heading, *files), Rank.FILES, rest)
+    yield Passage((last,))
     snippets = tuple(snippet_lines(summary, "    ")) or (styled("    (none)", Style.FAINT),)
     cut = lines_of(bulleted("Not all is shown:", map(clean_line, summary.cut), Style.FAINT))
-    yield Section((styled("  Snippets:", Style.HEADING), *snippets, *cut), Rank.SNIPPETS, rest)
+    yield Passage((styled("  Snippets:", Style.HEADING), *snippets, *cut), Rank.SNIPPETS, rest)
 
 
-def both_added_sections(summary: Summary | None) -> Iterator[Section]:
+def both_added_passages(summary: Summary | None) -> Iterator[Passage]:
     """Show the lines that are to land beside others."""
     if summary is not None:
         heading = "Both added here (your lines stay above those of the task):"
@@ -95,10 +95,10 @@ def both_added_sections(summary: Summary | None) -> Iterator[Section]:
             *file_lines(summary, "  "),
             *snippet_lines(summary, "  "),
         )
-        yield Section(lines, Rank.FILES, _shown_by(Choice.VIEW_DIFF))
+        yield Passage(lines, Rank.FILES, _shown_by(Choice.VIEW_DIFF))
 
 
-def warning_sections(checkpoint: Checkpoint) -> Iterator[Section]:
+def warning_passages(checkpoint: Checkpoint) -> Iterator[Passage]:
     """Return warnings that may affect the decision."""
     summary, run = checkpoint.summary, checkpoint.run
     left_out = [f"{render_path(left.path)} ({clean_line(left.reason)})" for left in summary.left_out]
@@ -129,7 +129,7 @@ def warning_sections(checkpoint: Checkpoint) -> Iterator[Section]:
         yield from _outlook(checkpoint.commit)
 
 
-def _outlook(commit: CommitPreview) -> Iterator[Section]:
+def _outlook(commit: CommitPreview) -> Iterator[Passage]:
     """Describe what approving would commit at present."""
     heading = "Cannot commit this change yet:"
     yield from bulleted(heading, map(clean_line, commit.obstacles), Style.WARNING)
@@ -143,12 +143,12 @@ def _outlook(commit: CommitPreview) -> Iterator[Section]:
 
 
 def bulleted(
-    heading: str, texts: Iterable[str], tone: Style, rank: Rank = Rank.WARNINGS
-) -> Iterator[Section]:
+    heading: str, texts: Iterable[str], style: Style, rank: Rank = Rank.WARNINGS
+) -> Iterator[Passage]:
     """List texts below a heading; nothing without any."""
-    lines = [styled(f"  {text}", tone) for text in texts]
+    lines = [styled(f"  {text}", style) for text in texts]
     if not lines:
         return
     left_out = len(lines) - MAX_LISTED
-    more = [styled(f"  and {left_out} more", tone, left_out)] if left_out > 0 else []
-    yield Section((styled(heading, tone), *lines[:MAX_LISTED], *more), rank)
+    more = [styled(f"  and {left_out} more", style, left_out)] if left_out > 0 else []
+    yield Passage((styled(heading, style), *lines[:MAX_LISTED], *more), rank)

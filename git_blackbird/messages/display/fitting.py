@@ -1,4 +1,4 @@
-"""Lines with their kind, in sections that are fitted into a few rows; user interfaces only add colours."""
+"""Lines in passages that are fitted into a few rows: what matters least gives way."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -11,12 +11,12 @@ Height = Callable[[Line], int]
 
 
 @dataclass(frozen=True)
-class Section:
-    """A heading and the lines below it, of which some give way to their number where there is no room.
+class Passage:
+    """Lines that belong together, of which some give way to their number where there is no room.
 
-    The lowest ``rank`` gives way first; without one, all stay. ``least`` lines stay, the heading included:
+    The lowest ``rank`` gives way first; without one, all stay. ``least`` lines stay, a heading included:
     the first, or, where the end matters (``keeps_end``), the last. ``rest`` says where the others are seen,
-    ``left_out`` how many they are; a heading for sections below it, of which none stays, is not counted.
+    ``left_out`` how many they are; a heading for passages below it, of which none stays, is not counted.
     """
 
     lines: tuple[Line, ...]
@@ -30,7 +30,7 @@ class Section:
         """Return how many rows it takes."""
         return sum(map(height, self.lines))
 
-    def shortened(self, excess: int, height: Height) -> "Section":
+    def shortened(self, excess: int, height: Height) -> "Passage":
         """Return it with so many rows less, as far as its least lines allow; itself where that is none."""
         kept, given_up, at = list(self.lines), list[Line](), 1 if self.keeps_end else -1
         # One row is for the line that counts them.
@@ -48,40 +48,40 @@ class Section:
         shorter = replace(self, lines=tuple(kept), left_out=left_out)
         return shorter if given_up and shorter.rows(height) < self.rows(height) else self
 
-    def dropped(self, _excess: int, _height: Height) -> "Section":
+    def dropped(self, _excess: int, _height: Height) -> "Passage":
         """Return it without any line, if its heading is all that has to stay."""
         lines = sum(line.stands_for for line in self.lines)
         return self if self.least > 1 else replace(self, lines=(), left_out=self.left_out + lines)
 
 
-def lines_of(sections: Iterable[Section]) -> list[Line]:
-    """Return the lines of all sections."""
-    return [line for section in sections for line in section.lines]
+def lines_of(passages: Iterable[Passage]) -> list[Line]:
+    """Return the lines of all passages."""
+    return [line for passage in passages for line in passage.lines]
 
 
-def fit(sections: Iterable[Section], rows: int, height: Height) -> list[Section]:
-    """Shorten sections until they take so many rows, those of the lowest rank first; then drop some.
+def fit(passages: Iterable[Passage], rows: int, height: Height) -> list[Passage]:
+    """Shorten passages until they take so many rows, those of the lowest rank first; then drop some.
 
     What has to stay is there even where it takes more rows.
     """
-    fitted = _shrunk(list(sections), Section.shortened, rows, height)
+    fitted = _shrunk(list(passages), Passage.shortened, rows, height)
     if _rows_of(fitted, height) <= rows:
         return fitted
-    fitted = _shrunk(fitted, Section.dropped, rows - 1, height)
-    dropped = sum(section.left_out for section in fitted if not section.lines)
+    fitted = _shrunk(fitted, Passage.dropped, rows - 1, height)
+    dropped = sum(passage.left_out for passage in fitted if not passage.lines)
     words = f"({counted(dropped, 'more line')}: a taller window shows them)"
-    return [*fitted, Section((styled(words, Style.FAINT),))] if dropped else fitted
+    return [*fitted, Passage((styled(words, Style.FAINT),))] if dropped else fitted
 
 
 def _shrunk(
-    sections: list[Section], shrink: Callable[[Section, int, Height], Section], rows: int, height: Height
-) -> list[Section]:
-    for at in sorted(range(len(sections)), key=lambda at: sections[at].rank or 0):
-        excess = _rows_of(sections, height) - rows
-        if excess > 0 and sections[at].rank is not None:
-            sections[at] = shrink(sections[at], excess, height)
-    return sections
+    passages: list[Passage], shrink: Callable[[Passage, int, Height], Passage], rows: int, height: Height
+) -> list[Passage]:
+    for at in sorted(range(len(passages)), key=lambda at: passages[at].rank or 0):
+        excess = _rows_of(passages, height) - rows
+        if excess > 0 and passages[at].rank is not None:
+            passages[at] = shrink(passages[at], excess, height)
+    return passages
 
 
-def _rows_of(sections: Iterable[Section], height: Height) -> int:
-    return sum(section.rows(height) for section in sections)
+def _rows_of(passages: Iterable[Passage], height: Height) -> int:
+    return sum(passage.rows(height) for passage in passages)
