@@ -6,7 +6,7 @@
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import partial, reduce
 from itertools import groupby
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+from textual.binding import Binding, BindingType
 
 from git_blackbird.cli.syntax.registry import COMMANDS, GROUPS
 from git_blackbird.errors import ExitCode
@@ -22,6 +23,15 @@ from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.keys import Key
 from git_blackbird.model.plan.task_forms import SOURCES, TaskForm
 from git_blackbird.model.views.stop import EXIT_CODES
+from git_blackbird.tui.actions import PLAIN
+from git_blackbird.tui.keys import ACTIONS
+from git_blackbird.tui.screens.main import MainScreen
+from git_blackbird.tui.screens.review_keys import REVIEW_BINDINGS
+from git_blackbird.tui.widgets.diff.pane import DiffPane
+from git_blackbird.tui.widgets.diff.view import DiffView
+from git_blackbird.tui.widgets.file_list import FileList
+from git_blackbird.tui.widgets.overview_pane import OverviewPane
+from git_blackbird.tui.widgets.plan_tree import PlanTree
 from tests.cli.syntax.names import NAMES, command_named, names_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,6 +66,10 @@ def parts() -> tuple[Part, ...]:
         Part(DOCS / "commands.md", "commands", page_commands),
         Part(MANUAL, "common options", man_common_options),
         *(Part(MANUAL, name, partial(man_command, name)) for name in NAMES),
+        Part(DOCS / "screen.md", "keys of the plan", partial(page_screen_keys, PLAN)),
+        Part(DOCS / "screen.md", "keys at a decision", partial(page_screen_keys, DECISION)),
+        Part(DOCS / "screen.md", "keys in a diff", partial(page_screen_keys, DIFF)),
+        Part(MANUAL, "keys of the plan", man_screen_keys),
         Part(DOCS / "configuration.md", "keys", page_keys),
         Part(MANUAL, "keys", man_keys),
         Part(DOCS / "plans.md", "forms", page_forms),
@@ -183,6 +197,69 @@ def _all_options(command: click.Command) -> Iterator[click.Option]:
 
 def _is_common(option: click.Option) -> bool:
     return option.name in {"as_json", "no_input"}
+
+
+# Keys of the screen, but for those that move in what is shown.
+
+PLAN = (("", (*MainScreen.BINDINGS, *PlanTree.BINDINGS)),)
+DECISION = (
+    ("", REVIEW_BINDINGS),
+    ("in the list of files: ", FileList.BINDINGS),
+    ("in the overview: ", OverviewPane.BINDINGS),
+)
+DIFF = (("", (*DiffPane.BINDINGS, *DiffView.BINDINGS)),)
+Places = Sequence[tuple[str, Iterable[BindingType]]]
+
+
+def page_screen_keys(places: Places) -> str:
+    rows = (
+        (", ".join(f"`{key}`" for key in keys), text, command) for keys, text, command in _screen_keys(places)
+    )
+    if places is PLAN:
+        head = "| key | what it does | the command that does the same |\n|---|---|---|\n"
+        return head + "".join(_cells(keys, text, command and f"`{command}`") for keys, text, command in rows)
+    return "| key | what it does |\n|---|---|\n" + "".join(_cells(keys, text) for keys, text, _ in rows)
+
+
+def man_screen_keys() -> str:
+    rows = _screen_keys(PLAN)
+    return "".join(
+        _entry([", ".join(f"`{key}`" for key in keys)], f"{_sentence(text)}.") for keys, text, _ in rows
+    )
+
+
+def _screen_keys(places: Places) -> Iterator[tuple[list[str], str, str]]:
+    """Yield what the keys do, with all keys that do it, and the command that does the same."""
+    commands = {action.action: action.example for action in ACTIONS}
+    for place, bindings in places:
+        told: dict[tuple[str, str], list[str]] = {}
+        for one in Binding.make_bindings(bindings):
+            if one.action.partition("(")[0] not in {*PLAIN, "choice"}:
+                text = place + _decapitalized(str(one.tooltip or one.description))
+                told.setdefault((text, commands.get(one.id or "", "")), []).append(_key(one.key))
+        yield from ((keys, text, command) for (text, command), keys in told.items())
+
+
+def _key(name: str) -> str:
+    return _SIGNS.get(name, name)
+
+
+_SIGNS = {
+    "slash": "/",
+    "question_mark": "?",
+    "plus": "+",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "escape": "esc",
+}
+
+
+def _decapitalized(text: str) -> str:
+    return text[0].lower() + text[1:]
 
 
 # Forms of tasks.

@@ -39,7 +39,7 @@ class DescribesKeys(Protocol):
         """Return keys of what another key goes to, with a heading that names that key."""
 
 
-_PLAIN = frozenset(
+PLAIN = frozenset(
     {
         *(
             "choose",
@@ -84,7 +84,7 @@ def _merged(screen: Screen[object], bindings: Iterable[Binding]) -> Iterator[Scr
 
 def _rank(binding: Binding) -> int:
     """Return the place of a key in the help: actions of the plan first, in their order, movement last."""
-    if binding.action.partition("(")[0] in _PLAIN:
+    if binding.action.partition("(")[0] in PLAIN:
         return len(_ORDER) + 1
     return _ORDER.get(binding.id or "", len(_ORDER))
 

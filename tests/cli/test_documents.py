@@ -12,7 +12,6 @@ import pytest
 from git_blackbird import __version__
 from git_blackbird.errors import ExitCode
 from git_blackbird.model.change.stages import TABLE, Band, Due
-from git_blackbird.tui.keys import ACTIONS
 from tests import documents
 from tests.cli.syntax.names import NAMES
 from tests.kept import assert_kept
@@ -37,15 +36,6 @@ def test_each_mark_in_a_document_is_of_a_part(path: Path) -> None:
 
 def test_the_documents_say_what_each_exit_code_means() -> None:
     assert documents.meanings().keys() == set(ExitCode)
-
-
-def test_the_manual_has_the_keys_of_the_plan_on_the_screen() -> None:
-    section = MANUAL.read_text().partition('.\\" tui: end')[2].partition(".SH ")[0]
-    tags = re.findall(r"^\.T[PQ]\n\.[BI]+R? (.*)$", section, flags=re.MULTILINE)
-    keys = {word for line in tags for word in re.split(r'[ ,"]+', line)}
-    names = {"slash": "/", "question_mark": "?"}
-    of_the_tree = {"up", "down", "j", "k", "enter", "space", "tab", "f", "v", "ctrl+p"}
-    assert keys - {""} - of_the_tree == {names.get(action.key, action.key) for action in ACTIONS}
 
 
 def test_the_versions_agree() -> None:
