@@ -24,7 +24,7 @@ from git_blackbird.model.config.keys import Key
 from git_blackbird.model.plan.task_forms import SOURCES, TaskForm
 from git_blackbird.model.views.stop import EXIT_CODES
 from git_blackbird.tui.actions import PLAIN
-from git_blackbird.tui.keys import ACTIONS
+from git_blackbird.tui.keys import ACTIONS, FIXED
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.review_keys import REVIEW_BINDINGS
 from git_blackbird.tui.widgets.diff.pane import DiffPane
@@ -211,33 +211,61 @@ DIFF = (("", (*DiffPane.BINDINGS, *DiffView.BINDINGS)),)
 Places = Sequence[tuple[str, Iterable[BindingType]]]
 
 
+class ScreenKey(NamedTuple):
+    """Keys that do one thing, or the same there and back, with the command that does it and its name."""
+
+    keys: list[str]
+    text: str
+    command: str
+    name: str
+
+
 def page_screen_keys(places: Places) -> str:
-    rows = (
-        (", ".join(f"`{key}`" for key in keys), text, command) for keys, text, command in _screen_keys(places)
-    )
-    if places is PLAN:
-        head = "| key | what it does | the command that does the same |\n|---|---|---|\n"
-        return head + "".join(_cells(keys, text, command and f"`{command}`") for keys, text, command in rows)
-    return "| key | what it does |\n|---|---|\n" + "".join(_cells(keys, text) for keys, text, _ in rows)
+    rows = [(", ".join(f"`{key}`" for key in row.keys), row) for row in _screen_keys(places)]
+    if places is not PLAN:
+        return "| key | what it does |\n|---|---|\n" + "".join(_cells(keys, row.text) for keys, row in rows)
+    head = "| key | what it does | command | in `tui.keymap` |\n|---|---|---|---|\n"
+    return head + "".join(_cells(keys, row.text, _code(row.command), _code(row.name)) for keys, row in rows)
 
 
 def man_screen_keys() -> str:
-    rows = _screen_keys(PLAN)
-    return "".join(
-        _entry([", ".join(f"`{key}`" for key in keys)], f"{_sentence(text)}.") for keys, text, _ in rows
-    )
+    rows = [(", ".join(f"`{key}`" for key in row.keys), row) for row in _screen_keys(PLAN)]
+    return "".join(_entry([keys], f"{_sentence(row.text)}.") for keys, row in rows)
 
 
-def _screen_keys(places: Places) -> Iterator[tuple[list[str], str, str]]:
-    """Yield what the keys do, with all keys that do it, and the command that does the same."""
-    commands = {action.action: action.example for action in ACTIONS}
+def _screen_keys(places: Places) -> Iterator[ScreenKey]:
+    actions = {action.action: action for action in ACTIONS}
     for place, bindings in places:
-        told: dict[tuple[str, str], list[str]] = {}
-        for one in Binding.make_bindings(bindings):
-            if one.action.partition("(")[0] not in {*PLAIN, "choice"}:
-                text = place + _decapitalized(str(one.tooltip or one.description))
-                told.setdefault((text, commands.get(one.id or "", "")), []).append(_key(one.key))
-        yield from ((keys, text, command) for (text, command), keys in told.items())
+        listed = (one for one in Binding.make_bindings(bindings) if _action(one) not in {*PLAIN, "choice"})
+        for _, both_ways in groupby(listed, _there_and_back):
+            alike = list(both_ways)
+            texts = dict.fromkeys(map(_text, alike))
+            action = actions.get(alike[0].id or "")
+            yield ScreenKey(
+                [_key(one.key) for one in alike],
+                place + "; ".join(texts),
+                action.example if action else "",
+                action.action if action and action.action not in FIXED else "",
+            )
+
+
+def _action(binding: Binding) -> str:
+    return binding.action.partition("(")[0]
+
+
+def _there_and_back(binding: Binding) -> str:
+    """What keys have in common that do one thing, or the same in both directions."""
+    action, steps = re.subn(r"-?\d+", "", binding.action)
+    return action if steps else _text(binding)
+
+
+def _text(binding: Binding) -> str:
+    text = str(binding.tooltip or binding.description)
+    return text[0].lower() + text[1:]
+
+
+def _code(text: str) -> str:
+    return text and f"`{text}`"
 
 
 def _key(name: str) -> str:
@@ -256,10 +284,6 @@ _SIGNS = {
     "right_curly_bracket": "}",
     "escape": "esc",
 }
-
-
-def _decapitalized(text: str) -> str:
-    return text[0].lower() + text[1:]
 
 
 # Forms of tasks.

@@ -270,7 +270,7 @@ ACTIONS = (
 
 
 PAUSE = "pause"
-_FIXED = frozenset({PAUSE, "suspend_process"})
+FIXED = frozenset({PAUSE, "suspend_process"})
 """What other programs use their keys for as well."""
 
 
@@ -311,7 +311,7 @@ class KeyTable:
         Raises RequestError for an action that is not there, and for a key that has another meaning.
         """
         keys = dict(_entries(keymap))
-        names = self.by_name.keys() - _FIXED
+        names = self.by_name.keys() - FIXED
         for name in keys.keys() - names:
             _refuse(
                 f"no action with a key of its own is called {name!r}",
