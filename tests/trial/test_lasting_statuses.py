@@ -61,6 +61,34 @@ def test_a_status_set_by_hand_is_written_and_undone_work_is_todo_again(trial: Tr
     assert trial.statuses() == {"works": "todo", "fails": "failed", "asks": "blocked"}
 
 
+def test_what_init_makes_without_a_terminal_is_not_in_the_way_of_git(repo: Path, tmp_path: Path) -> None:
+    commit(repo, {"a.txt": "a\n"})
+    trial = Trial(repo)
+    said = trial.expect(0, "init")
+    assert f"plan.statuses = lasting: {repo}/.blackbird/config.json\n" in said
+    assert said.endswith("the post-commit hook is not installed: git blackbird hooks install\n")
+    trial.expect(0, *said.rpartition("git blackbird ")[2].split())
+    assert "hook" not in trial.expect(0, "init")
+    trial.expect(0, "add", "asks", "--prompt", "ask x Which? | 1 | 2")
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "plan")
+    git(tmp_path, "clone", "-q", "--bare", str(repo), "up.git")
+    git(repo, "remote", "add", "origin", str(tmp_path / "up.git"))
+    git(repo, "fetch", "-q", "origin")
+    git(repo, "branch", "-q", "-u", "origin/main")
+    trial.expect(4, "execute", "--agent", "demo", "--no-input")
+    git(repo, "pull", "-q", "--rebase")
+
+
+@pytest.mark.parametrize("args", [("--statuses", "all"), ()], ids=["asked for", "set before"])
+def test_init_writes_what_it_was_told_to(repo: Path, args: tuple[str, ...]) -> None:
+    trial = Trial(repo)
+    trial.configure({} if args else {"plan.statuses": "all"})
+    trial.expect(0, "init", *args)
+    assert trial.expect(0, "config", "plan.statuses").startswith("plan.statuses  all  ")
+    assert "lasting" not in (repo / ".blackbird/config.json").read_text()
+
+
 def test_init_offers_it_on_a_terminal(repo: Path) -> None:
     with Terminal(repo, "init", "--no-hooks") as terminal:
         terminal.wait_for("Write only what lasts? [Y/n]")

@@ -39,7 +39,7 @@ WORKS = "echo x >$BLACKBIRD_TASK_ID.txt"
 def trial(repo: Path) -> Trial:
     commit(repo, {"old.txt": "old\n"})
     trial = Trial(repo)
-    trial.init()
+    trial.init("--statuses", "all")
     trial.plan({"t1": (), "t2": ("t1",), "t3": ("t2",), "t4": ()})
     return trial
 

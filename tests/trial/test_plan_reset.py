@@ -16,7 +16,7 @@ def trial(repo: Path) -> Trial:
     """A parent with two children, whose review has passed; its first plan is committed."""
     commit(repo, {"a.txt": "one\n", ".gitignore": ".blackbird\n"}, "start")
     trial = Trial(repo)
-    trial.init()
+    trial.init("--statuses", "all")
     trial.configure({"agent": "demo"})
     trial.expect(0, "add", "--id", "p", "--title", "Parent")
     for name in "ab":

@@ -40,7 +40,7 @@ from git_blackbird.messages.forms.natural import read_page
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.base.system import PLAN_NAME
-from git_blackbird.model.config.layers import AGENT_NAMES
+from git_blackbird.model.config.layers import AGENT_NAMES, Layer
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.lint import LintFinding, Severity
 from git_blackbird.model.rules.task_fields import agent_fault
@@ -62,9 +62,12 @@ def init(call: CommandContext, *, hooks: bool | None, statuses: str | None) -> E
     config = init_config(workspace) if made else None
     if config is not None:
         call.print(f"stops after each task: {strip_controls(str(config))} (execution.stopAfterEachTask)")
-    if made and statuses is None and call.can_confirm(sys.stdout) and not call.environment.is_agent:
-        call.print(_OFFER)
-        statuses = "lasting" if confirm("Write only what lasts?", default=True) else None
+    is_open = workspace.settings.applied["plan.statuses"].layer is Layer.DEFAULT
+    if made and statuses is None and is_open and not call.environment.is_agent:
+        asks = call.can_confirm(sys.stdout)
+        if asks:
+            call.print(_OFFER)
+        statuses = "lasting" if not asks or confirm("Write only what lasts?", default=True) else None
     if statuses is not None:
         change = write_key(workspace, "plan.statuses", statuses, Scope.PROJECT)
         call.print(f"plan.statuses = {statuses}: {strip_controls(change.place)}")

@@ -50,7 +50,7 @@ def review(
 
 def _show(call: CommandContext, name: str, *, wants_xml: bool) -> ExitCode:
     workspace = call.workspace
-    task = find_task(workspace.store.plan(), name)
+    task = find_task(workspace.plan_state_of(name).plan, name)
     if task.is_leaf:
         _show_change(call, workspace, task, wants_xml=wants_xml)
     elif wants_xml:

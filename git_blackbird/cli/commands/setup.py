@@ -58,11 +58,14 @@ def hooks(call: CommandContext, action: str) -> ExitCode:
 
 
 def offer_hook(call: CommandContext) -> HookResult | None:
-    """Offer the hook on a terminal; None if it is not wanted, or nobody can be asked."""
-    if not call.can_confirm(sys.stdout) or call.environment.is_agent:
+    """Offer the hook on a terminal, and name the command elsewhere; None if it was not installed."""
+    if call.environment.is_agent:
         return None
     view = view_hook(call.environment)
     if view.state is not HookState.ABSENT or view.blocked_reason is not None:
+        return None
+    if not call.can_confirm(sys.stdout):
+        call.print("the post-commit hook is not installed: git blackbird hooks install")
         return None
     call.print(_OFFER)
     return install_hook_and_report(call) if confirm("Install it?", default=True) else None

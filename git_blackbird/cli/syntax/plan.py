@@ -27,7 +27,8 @@ init = CommandSpec(
     Option(
         ["--statuses"],
         type=Choice(PLAN_STATUSES),
-        help="Which statuses are written into the plan: all, or lasting: those of tasks that are over.",
+        help="Which statuses are written into the plan: lasting, as where nothing is said or asked, those of"
+        " tasks that are over; or all.",
     ),
 )
 validate = CommandSpec(

@@ -138,11 +138,11 @@ class PlanState:
 
     @cached_property
     def drift(self) -> Mapping[TaskId, tuple[Status, Status]]:
-        """The saved and derived status of the tasks where they differ, smallest id first."""
+        """The saved and derived status of the tasks whose saved one is to be another, smallest id first."""
         before, after = self.saved.tasks, self.written(self.plan).tasks
         differing = (key for key in before if after[key] is not before[key])
         return {
-            key: (before[key].status, after[key].status)
+            key: (before[key].status, self.plan.tasks[key].status)
             for key in sorted(differing)
             if after[key].status != before[key].status
         }
