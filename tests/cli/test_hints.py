@@ -11,6 +11,7 @@ import pytest
 
 from git_blackbird.cli.syntax.registry import COMMANDS, cli, load_command
 from git_blackbird.model.base.next_steps import OPTIONS_OF, Blank, CallOptions, ShellLine, TaskCommand
+from tests.cli.syntax.names import NAMES, command_named
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = Path(__file__).parent / "golden"
@@ -68,7 +69,10 @@ def test_every_command_that_is_printed_is_one() -> None:
 
 
 @pytest.mark.parametrize("verb", sorted(OPTIONS_OF))
-def test_next_steps_repeat_options_that_their_command_takes(verb: str) -> None:
+def test_next_steps_repeat_all_options_of_a_call_that_their_command_takes(verb: str) -> None:
+    name = next(name for name in NAMES if f"{verb} ".startswith(f"{name} "))
+    of_calls = {option for options in OPTIONS_OF.values() for option in options}
+    assert {*OPTIONS_OF[verb]} == of_calls & {param.name for param in command_named(name).params}
     task = None if verb in {"execute", "plan generate", "plan refine"} else "a"
     require_taken(TaskCommand(verb, task).with_options(WHOLE).command)
 
