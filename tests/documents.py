@@ -37,6 +37,8 @@ from tests.cli.syntax.names import NAMES, command_named, names_of
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 MANUAL = ROOT / "man/git-blackbird.1"
+SHORT = 3
+"""So many choices of an option stand in the place of its value."""
 
 
 class Part(NamedTuple):
@@ -161,9 +163,10 @@ def man_command(name: str) -> str:
 def _man_option(option: click.Option) -> str:
     value = _value(option) and f" *{_value(option)}*"
     names = (*option.opts, *option.secondary_opts)
+    choices = _choices(option)
     text = option.help or ""
-    if isinstance(option.type, click.Choice) and option.metavar is None:
-        text += f" One of {', '.join(option.type.choices)}."
+    if len(choices) > SHORT:
+        text += f" One of {', '.join(choices)}."
     return _entry([", ".join(f"`{name}`{value}" for name in names)], text)
 
 
@@ -176,9 +179,14 @@ def _value(option: click.Option) -> str:
     """What stands for the value of an option."""
     if option.is_flag:
         return ""
-    if option.metavar is None and isinstance(option.type, click.Choice):
-        return (option.name or "").upper()
+    if choices := _choices(option):
+        return "|".join(choices) if len(choices) <= SHORT else (option.name or "").upper()
     return option.make_metavar(click.Context(click.Command(None)))
+
+
+def _choices(option: click.Option) -> Sequence[str]:
+    """The values of an option that has no word for them."""
+    return option.type.choices if isinstance(option.type, click.Choice) and option.metavar is None else ()
 
 
 def _arguments(command: click.Command) -> list[str]:
