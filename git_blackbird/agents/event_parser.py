@@ -38,6 +38,7 @@ class EventParser(ABC, Generic[E]):
         self._provider = self.provider._replace(args=args, task_id=assignment.task_id)
         self._lines = JsonEvents(self.events)
         self._forms = StandingForms()
+        self._tools = ToolSteps()
         self._printed = False
         # Of its end, once that is known.
         self._exit_code: int | None = None
@@ -83,6 +84,10 @@ class EventParser(ABC, Generic[E]):
     @property
     def remaining_work(self) -> Sequence[str] | None:
         return None
+
+    @property
+    def step(self) -> int | None:
+        return self._tools.at_work
 
     @property
     def failed_later(self) -> bool:
@@ -227,6 +232,26 @@ class Turns(Generic[R]):
 _MAX_OPEN_CALLS = 1000
 _MAX_PATHS = 1000
 _LONGEST_PATH = 4096
+
+
+class ToolSteps:
+    """Counts the steps of an agent; one lasts while any of the tools is at work that it calls together."""
+
+    def __init__(self) -> None:
+        self._open: set[str] = set()
+        self._begun = 0
+
+    @property
+    def at_work(self) -> int | None:
+        return self._begun if self._open else None
+
+    def begin(self, call: str) -> None:
+        self._begun += not self._open
+        if len(self._open) < _MAX_OPEN_CALLS:
+            self._open.add(call)
+
+    def end(self, call: str) -> None:
+        self._open.discard(call)
 
 
 class Edits:

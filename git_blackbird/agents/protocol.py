@@ -108,6 +108,11 @@ class OutputParser(Protocol):
         """After a final result: the work in the background that the program may wait for; None before it."""
         ...
 
+    @property
+    def step(self) -> int | None:
+        """The number of the step at work, which stopping would cut off; None between steps, or if unknown."""
+        ...
+
     def feed(self, data: bytes) -> Sequence[Progress]:
         """Parse the next piece of standard output, of any size and cut anywhere."""
         ...
@@ -121,7 +126,7 @@ class ExitCodeReader:
     """The parser of a program whose exit code says everything."""
 
     needs_all = False
-    remaining_work = None
+    remaining_work = step = None
 
     def feed(self, data: bytes) -> Sequence[Progress]:  # noqa: ARG002  # the Protocol's
         return ()

@@ -176,7 +176,8 @@ class _Follower:
             self._wake.clear()
             if (text := self._connection.status_change()) is not None:
                 inform(self._remote.ui, text)
-            if not self._is_interrupted and (cause := self._watcher.why_stop()) is not None:
+            cause = None if self._is_interrupted else self._watcher.why_stop(self._reader.step)
+            if cause is not None:
                 self._stopped_for, self._is_interrupted = cause, True
             if self._is_interrupted and await self._is_stopped():
                 return None

@@ -35,6 +35,7 @@ class Ear:
 
     needs_all = True
     remaining_work: tuple[str, ...] | None = None
+    step: int | None = None
 
     def __init__(self) -> None:
         self.heard = 0

@@ -142,7 +142,7 @@ def test_an_agent_that_was_killed_fails_and_its_session_goes_on(
 @pytest.mark.parametrize("program", real_by(CLAUDE), indirect=True)
 def test_an_agent_at_work_is_told_something_in_its_session(trial: Trial, model: StandIn) -> None:
     def tell(_: int) -> None:
-        trial.expect(0, "tell", "greet", "-m", "Say goodbye.")
+        trial.expect(0, "tell", "greet", "Say goodbye.", "--now")
         model.tell("Done.")
 
     code, said = stop(trial, model, "execute", tell)

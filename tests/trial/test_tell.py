@@ -59,7 +59,7 @@ def ends(records: list[Record]) -> list[tuple[str, str | None]]:
 def test_an_agent_at_work_is_told_something_and_goes_on_with_it_in_its_session(trial: Trial) -> None:
     process = begin(trial)
     told = trial.expect(0, "tell", "a", "-m", FIRST)
-    assert told.startswith("told a: run ")
+    assert told.endswith(" is paused for it at once, and goes on with it in its session\n")
     code, output = said(process)
     assert code == 3, output
     assert "a is paused for what it was told\nresuming a (run " in output
@@ -79,6 +79,29 @@ def test_an_agent_at_work_is_told_something_and_goes_on_with_it_in_its_session(t
     assert due["told"] == [FIRST]
     reached, stop = map(json.loads, trial.expect(3, "execute", "--json").splitlines())
     assert (reached["event"], reached["told"], stop["event"]) == ("checkpoint", [FIRST], "stop")
+
+
+@pytest.mark.parametrize("options", [(), ("--now",)], ids=["at the end of a step", "now"])
+def test_an_agent_is_paused_between_two_steps_unless_it_is_to_be_at_once(
+    trial: Trial, options: tuple[str, ...]
+) -> None:
+    steps = "write one.txt 1\nsleep 3\nwrite two.txt 2\nsleep 600\non-feedback write told.txt x"
+    trial.configure({"agent": "demo"})
+    trial.expect(0, "edit", "a", "--prompt", steps)
+    process = trial.start("execute", "a", "--no-input")
+    wait_until((trial.repo / "one.txt").exists)
+    words = trial.expect(0, "tell", "a", FIRST, *options)
+    if options:
+        assert words.endswith(" is paused for it at once, and goes on with it in its session\n")
+    else:
+        assert " is paused for it when its present step ends, within a minute, and goes on" in words
+        assert words.endswith("\nwith --now it does not wait for the step\n")
+    code, output = said(process)
+    assert code == 3, output
+    assert "a is paused for what it was told\n" in output
+    assert ends(trial.records("a")) == [("paused", "told"), ("success", None)]
+    assert (trial.repo / "told.txt").exists()
+    assert (trial.repo / "two.txt").exists() is not bool(options)
 
 
 def test_several_tells_arrive_in_order(trial: Trial) -> None:
@@ -142,6 +165,7 @@ def test_who_cannot_be_told_anything_is_said_with_the_way_out(trial: Trial) -> N
     assert refused("b", "-m", "x").startswith("error: no agent is at work on b\n")
     trial.expect(2, "tell", "a", "-m", " ")
     assert "-m TEXT, -F FILE, or -e" in trial.expect(2, "tell", "a")
+    assert "say the text once" in trial.expect(2, "tell", "a", "x", "-m", "y")
     trial.expect(3, "execute", "a", "--no-input")
     assert refused("a", "-m", "x") == f"error: no agent is at work on a: decision due\n{way}\n"
     trial.expect(0, "decide", "a", "--request-changes", "-m", "Again.")

@@ -264,6 +264,8 @@ class ClaudeParser(EventParser[Event]):
             case MessageEvent():
                 self._conversed = True
                 self._edits.take(event)
+                for block in event.message.content:
+                    self._tools.end(block.tool_use_id)
                 yield from self._steps.of_answers(event)
             case StreamEvent():
                 self._conversed = self._worked = True
@@ -299,6 +301,9 @@ class ClaudeParser(EventParser[Event]):
             if event.message.id != self._last_message.id:
                 self._hear(self._last_message.text)
             self._last_message.take(event.message)
+        for block in event.message.content:
+            if block.type == "tool_use":
+                self._tools.begin(block.id)
         self._edits.take(event)
         changed = self._live_usage.take_message(event.message)
         steps = self._steps.of_message(event)

@@ -169,6 +169,7 @@ CODEX_HELP = ProviderHelp(
 _MAX_REMARKS = 5
 _MAX_AT_WORK = 100
 _WORK = frozenset({"command_execution", "collab_tool_call"})
+_TOOLS = _WORK | {"file_change", "mcp_tool_call"}
 _CUT_OFF = {"errored": "failed", "interrupted": "was stopped", "not_found": "was lost"}
 # The beginning of its error line, with the failed request to its own server.
 _REQUEST = re.compile(r"^error: (?:(\w+/\w+): \1 failed: )?", re.IGNORECASE)
@@ -239,9 +240,12 @@ class CodexParser(EventParser[Event]):
             case ItemEvent(type="item.completed", item=item):
                 self._other_end = None
                 self._at_work.pop(item.id, None)
+                self._tools.end(item.id)
                 self._remember(item)
                 yield from self._steps.completed(item)
             case ItemEvent(item=item):
+                if item.type in _TOOLS:
+                    self._tools.begin(item.id)
                 if item.type in _WORK and item.id and len(self._at_work) < _MAX_AT_WORK:
                     words = unwrap_command(item.command) or item.tool or item.type
                     self._at_work[item.id] = clean_line(words)

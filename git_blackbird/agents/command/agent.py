@@ -135,7 +135,7 @@ class CommandParser:
     """Keep the end of the output; the last line printed is the progress."""
 
     needs_all = False
-    remaining_work = None
+    remaining_work = step = None
 
     def __init__(self, assignment: Assignment, program: str) -> None:
         self._session = assignment.session

@@ -89,6 +89,7 @@ class _Step(Lenient):
     type: Literal["progress"]
     kind: Text
     text: Text
+    lasts: Flag
 
 
 class _Usage(Lenient):
@@ -121,6 +122,9 @@ class DemoParser(AnswerParser[_Event]):
             case _Session():
                 self._session = event.session_id
             case _Step():
+                self._tools.end("")
+                if event.lasts:
+                    self._tools.begin("")
                 yield Progress(_KINDS.get(event.kind, ProgressKind.NOTE), clean_line(event.text))
             case _Result():
                 self._text, self._failure, self._completed = event.text, event.error, event.ok is True

@@ -62,7 +62,7 @@ class DemoSession:
             self.questions.append({"id": name, "prompt": prompt, **({"options": options} if options else {})})
 
     def do_sleep(self, rest: str) -> None:
-        emit("progress", kind="note", text=f"waiting {rest} s")
+        emit("progress", kind="note", text=f"waiting {rest} s", lasts=True)
         time.sleep(float(rest))
 
     def do_fail(self, rest: str) -> None:

@@ -49,6 +49,7 @@ class Event(Lenient):
     content: Text
     message: Text
     tool: Annotated[Text, at("tool_name")]
+    call: Annotated[Text, at("tool_id")]
     path: Annotated[Text, at("parameters.file_path", "parameters.dir_path")]
     subject: Annotated[
         Text, at(*(f"parameters.{name}" for name in ("command", "pattern", "query", "prompt")))
@@ -94,12 +95,15 @@ class GeminiParser(AnswerParser[Event]):
             yield from self._says(self._text)
         if event.type in {"tool_use", "tool_result", "error"}:
             self._has_answer = False
+        if event.type == "tool_result":
+            self._tools.end(event.call)
         match event.type:
             case "message" if is_message:
                 self._text = f"{self._text}{event.content}" if self._is_open else event.content
                 self._is_open = True
                 self._has_answer, self._warning = self._has_answer or bool(event.content.strip()), ""
             case "tool_use":
+                self._tools.begin(event.call)
                 yield self._uses(event.tool, event.path, event.subject)
             case "tool_result" if event.status == "error":
                 yield self._notes(event.error)

@@ -86,6 +86,8 @@ class OpencodeParser(AnswerParser[Event]):
         match event.type:
             case "step_start":
                 self._text = ""
+                # It says of a tool only that it has ended.
+                self._tools.begin("")
             case "text":
                 self._text = "\n\n".join(filter(None, (self._text, event.text)))
                 yield from self._says(event.text)
@@ -102,6 +104,7 @@ class OpencodeParser(AnswerParser[Event]):
                 pass
 
     def _finish_step(self, event: Event) -> Progress:
+        self._tools.end("")
         word = unfinished_word(event, _FINISHED)
         self._completed = word is None
         self._hear(self._text, ends_turn=self._completed)

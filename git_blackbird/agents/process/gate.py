@@ -60,8 +60,11 @@ class Watcher:
     def see_output(self, data: bytes, stream: str, skipped: int) -> None:
         """Take a piece of ``stdout`` or ``stderr``, before which so many bytes were skipped."""
 
-    def why_stop(self) -> ExitCause | None:
-        """Return why it is to be stopped, unless it has done all it was to do; None while it may go on."""
+    def why_stop(self, step: int | None) -> ExitCause | None:
+        """Return why it is to be stopped, unless it has done all it was to do; None while it may go on.
+
+        ``step`` is the number of the step at work, None between steps or where that is unknown.
+        """
 
 
 def at_gate(launch: Launch, input_file: str) -> list[str]:

@@ -213,12 +213,13 @@ class _Supervisor:
 
     async def _follow_until_exit(self) -> None:
         pause, idle_since = _SHORTEST_PAUSE_SECONDS, None
+        reader, why_stop = self._reader, self._watcher.why_stop
         while not self._has_exited:
             until = time.monotonic() + _TURN_SECONDS
             has_more = self._read_piece()
             while has_more and time.monotonic() < until:
                 has_more = self._read_piece()
-            now, remaining = time.monotonic(), self._reader.remaining_work
+            now, remaining = time.monotonic(), reader.remaining_work
             is_done = remaining is not None and not remaining
             # Since when the final result is there with nothing left at work.
             idle_since = (idle_since or now) if is_done else None
@@ -226,7 +227,7 @@ class _Supervisor:
                 self._stop(ExitCause.WALL_LIMIT)
             elif now - self._last_output > self._limits.idle_seconds:
                 self._stop(ExitCause.IDLE_LIMIT)
-            elif self._signals is None and not is_done and (cause := self._watcher.why_stop()) is not None:
+            elif self._signals is None and not is_done and (cause := why_stop(reader.step)) is not None:
                 self._stop(cause)
             elif not has_more and idle_since is not None and now - idle_since >= self._limits.result_seconds:
                 self._stop(ExitCause.EXITED)

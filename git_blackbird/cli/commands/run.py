@@ -265,21 +265,33 @@ def restart(
 
 
 def tell(
-    call: CommandContext, task_id: str, *, message: str | None, message_file: str | None, in_editor: bool
+    call: CommandContext,
+    task_id: str,
+    *,
+    words: str | None,
+    message: str | None,
+    message_file: str | None,
+    in_editor: bool,
+    at_once: bool,
 ) -> ExitCode:
     # Those that start agents tell nothing.
     from git_blackbird.controller.change.work.tell import require_tellable
     from git_blackbird.controller.change.work.tell import tell as tell_agent
 
+    if words is not None and message is not None:
+        raise UsageError("say the text once: TEXT, or -m")
+    message = words if message is None else message
     options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
     if not options.is_given:
         raise UsageError("there is nothing to tell", hint="-m TEXT, -F FILE, or -e for your editor")
     workspace = call.workspace
     if in_editor:
         require_tellable(workspace, task_id)
-    run = tell_agent(workspace, task_id, options.read(workspace, task_id) or "")
+    run = tell_agent(workspace, task_id, options.read(workspace, task_id) or "", at_once=at_once)
     is_watched = running_command(workspace) is not None
     call.print(render_told(run, is_watched=is_watched))
+    if is_watched and not run.stops_at_once:
+        call.print("with --now it does not wait for the step")
     call.data("calls:TellOutput", run, is_watched=is_watched)
     return ExitCode.OK
 

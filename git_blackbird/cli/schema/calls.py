@@ -73,4 +73,5 @@ class TellOutput(DataOutput, schema_name="tell"):
     task: TaskId = field("The task.", "task_id")
     run: RunId = field("The run that is paused for it.", "id")
     told: tuple[str, ...] = field("All that the run was told and is to go on with.", "messages_while_working")
+    at_once: bool = field("Whether that is at once, and not when its present step ends.", "stops_at_once")
     is_watched: bool = field("Whether a call is at work; without one the next `execute` goes on with it.")

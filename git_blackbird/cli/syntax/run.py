@@ -97,11 +97,14 @@ tell = CommandSpec(
     "run:tell",
     """Tell a task's agent something while it works.
 
-    Its run is paused, and goes on with the text in the same session. If it ends first, the text is a change
-    request on it; if no call is at work any more, the next execute goes on with it.
+    Its run is paused when the step at work ends, within a minute, and goes on with the text in the same
+    session. If it ends first, the text is a change request on it; if no call is at work any more, the next
+    execute goes on with it.
     """,
     _TASK,
+    Argument(["words"], metavar="[TEXT]", required=False, type=text),
     *_MESSAGE,
+    flag("Pause it at once, in the middle of a step too.", "--now", "at_once"),
 )
 restart = CommandSpec(
     "restart",

@@ -23,6 +23,9 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, RunType
 from git_blackbird.model.views.events import RunOutput, RunProgress, RunStarted
 
+TOLD_SECONDS = 60.0
+"""How long what an agent is told waits for the end of the step at work."""
+
 
 def open_run(workspace: Workspace, start: Start, run_type: RunType, tree: str, version: str) -> Run:
     """Make the record of a run as it is before its agent works; ``tree`` is the worktree as it finds it."""
@@ -105,6 +108,8 @@ class _CallWatcher(Watcher):
         self._works = self._is_plain = not agent.abilities.prints_events
         # Its record was saved just now.
         self._looked = time.monotonic()
+        # Since when a person has a message for it, and during which step that came.
+        self._told: tuple[float, int | None] | None = None
 
     def see_step(self, step: Progress) -> None:
         self._meter.update(step.usage, step.cost_usd)
@@ -117,14 +122,23 @@ class _CallWatcher(Watcher):
         run = self._run
         self._call.ui.notify(RunOutput(run.task_id, run.id, data, stream, skipped, is_plain=self._is_plain))
 
-    def why_stop(self) -> ExitCause | None:
+    def why_stop(self, step: int | None) -> ExitCause | None:
         run = self._run
         if self._call.ledger.spent_lines(run.task_id):
             return ExitCause.BUDGET
         # Some agents have no session to go on in before they work.
         now = time.monotonic()
-        if not self._works or run.is_review or now - self._looked < WATCH_SECONDS:
+        if not self._works or run.is_review:
             return None
-        self._looked = now
-        stored = self._workspace.store.records.history(run.task_id).find(run.id)
-        return ExitCause.TOLD if stored is not None and stored.messages_while_working else None
+        if now - self._looked >= WATCH_SECONDS:
+            self._looked = now
+            stored = self._workspace.store.records.history(run.task_id).find(run.id)
+            if stored is not None and stored.messages_while_working:
+                if stored.stops_at_once:
+                    return ExitCause.TOLD
+                self._told = self._told or (now, step)
+        if self._told is None:
+            return None
+        since, told_in = self._told
+        is_over = step is None or step != told_in or now - since >= TOLD_SECONDS
+        return ExitCause.TOLD if is_over else None

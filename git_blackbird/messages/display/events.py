@@ -106,7 +106,8 @@ def render_decided(event: Decided) -> str:
 def render_told(run: Run, *, is_watched: bool) -> str:
     """Say what becomes of what a run was told; ``is_watched``: a call is at work, which stops it for that."""
     if is_watched:
-        paused = f"run {run.id} is paused for it as soon as its agent is seen at work"
+        when = "at once" if run.stops_at_once else "when its present step ends, within a minute"
+        paused = f"run {run.id} is paused for it {when}"
         return f"told {run.task_id}: {paused}, and goes on with it in its session"
     return f"told {run.task_id}: no call is at work, so the next `{EXECUTE}` goes on with it in its session"
 

@@ -155,6 +155,7 @@ class Run(Record):
     prompt: Unmasked[str | None] = None  # of a resume
     message: Unmasked[str | None] = None  # a person's text with it
     messages_while_working: Unmasked[tuple[str, ...]] = ()  # a person's, which the next run is sent
+    stops_at_once: bool = False  # for these, in the middle of a step too
     questions: Unmasked[tuple[Question, ...]] = ()
     answers: Unmasked[tuple[Answer, ...]] = ()
     rulings: Unmasked[tuple[Ruling, ...]] = ()  # on questions that the agent was to decide itself
@@ -332,9 +333,12 @@ class Run(Record):
         """Return a copy whose change request does not count."""
         return self.updated(decision_resolved_at=None, decision_feedback=None, requested_by=None)
 
-    def told(self, text: str) -> Self:
+    def told(self, text: str, *, at_once: bool = False) -> Self:
         """Return a copy to whose agent a person said this too, while it worked or before it goes on."""
-        told = self.updated(messages_while_working=(*self.messages_while_working, text))
+        told = self.updated(
+            messages_while_working=(*self.messages_while_working, text),
+            stops_at_once=at_once or self.stops_at_once,
+        )
         if self.decision_state is not DecisionState.CHANGES_REQUESTED:
             return told
         return told.updated(decision_feedback=told.text_while_working)

@@ -1,5 +1,6 @@
 """Tell a task's agent something while it works: its run is stopped, and goes on with that in its session."""
 
+from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.drafts import drop_recorded_drafts
 from git_blackbird.controller.core.guards import is_alive, require_readable
@@ -20,11 +21,12 @@ _REMARKS = {
 }
 
 
-def tell(workspace: Workspace, task_id: str, text: str) -> Run:
+def tell(workspace: Workspace, task_id: str, text: str, *, at_once: bool = False) -> Run:
     """Record what a person says to a task's agent at work; return its run.
 
-    The call that runs it stops it for that; where that is gone, the next one goes on with it. Raises
-    RequestError with the way out where no agent could be told, UnreadableRecordError, LockedError, SaveError.
+    The call that runs it stops it for that, between two steps of its agent unless ``at_once``; where that is
+    gone, the next one goes on with it. Raises RequestError with the way out where no agent could be told,
+    UnreadableRecordError, LockedError, SaveError.
     """
     workspace.environment.forbid_agents("tell another what to do")
     workspace.require_settings()
@@ -32,7 +34,9 @@ def tell(workspace: Workspace, task_id: str, text: str) -> Run:
         way = TaskCommand("tell", task_id, blank=MESSAGE)
         raise RequestError(f"nothing was told to {task_id}: the message is empty", hint=way)
     with workspace.transaction() as transaction:
-        run = require_tellable(workspace, task_id).told(text)
+        run = require_tellable(workspace, task_id)
+        has_steps = load_agent(run.provider, workspace.config).abilities.prints_events
+        run = run.told(text, at_once=at_once or not has_steps)
         transaction.save_run(run)
     drop_recorded_drafts(workspace)
     return run
