@@ -58,10 +58,24 @@ def test_rights_and_costs_stand_after_the_first_plan_and_before_the_first_run() 
     "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
 )
 def test_commands_in_the_pages_are_taken(page: Path) -> None:
-    for (name, *args), _ in typed(page.read_text()):
-        first = load_command(name)
-        command = first.commands[args.pop(0)] if isinstance(first, click.Group) else first
-        command.make_context(name, args, **cli.context_settings)
+    for words, _ in typed(page.read_text()):
+        parse(words)
+
+
+def test_the_examples_of_the_manual_are_taken() -> None:
+    examples = (ROOT / "man/git-blackbird.1").read_text().partition(".SH EXAMPLES")[2].partition(".SH")[0]
+    lines = re.findall(r"^\.B (?:\S+=\S+ )?git blackbird (.+)$", examples, flags=re.MULTILINE)
+    for line in lines:
+        parse(shlex.split(line.replace("\\-", "-").replace("\\&", "")))
+    assert len(lines) == examples.count(".TP\n")
+
+
+def parse(words: list[str]) -> None:
+    """Have the parser of a command read what is typed. Raises click.ClickException if it is refused."""
+    name, *args = words
+    first = load_command(name)
+    command = first.commands[args.pop(0)] if isinstance(first, click.Group) else first
+    command.make_context(name, args, **cli.context_settings)
 
 
 def test_the_first_plan_is_run_and_decided_on_as_the_readme_says(repo: Path) -> None:
