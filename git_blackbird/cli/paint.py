@@ -43,7 +43,7 @@ def painted_lines(document: Document, columns: int | None, *, colored: bool) -> 
 
 def _painted(part: Line | Table, columns: int | None, look: Callable[[str, Style], str]) -> list[str]:
     if isinstance(part, Line):
-        return ["".join([look(text, style) for text, style in shortened(part, columns).spans])]
+        return ["".join([look(text, style) for text, style, _ in shortened(part, columns).spans])]
     return [
         "".join([look(text, style) + blanks for text, style, blanks in cells]).rstrip(" ")
         for cells in aligned_cells(part, columns)

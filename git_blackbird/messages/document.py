@@ -27,6 +27,7 @@ class Style(StrEnum):
     PLACE = "place"
     WARNING = "warning"
     FAINT = "faint"
+    COMMAND = "command"
     # States of tasks and runs.
     DONE = "done"
     READY = "ready"
@@ -39,21 +40,23 @@ class Style(StrEnum):
 class _Fields(NamedTuple):
     text: str
     style: Style = Style.PLAIN
+    about: object = None
 
 
 class Span(_Fields):
     """A part of a line. Its text is cleaned here, since it may be anyone's, and is no more than a line.
 
-    ``_make`` does neither: it is for parts of spans.
+    ``about`` is what it names, for an interface that leads there or names it in another way.
+    ``_make`` does not clean: it is for parts of spans.
     """
 
     __slots__ = ()
 
-    def __new__(cls, text: str, style: Style = Style.PLAIN) -> Self:
+    def __new__(cls, text: str, style: Style = Style.PLAIN, about: object = None) -> Self:
         # Most texts need no more than to be looked at.
         if not (text.isascii() and text.isprintable()):
             text = strip_controls(text).replace("\n", " ")
-        return tuple.__new__(cls, (text, style))
+        return tuple.__new__(cls, (text, style, about))
 
 
 class Line(NamedTuple):
@@ -79,25 +82,25 @@ class Line(NamedTuple):
         if not blanks or not self.spans:
             return self
         first, *others = self.spans
-        return self._replace(spans=(Span._make((blanks + first.text, first.style)), *others))
+        return self._replace(spans=(Span._make((blanks + first.text, *first[1:])), *others))
 
     def part(self, start: int, end: int) -> "Line":
         """Return some of its characters."""
         spans, at = [], 0
-        for text, style in self.spans:
+        for text, *rest in self.spans:
             if piece := text[max(0, start - at) : max(0, end - at)]:
-                spans.append(Span._make((piece, style)))
+                spans.append(Span._make((piece, *rest)))
             at += len(text)
-        return self._replace(spans=tuple(spans) or (Span._make(("", Style.PLAIN)),))
+        return self._replace(spans=tuple(spans) or (Span(""),))
 
     def without_tabs(self) -> "Line":
         """Return it with blanks instead of tabs."""
         if "\t" not in self.text:
             return self
         spans, before = [], ""
-        for text, style in self.spans:
+        for text, *rest in self.spans:
             whole = (before + text).expandtabs()
-            spans.append(Span._make((whole[len(before) :], style)))
+            spans.append(Span._make((whole[len(before) :], *rest)))
             before = whole
         return self._replace(spans=tuple(spans))
 
@@ -140,6 +143,11 @@ def table(rows: Iterable[Sequence[str | Span]], flexible: int | None = -1) -> Ta
 def facts(named: Iterable[tuple[str, str]], indent: str = "") -> Table:
     """Return names and their values as a table that never gives way."""
     return table(((f"{indent}{name}", text) for name, text in named), None)
+
+
+def command(step: str) -> Span:
+    """Return a command that a person can type; the screen names its key instead."""
+    return Span(step, Style.COMMAND, step)
 
 
 def section(title: str, parts: Iterable[str | Line | Table]) -> Section:
@@ -205,8 +213,8 @@ def shortened(line: Line, columns: int | None, width: Measure = width_of) -> Lin
     if columns is None or line.gives_way is None or (excess := width(line.text) - columns) <= 0:
         return line
     spans = list(line.spans)
-    text, style = spans[line.gives_way]
-    spans[line.gives_way] = Span._make((truncate(text, width(text) - excess, width), style))
+    text, *rest = spans[line.gives_way]
+    spans[line.gives_way] = Span._make((truncate(text, width(text) - excess, width), *rest))
     return line._replace(spans=tuple(spans))
 
 
@@ -229,12 +237,12 @@ def aligned(table: Table, columns: int | None, width: Measure = width_of) -> Ite
         spans = []
         for text, style, blanks in cells:
             if style is Style.PLAIN:
-                spans.append(Span._make((text + blanks, style)))
+                spans.append(Span._make((text + blanks, style, None)))
             else:
-                spans += (Span._make((text, style)), Span._make((blanks, Style.PLAIN)))
-        text, style = spans.pop()
+                spans += (Span._make((text, style, None)), Span._make((blanks, Style.PLAIN, None)))
+        text, *rest = spans.pop()
         if shown := text.rstrip(" "):
-            spans.append(Span._make((shown, style)))
+            spans.append(Span._make((shown, *rest)))
         yield Line(tuple(spans))
 
 
@@ -248,11 +256,11 @@ def aligned_cells(
     """
     if not table.rows:
         return
-    measured = [[width(text) for text, _ in cells] for cells in table.rows]
+    measured = [[width(cell[0]) for cell in cells] for cells in table.rows]
     widths, gap = _layout([*map(max, zip(*measured, strict=True))], table.flexible, columns)
     for cells, taken in zip(table.rows, measured, strict=True):
         shown = []
-        for (text, style), has, room in zip(cells, taken, widths, strict=True):
+        for (text, style, _), has, room in zip(cells, taken, widths, strict=True):
             if has <= room:
                 shown.append((text, style, " " * (room - has) + gap))
             else:

@@ -5,8 +5,7 @@ import gc
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.controller.queries.listing import Filter, stopped_tasks, tree_of_tasks
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.display.format import agent_words
-from git_blackbird.messages.display.task import label_span
+from git_blackbird.messages.display.format import agent_words, label_span
 from git_blackbird.messages.document import line, table
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import gc_paused

@@ -2,41 +2,36 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
-from itertools import chain
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.runs import by_hand_lines, commit_lines, origin_document
-from git_blackbird.cli.render.status import item_lines, worktree_section
+from git_blackbird.cli.render.status import worktree_section
 from git_blackbird.controller.core.guards import runs_elsewhere
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_live_commits
 from git_blackbird.controller.queries.runs import attach_command
-from git_blackbird.controller.queries.status import TaskView, view_task
+from git_blackbird.controller.queries.status import view_task
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import (
     adoptable_text,
     agent_words,
-    check_lines,
-    dependency_title,
+    label_span,
     landing_text,
     redacted_text,
-    ruling_lines,
-    undo_lines,
 )
-from git_blackbird.messages.display.quantities import counted, format_moment
-from git_blackbird.messages.display.reviews import overall_word
-from git_blackbird.messages.display.runs import OF_TASK, runs_table
-from git_blackbird.messages.display.task import label_span, message_sections, text_sections
+from git_blackbird.messages.display.quantities import format_moment
+from git_blackbird.messages.display.task import (
+    due_sections,
+    neighbour_sections,
+    run_sections,
+    text_sections,
+    told_sections,
+)
 from git_blackbird.messages.document import Line, Section, Span, Style, Table, line, section, table
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.change.change import Change
-from git_blackbird.model.change.stages import Due
-from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.queue import REVIEWS_OF_PARENTS
-from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.states import VERBS, Verb
+from git_blackbird.model.views.task import TaskView
 
 
 def show(call: CommandContext, *, task_id: str | None, wants_prompt: bool, name: str | None) -> ExitCode:
@@ -90,24 +85,15 @@ def _document(
     yield line(Span(task.id, Style.HEADING), f"  {clean_line(task.title)}  [", label_span(view.label), "]")
     yield table(_facts(view, call.workspace))
     yield from text_sections(task)
-    deps = (_row(view, dep, task.dep_rationale.get(dep.id)) for dep in view.deps)
-    yield section("depends on", [table(deps)])
-    yield section("needed by", [table(map(partial(_row, view), view.dependents))])
-    if not task.is_over:
-        yield section("ready" if view.readiness.is_ready else "not ready", _readiness(view))
-    yield section("due", _due(view))
-    yield section("rejected change", undo_lines(view.undo))
-    yield from message_sections(view.words)
-    rulings = Change.of(view.history).standing_rulings
-    yield section(counted(len(rulings), "ruling"), chain.from_iterable(map(ruling_lines, rulings)))
-    yield section("runs", _runs(view, call.environment.timestamp()))
+    yield from neighbour_sections(view)
+    yield from due_sections(view)
+    yield from told_sections(view)
+    yield from run_sections(view, call.environment.timestamp(), _MAX_RUNS)
     run = view.history.latest
     opens = () if run is None else by_hand_lines(run, attach_command(call.workspace, run))
     yield section("open the session yourself", opens)
-    yield from map(line, filter(None, [adoptable_text(view.adoptable)]))
-    yield section("check", _check(view))
-    yield section("reviews", _reviews(view))
     yield section("commits", commits)
+    yield from map(line, filter(None, [adoptable_text(view.adoptable)]))
 
 
 def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
@@ -137,59 +123,3 @@ def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
         yield "skipped", ", ".join(view.skipped)
     yield "created", format_moment(task.created_at)
     yield "updated", format_moment(task.updated_at)
-
-
-def _row(view: TaskView, task: Task, reason: str | None = None) -> tuple[Span | str, ...]:
-    return task.id, label_span(view.labels[task.id]), dependency_title(task, reason)
-
-
-def _readiness(view: TaskView) -> Iterator[str]:
-    if view.readiness.is_ready:
-        yield TaskCommand("execute", view.task.id)
-    yield from view.readiness.reasons
-    yield from (f"    {hint}" for hint in view.readiness.hints)
-
-
-def _due(view: TaskView) -> Iterator[str | Line]:
-    for item in view.due:
-        if item.due in {Due.START, Due.UNREADABLE}:
-            continue
-        if item.due is Due.FAILED:
-            why = item.why or item.words.removeprefix("failed") or "no reason is recorded"
-            yield f"failed: {clean_line(why)}"
-            yield f"    {item.command}"
-            continue
-        yield item.words
-        if item.due in REVIEWS_OF_PARENTS:
-            yield from (one.behind("    ") for one in item_lines(item))
-            yield f"    {TaskCommand('review show', view.task.id)}"
-            continue
-        yield from (f"{clean_line(one.id)}: {clean_line(one.prompt)}" for one in item.questions)
-        yield from filter(None, [item.why])
-        yield f"    {item.command}"
-
-
-def _runs(view: TaskView, now: str) -> Iterator[str | Table]:
-    runs = view.history.runs[::-1]
-    yield runs_table(runs[:_MAX_RUNS], now, OF_TASK)
-    if len(runs) > _MAX_RUNS:
-        yield f"and {len(runs) - _MAX_RUNS} more: {TaskCommand('runs', view.task.id)}"
-
-
-def _check(view: TaskView) -> Iterator[str]:
-    run = view.history.latest
-    if run is None or (run.check is None and run.landing_check is None):
-        return
-    if run.check is not None:
-        yield from check_lines(run.check)
-    if run.landing_check is not None:
-        first, *rest = check_lines(run.landing_check)
-        yield from (f"of the merged files: {first}", *rest)
-    yield f"    {TaskCommand('runs', view.task.id, f' {run.id}')}"
-
-
-def _reviews(view: TaskView) -> Iterator[str]:
-    run = view.history.latest
-    if run is not None and run.merged_review is not None:
-        word = overall_word(merged_or_none(run))
-        yield f"{word}, round {run.review_round or 1}: {TaskCommand('review show', view.task.id)}"

@@ -10,12 +10,11 @@ from git_blackbird.controller.core.guards import RunElsewhere
 from git_blackbird.controller.queries.status import APPROVING, StatusReport
 from git_blackbird.messages.display.format import (
     adoptable_text,
-    question_line,
     review_word,
     run_seconds,
 )
 from git_blackbird.messages.display.quantities import format_moment, format_seconds, some_of
-from git_blackbird.messages.display.queue import item_words, reviews_text
+from git_blackbird.messages.display.queue import item_lines, item_words
 from git_blackbird.messages.document import (
     Line,
     Section,
@@ -37,12 +36,9 @@ from git_blackbird.model.rules.queue import (
     PENDING,
     REVIEWS_OF_PARENTS,
     UNWATCHED,
-    Flagged,
     Item,
     LiveRun,
-    Questions,
 )
-from git_blackbird.model.run.history import RecordError
 
 if TYPE_CHECKING:
     from git_blackbird.controller.queries.conflicts import Conflict
@@ -203,30 +199,6 @@ def _due_of_task(items: Sequence[Item]) -> Iterator[Line]:
     yield line(f"{task.id}  ", clean_line(task.title), f": {item_words(items[0])}", gives_way=1)
     for item in items[:MAX_LISTED]:
         yield from (one.behind("    ") for one in item_lines(item))
-
-
-def item_lines(item: Item) -> Iterator[Line]:
-    """Yield what there is to know of an item, and the commands that answer it."""
-    match item.details:
-        case Questions(questions):
-            yield from (line(question_line(question), gives_way=0) for question in questions)
-        case RecordError():
-            yield line(item.command)
-            return
-        case Flagged() as flagged:
-            if item.why and item.due is not Due.REVIEW_PARENT:
-                yield line(clean_line(item.why), gives_way=0)
-            if flagged.skipped:
-                yield line(f"skipped: {', '.join(flagged.skipped)}", gives_way=0)
-            yield from map(line, flagged.commands)
-            return
-        case _:
-            pass
-    if verdict := reviews_text(item):
-        yield line(f"{verdict} ({TaskCommand('review show', item.task.id)})")
-    if item.why:
-        yield line(item.why) if item.due in PENDING else line(clean_line(item.why), gives_way=0)
-    yield line(item.command)
 
 
 def _blocked(overview: StatusReport) -> Iterator[str | Table]:

@@ -21,7 +21,6 @@ from git_blackbird.cli.schema.plan import PlannedTask
 from git_blackbird.cli.schema.status import ItemView
 from git_blackbird.controller.change.export import RestoreResult
 from git_blackbird.controller.place.listing import PlaceState
-from git_blackbird.controller.queries.status import TaskView
 from git_blackbird.messages.display.reviews import change_steps, parent_steps
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.plan.status import Status
@@ -32,6 +31,7 @@ from git_blackbird.model.run.parts import Answer
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import VERBS, DecisionState, ReviewState, RunStatus, Verb
 from git_blackbird.model.run.summary import KeptPath, Summary
+from git_blackbird.model.views.task import TaskView
 
 _NEXT_STEPS = "Commands that get on with it."
 

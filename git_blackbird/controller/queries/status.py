@@ -4,7 +4,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import NamedTuple
 
 from git_blackbird.controller.core.guards import current_holds, processes_at_work, spent_before
@@ -13,12 +12,10 @@ from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
-from git_blackbird.model.change.messages import PendingMessages
-from git_blackbird.model.change.stages import BY_ITSELF, Due, is_half_written, label_of
+from git_blackbird.model.change.stages import BY_ITSELF, Due, is_half_written
 from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.plan.graph import (
-    Readiness,
     dependents,
     is_ready,
     readiness,
@@ -44,9 +41,10 @@ from git_blackbird.model.rules.state import (
     may_start,
     unreadable_below,
 )
-from git_blackbird.model.run.history import Adoptable, History, RecordError
+from git_blackbird.model.run.history import Adoptable, RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, RunType
+from git_blackbird.model.views.task import TaskView
 from git_blackbird.storage.locks import approval_in_progress, controller_holder, controller_since
 
 
@@ -230,37 +228,6 @@ def _lands_after(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskI
     for task, run in landing:
         if (first := next_to_land(workspace, state, run)) is not None:
             yield task.id, first
-
-
-class TaskView(NamedTuple):
-    """One task with everything that follows for it.
-
-    ``due`` is what is due of it, ``words`` what the task must still hear, ``unreadable`` what cannot be read
-    of all that is recorded of it, ``skipped`` the children that nobody does, ``undo`` how a rejected change
-    is taken back; ``adoptable`` is what another program or clone did of it.
-    """
-
-    task: Task
-    label: str
-    readiness: Readiness
-    dependents: tuple[Task, ...]
-    deps: tuple[Task, ...]
-    history: History
-    due: tuple[Item, ...]
-    words: PendingMessages
-    unreadable: tuple[RecordError, ...] = ()
-    skipped: tuple[TaskId, ...] = ()
-    undo: tuple[TaskCommand, ...] = ()
-    adoptable: tuple[Adoptable, ...] = ()
-    labels: Mapping[TaskId, str] = MappingProxyType({})
-    """Of the tasks that it depends on, and that depend on it."""
-
-    @property
-    def state_text(self) -> str:
-        """The label of the task, with what its newest change says beyond that."""
-        run = self.history.latest
-        more = "" if run is None else label_of(run).removeprefix("failed: ")
-        return self.label if not more or more == self.label.lower() else f"{self.label}: {more}"
 
 
 def view_task(workspace: Workspace, task_id: str) -> TaskView:

@@ -11,12 +11,13 @@ from git_blackbird.controller.config.settings import TICK_NANOSECONDS, ConfigWat
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.guards import is_alive
 from git_blackbird.controller.core.workspace import open_workspace
-from git_blackbird.controller.queries.status import StatusReport, TaskView, build_overview, view_in
+from git_blackbird.controller.queries.status import StatusReport, build_overview, view_in
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.queue import PENDING, Item
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.takers import TAKERS
+from git_blackbird.model.views.task import TaskView
 from git_blackbird.storage.files import changed_at
 from git_blackbird.storage.locks import approval_in_progress, controller_holder
 from git_blackbird.storage.paths import Paths

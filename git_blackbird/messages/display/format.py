@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import assert_never
 
 from git_blackbird.messages.display.quantities import counted, format_moment, render_duration, some_of
-from git_blackbird.messages.document import cuts
+from git_blackbird.messages.document import Span, Style, cuts
 from git_blackbird.model.base.next_steps import ADOPT
 from git_blackbird.model.base.sanitize import clean_line, quoted, strip_controls
 from git_blackbird.model.base.timestamps import seconds_between
@@ -53,6 +53,21 @@ def bulleted_lines(items: Sequence[str], most: int) -> str:
     """Return a line for each of the first items, and one that counts the others."""
     more = [f"and {len(items) - most} more"] if len(items) > most else []
     return "\n".join(f"- {item}" for item in (*items[:most], *more))
+
+
+_LABELS = {
+    "DONE": Style.DONE,
+    "READY": Style.READY,
+    "IN_PROGRESS": Style.WORKING,
+    "WAITING_USER": Style.WAITING,
+    "FAILED": Style.FAILED,
+    "BLOCKED": Style.BLOCKED,
+}
+
+
+def label_span(label: str) -> Span:
+    """Return a task's label."""
+    return Span(label, _LABELS.get(label, Style.PLAIN))
 
 
 def dependency_title(dep: Task, reason: str | None) -> str:

@@ -1,9 +1,15 @@
 """An item of the queue in text, as every interface shows it."""
 
-from git_blackbird.messages.display.format import unblocks_text
+from collections.abc import Iterator
+
+from git_blackbird.messages.display.format import question_line, unblocks_text
+from git_blackbird.messages.document import Line, command, line
+from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import Due
-from git_blackbird.model.rules.queue import Item
+from git_blackbird.model.rules.queue import PENDING, Flagged, Item, Questions
 from git_blackbird.model.rules.reviews import merged_or_none
+from git_blackbird.model.run.history import RecordError
 
 
 def item_words(item: Item) -> str:
@@ -23,3 +29,27 @@ def reviews_text(item: Item) -> str | None:
 def why_text(item: Item) -> str:
     """Return what its reviews or its record say of it; "" where nothing does."""
     return reviews_text(item) or item.why or ""
+
+
+def item_lines(item: Item) -> Iterator[Line]:
+    """Yield what there is to know of an item, and the commands that answer it."""
+    match item.details:
+        case Questions(questions):
+            yield from (line(question_line(question), gives_way=0) for question in questions)
+        case RecordError():
+            yield line(item.command)
+            return
+        case Flagged() as flagged:
+            if item.why and item.due is not Due.REVIEW_PARENT:
+                yield line(clean_line(item.why), gives_way=0)
+            if flagged.skipped:
+                yield line(f"skipped: {', '.join(flagged.skipped)}", gives_way=0)
+            yield from (line(command(step)) for step in flagged.commands)
+            return
+        case _:
+            pass
+    if verdict := reviews_text(item):
+        yield line(f"{verdict} (", command(TaskCommand("review show", item.task.id)), ")")
+    if item.why:
+        yield line(item.why) if item.due in PENDING else line(clean_line(item.why), gives_way=0)
+    yield line(command(item.command))

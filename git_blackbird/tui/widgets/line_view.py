@@ -25,6 +25,7 @@ STYLES = {
     Style.PLACE: "$text-secondary",
     Style.WARNING: "$text-warning",
     Style.FAINT: "dim",
+    Style.COMMAND: "",
     Style.DONE: "$text-success",
     Style.READY: "$text-primary bold",
     Style.WORKING: "$text-secondary bold",

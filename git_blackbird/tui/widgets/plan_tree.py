@@ -16,8 +16,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from git_blackbird.controller.queries.listing import Filter, tree_of_tasks
+from git_blackbird.messages.display.format import label_span
 from git_blackbird.messages.display.quantities import render_cost, render_duration
-from git_blackbird.messages.display.task import label_span
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.graph import NONE_STOPPED, state_label
