@@ -48,13 +48,14 @@ class Terminal:
         *args: str,
         environ: Mapping[str, str | None] | None = None,
         rows: int = ROWS,
+        columns: int = COLUMNS,
         program: tuple[str, ...] = PROGRAM,
     ) -> None:
         self.sent = b""
-        self._screen = pyte.Screen(COLUMNS, rows)
+        self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._end, theirs = pty.openpty()
-        termios.tcsetwinsize(self._end, (rows, COLUMNS))
+        termios.tcsetwinsize(self._end, (rows, columns))
         command = [sys.executable, *program, *args]
         self._program = preloaded.OnTerminal(
             command, cwd=cwd, env=program_environ(environ), stdin=theirs, stdout=theirs, stderr=theirs
