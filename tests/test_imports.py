@@ -30,9 +30,9 @@ ALLOWED = {
 }
 # The command that opens the other user interface.
 EXCEPTIONS = {"cli/commands/status.py": {"tui"}}
-TERMINAL_LIBRARIES = {"click", "questionary", "prompt_toolkit", "rich", "textual"}
 KEPT_IN = {
-    **{name: {"cli", "tui"} for name in TERMINAL_LIBRARIES},
+    **{name: {"cli"} for name in ("click", "questionary", "prompt_toolkit")},
+    **{name: {"tui"} for name in ("rich", "textual")},
     "dask": {"cluster"},
     "distributed": {"cluster"},
     "psutil": {"agents"},

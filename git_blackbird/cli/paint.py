@@ -11,6 +11,8 @@ _ESCAPES: Mapping[Style, str] = {
     Style.REMOVED: "\x1b[31m",
     Style.PLACE: "\x1b[36m",
     Style.WARNING: "\x1b[33m",
+    Style.FRAME: "\x1b[1;33m",
+    Style.FAULT: "\x1b[1;31m",
     Style.DONE: "\x1b[32m",
     Style.READY: "\x1b[36m",
     Style.WORKING: "\x1b[34m",

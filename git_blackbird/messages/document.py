@@ -28,6 +28,8 @@ class Style(StrEnum):
     WARNING = "warning"
     FAINT = "faint"
     COMMAND = "command"
+    FRAME = "frame"
+    FAULT = "fault"
     # States of tasks and runs.
     DONE = "done"
     READY = "ready"

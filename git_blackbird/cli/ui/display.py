@@ -1,29 +1,25 @@
 """Terminal output while agents run: permanent lines, and a line of current activity for each agent."""
 
+import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TextIO, cast
 
-from rich import box
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.panel import Panel
-from rich.text import Text
-
+from git_blackbird.cli.paint import painted_lines
 from git_blackbird.cli.ui.writer import STDOUT, Writer
-from git_blackbird.messages.display.checkpoint import TITLE
-from git_blackbird.messages.display.dialogue import question_title
-from git_blackbird.messages.display.events import render_event
 from git_blackbird.messages.display.quantities import render_duration, render_spent, some_of
-from git_blackbird.messages.document import Line, Style, styled
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.plan.plan import Task
+from git_blackbird.messages.document import (
+    Line,
+    Span,
+    Style,
+    line,
+    shortened,
+    styled,
+    width_of,
+    wrapped,
+)
 from git_blackbird.model.rules.spending import Spent
-from git_blackbird.model.run.parts import Question
-from git_blackbird.model.run.states import RunStatus
-from git_blackbird.model.views.events import Event, Level, Notice, RunEnded
 
 _FRAME_SECONDS = 0.1
 _MOST_LINES = 5
@@ -31,6 +27,10 @@ _SCREEN_PART = 4
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ASCII_FRAMES = "-\\|/"
 _BORDERS = _PADDING = 2
+_HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+_CLEAR_LINE, _LINE_ABOVE = "\r\x1b[2K", "\x1b[1A"
+# Corners, and what is between them: of the usual characters, and of ASCII.
+_BORDER, _ASCII_BORDER = tuple("┏━┓┃┗┛"), tuple("+-+|++")
 
 
 @dataclass(frozen=True)
@@ -65,31 +65,24 @@ class LiveDisplay(Writer):
     """Draws in the writer's thread alone: a terminal that is held (Ctrl+S) holds up no agent."""
 
     def __init__(self, *, colored: bool) -> None:
+        self._colored = colored
         self._activities: Sequence[LiveActivity] = ()
-        self._live: Live | None = None
-        self._console = Console(
-            file=cast("TextIO", _Terminal(self)),
-            force_terminal=True,
-            color_system="auto" if colored else None,
-            highlight=False,
-            markup=False,
-            emoji=False,
-        )
-        self._frames = _FRAMES if self._console.encoding.startswith("utf") else _ASCII_FRAMES
+        self._moving = 0
+        self._is_unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
         super().__init__()
 
     @property
     def columns(self) -> int:
-        return self._console.width
+        return shutil.get_terminal_size().columns
 
     @property
     def rows_in_panel(self) -> int:
         """How many rows are left on the screen inside a panel."""
-        return self._console.height - _BORDERS
+        return shutil.get_terminal_size().lines - _BORDERS
 
     def height(self, line: Line) -> int:
         """Return how many rows a line takes inside a panel."""
-        return len(_drawn(line).wrap(self._console, max(1, self.columns - _BORDERS - _PADDING)))
+        return sum(1 for _ in _rows(line, self.columns - _BORDERS - _PADDING))
 
     def put(self, text: str, stream: int = STDOUT) -> None:
         """Write one piece of text; the line that moves makes way for it."""
@@ -99,9 +92,22 @@ class LiveDisplay(Writer):
         self.make_way()
         self.write(text, stream)
 
-    def show(self, renderable: RenderableType) -> None:
+    def show(self, lines: Iterable[Line]) -> None:
         """Print something that stays, above the lines that move."""
-        self.perform(lambda: self._console.print(renderable))
+        shown = tuple(lines)
+        self.perform(lambda: self._print(row for line in shown for row in _rows(line, self.columns)))
+
+    def show_panel(self, title: str, lines: Iterable[Line]) -> None:
+        """Print lines in a frame."""
+        border = _BORDER if self._is_unicode else _ASCII_BORDER
+        shown = tuple(lines)
+        self.perform(lambda: self._print(_framed(title, shown, self.columns, border)))
+
+    def _print(self, rows: Iterable[Line]) -> None:
+        self._write_alone("".join(f"{text}\n" for text in self._painted(rows)), STDOUT)
+
+    def _painted(self, rows: Iterable[Line]) -> Iterator[str]:
+        return painted_lines(rows, None, colored=self._colored)
 
     def follow(self, activities: Sequence[LiveActivity]) -> None:
         """Show these activities, with their running times, until the next ones or ``rest``.
@@ -130,118 +136,59 @@ class LiveDisplay(Writer):
         activities = self._activities
         if not activities:
             return
-        if self._live is None:
-            self._live = Live(
-                console=self._console,
-                auto_refresh=False,
-                transient=True,
-                redirect_stdout=False,
-                redirect_stderr=False,
-            )
-            self._live.start()
-        self._live.update(Group(*self._lines(activities)), refresh=True)
+        columns = self.columns
+        # A line that took two rows would be erased by half.
+        rows = [next(_rows(shortened(line, columns), columns)) for line in self._lines(activities)]
+        self.write(self._erased() + _HIDE_CURSOR + "\n".join(self._painted(rows)))
+        self._moving = len(rows)
 
     def make_way(self) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        if self._moving:
+            self.write(self._erased() + _SHOW_CURSOR)
+            self._moving = 0
 
-    def _lines(self, activities: Sequence[LiveActivity]) -> Iterator[Text]:
+    def _erased(self) -> str:
+        """Return what takes the moving lines away, and leads to where the first began."""
+        return _LINE_ABOVE.join([_CLEAR_LINE] * self._moving)
+
+    def _lines(self, activities: Sequence[LiveActivity]) -> Iterator[Line]:
         """Give each agent a line, as far as they leave most of the screen to what stays."""
-        most = min(_MOST_LINES, self._console.height // _SCREEN_PART)
+        most = min(_MOST_LINES, shutil.get_terminal_size().lines // _SCREEN_PART)
         if len(activities) > 1 >= most:
-            yield Text(f"{self._frame} {at_work_text(activities)}", no_wrap=True, overflow="ellipsis")
+            yield line(f"{self._frame} {at_work_text(activities)}", gives_way=0)
             return
         yield from map(self._line, activities[:most] or activities)
         if len(activities) > most > 0:
-            yield Text(f"  and {len(activities) - most} more", "dim")
+            yield styled(f"  and {len(activities) - most} more", Style.FAINT)
 
     @property
     def _frame(self) -> str:
-        return self._frames[int(time.monotonic() / _FRAME_SECONDS) % len(self._frames)]
+        frames = _FRAMES if self._is_unicode else _ASCII_FRAMES
+        return frames[int(time.monotonic() / _FRAME_SECONDS) % len(frames)]
 
-    def _line(self, activity: LiveActivity) -> Text:
-        line = Text(no_wrap=True, overflow="ellipsis")
-        line.append(f"{self._frame} ", "cyan")
-        line.append(activity.task_id, "bold")
-        line.append(f" {render_duration(activity.seconds)}", "cyan")
-        if spent := render_spent(activity.spent):
-            line.append(f" {spent}", "dim")
-        line.append(f"  {activity.last or activity.title}")
-        return line
-
-
-class _Terminal:
-    """The file that rich writes to; its writing may block, and happens in the writer's thread."""
-
-    def __init__(self, display: LiveDisplay) -> None:
-        self._display = display
-        self.encoding = sys.stdout.encoding
-
-    def write(self, text: str) -> int:
-        self._display.write(text, STDOUT)
-        return len(text)
-
-    def flush(self) -> None:
-        """Nothing is held back."""
-
-    def isatty(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return STDOUT
+    def _line(self, activity: LiveActivity) -> Line:
+        spent = render_spent(activity.spent)
+        parts = (
+            Span(f"{self._frame} ", Style.PLACE),
+            Span(activity.task_id, Style.HEADING),
+            Span(f" {render_duration(activity.seconds)}", Style.PLACE),
+            Span(f" {spent}" if spent else "", Style.FAINT),
+        )
+        return line(*parts, f"  {activity.last or activity.title}", gives_way=len(parts))
 
 
-_STYLES = {
-    Style.PLAIN: "",
-    Style.HEADING: "bold",
-    Style.ADDED: "green",
-    Style.REMOVED: "red",
-    Style.PLACE: "cyan",
-    Style.WARNING: "yellow",
-    Style.FAINT: "dim",
-}
-_ENDS = {RunStatus.SUCCESS: "green", RunStatus.FAILED: "bold red"}
-_WEIGHTS = {Level.INFO: "", Level.WARNING: "yellow", Level.ERROR: "bold red"}
+def _rows(line: Line, columns: int) -> Iterator[Line]:
+    return wrapped(line.without_tabs(), max(1, columns), width_of)
 
 
-def checkpoint_panel(lines: Sequence[Line]) -> Panel:
-    """Draw a checkpoint."""
-    return _panel(TITLE, lines)
-
-
-def question_panel(task: Task, question: Question, place: tuple[int, int]) -> Panel:
-    """Draw one question; ``place`` is its number and how many there are."""
-    head = styled(f"Task: {task.id} - {clean_line(task.title)}", Style.FAINT)
-    return _panel(
-        question_title(task.id, place), [head, *map(styled, strip_controls(question.prompt).splitlines())]
-    )
-
-
-def _panel(title: str, lines: Sequence[Line]) -> Panel:
-    return Panel(
-        Group(*map(_drawn, lines)),
-        title=Text(title, "bold"),
-        title_align="left",
-        border_style="bold yellow",
-        box=box.HEAVY,
-        padding=(0, 1),
-    )
-
-
-def _drawn(line: Line) -> Text:
-    return Text.assemble(*((span.text, _STYLES.get(span.style, "")) for span in line.spans), overflow="fold")
-
-
-def event_line(event: Event) -> Text | None:
-    """Draw an event as a line that stays; None for what is no line."""
-    text = render_event(event)
-    if text is None:
-        return None
-    style = "bold"
-    if isinstance(event, RunEnded):
-        wanting = event.run.parent_review_passed is False
-        style = "bold yellow" if wanting else _ENDS.get(event.run.status, "bold yellow")
-    elif isinstance(event, Notice):
-        style = _WEIGHTS[event.weight]
-    return Text(text, style, overflow="fold")
+def _framed(title: str, lines: Iterable[Line], columns: int, border: Sequence[str]) -> Iterator[Line]:
+    left, across, right, side, lower_left, lower_right = border
+    edge, room = Style.FRAME, max(1, columns - _BORDERS - _PADDING)
+    name = next(_rows(line(title, gives_way=0), room)).text
+    rest = across * (room - width_of(name) - 1)
+    yield line(Span(f"{left}{across} ", edge), Span(name, Style.HEADING), Span(f" {rest}{right}", edge))
+    for one in lines:
+        for row in _rows(one, room):
+            blanks = " " * (room - width_of(row.text))
+            yield line(Span(f"{side} ", edge), *row.spans, blanks, Span(f" {side}", edge))
+    yield line(Span(f"{lower_left}{across * (room + _PADDING)}{lower_right}", edge))

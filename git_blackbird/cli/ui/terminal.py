@@ -19,9 +19,6 @@ from git_blackbird.cli.ui.display import (
     LiveActivity,
     LiveDisplay,
     at_work_text,
-    checkpoint_panel,
-    event_line,
-    question_panel,
 )
 from git_blackbird.cli.ui.prompts import HOW_TO_CHOOSE, LeftOpenError, Prompts, UnfinishedText
 from git_blackbird.cli.ui.writer import STDERR
@@ -30,22 +27,25 @@ from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.diff import page_diff, paths_of
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.messages.display.checkpoint import fit_checkpoint
+from git_blackbird.messages.display.checkpoint import TITLE, fit_checkpoint
 from git_blackbird.messages.display.dialogue import (
     Confirm,
     WriteRequest,
     answers_to,
     offers_of,
     own_words,
+    question_title,
 )
 from git_blackbird.messages.display.events import (
+    event_style,
+    render_event,
     render_notice,
     render_step,
     render_verdicts,
 )
 from git_blackbird.messages.display.format import review_word
 from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply
-from git_blackbird.messages.document import styled
+from git_blackbird.messages.document import Style, block, styled
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
@@ -203,9 +203,8 @@ class TerminalUI(AskingUI):
             self._move()
 
     def _show_line(self, event: Event) -> None:
-        line = event_line(event)
-        if line is not None:
-            self._display.show(line)
+        if text := render_event(event):
+            self._display.show(styled(row, event_style(event)) for row in text.splitlines())
 
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
@@ -214,7 +213,9 @@ class TerminalUI(AskingUI):
         answers: dict[str, str] = {}
         try:
             for number, question in enumerate(questions, start=1):
-                self._display.show(question_panel(task, question, (number, len(questions))))
+                head = styled(f"Task: {task.id} - {clean_line(task.title)}", Style.FAINT)
+                title = question_title(task.id, (number, len(questions)))
+                self._display.show_panel(title, [head, *block(question.prompt)])
                 await self._take_terminal(is_first=number == 1)
                 draft = self._drafts.answer(task.id, question)
                 answers[question.id] = await self._answer_one(task, question, draft)
@@ -260,7 +261,7 @@ class TerminalUI(AskingUI):
         has_begun = bool(draft.text.strip())
         rows = self._display.rows_in_panel - self._rows_below(checkpoint) - has_begun
         lines, checkpoint = fit_checkpoint(checkpoint, rows, self._display.height)
-        self._display.show(checkpoint_panel(lines))
+        self._display.show_panel(TITLE, lines)
         await self._take_terminal(is_first=True)
         if has_begun:
             self._print("Your earlier text is kept: Request changes continues it.")

@@ -7,6 +7,7 @@ from git_blackbird.messages.display.limits import waiting_text
 from git_blackbird.messages.display.merged_review import render_merged_text
 from git_blackbird.messages.display.quantities import counted, render_cost, render_duration
 from git_blackbird.messages.display.reviews import render_review_end
+from git_blackbird.messages.document import Style
 from git_blackbird.model.base.next_steps import EXECUTE
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
@@ -85,6 +86,25 @@ def render_event(event: Event) -> str | None:  # noqa: PLR0911  # a table
             return render_notice(event)
         case _:
             return None
+
+
+def event_style(event: Event) -> Style:
+    """Return the style of how an event ended, or of what it weighs."""
+    match event:
+        case RunEnded(run) if run.parent_review_passed is not False:
+            return _ENDS.get(run.status, Style.WARNING)
+        case RunEnded():
+            return Style.WARNING
+        case ReviewsEnded():
+            return Style.PLAIN
+        case Notice():
+            return _WEIGHTS[event.weight]
+        case _:
+            return Style.HEADING
+
+
+_ENDS = {RunStatus.SUCCESS: Style.DONE, RunStatus.FAILED: Style.FAULT}
+_WEIGHTS = {Level.INFO: Style.PLAIN, Level.WARNING: Style.WARNING, Level.ERROR: Style.FAULT}
 
 
 def render_decided(event: Decided) -> str:

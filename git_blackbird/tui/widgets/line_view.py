@@ -26,6 +26,8 @@ STYLES = {
     Style.WARNING: "$text-warning",
     Style.FAINT: "dim",
     Style.COMMAND: "",
+    Style.FRAME: "",
+    Style.FAULT: "$text-error",
     Style.DONE: "$text-success",
     Style.READY: "$text-primary bold",
     Style.WORKING: "$text-secondary bold",

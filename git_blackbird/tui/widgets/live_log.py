@@ -14,7 +14,7 @@ from textual.containers import Vertical
 from textual.geometry import Size
 from textual.widgets import Static
 
-from git_blackbird.messages.display.events import render_event, render_step, render_verdicts
+from git_blackbird.messages.display.events import event_style, render_event, render_step, render_verdicts
 from git_blackbird.messages.display.format import review_word
 from git_blackbird.messages.display.quantities import render_duration, render_spent
 from git_blackbird.messages.document import Line, Style, styled
@@ -22,11 +22,9 @@ from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.rules.spending import Spent, total_of
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
-from git_blackbird.model.run.states import RunStatus, RunType
+from git_blackbird.model.run.states import RunType
 from git_blackbird.model.views.events import (
     Event,
-    Level,
-    Notice,
     ReviewsEnded,
     RunEnded,
     RunOutput,
@@ -43,8 +41,6 @@ _MAX_ROWS = 2 * MAX_LINES
 _FRAME_SECONDS = 0.1
 _LONGEST_STEP = 2_000
 _NOT_LOGGED = frozenset({ProgressKind.SPENDS, ProgressKind.PRINTS})
-_END_STYLES = {RunStatus.SUCCESS: Style.ADDED, RunStatus.FAILED: Style.REMOVED}
-_LEVEL_STYLES = {Level.INFO: Style.PLAIN, Level.WARNING: Style.WARNING, Level.ERROR: Style.REMOVED}
 
 
 @dataclass(frozen=True)
@@ -235,7 +231,7 @@ class LivePane(Vertical):
         else:
             text = render_event(event)
         if text is not None:
-            self._queue.put(text, _event_style(event))
+            self._queue.put(text, event_style(event))
 
     def add_step(self, run_id: RunId, step: Progress) -> None:
         """Show one step of an active run, marked where others work side by side."""
@@ -333,11 +329,3 @@ def _step_lines(prefix: str, step: Progress) -> list[Line]:
         return [styled(prefix + render_step(step), Style.FAINT)]
     text = strip_controls(step.text[:_LONGEST_STEP]).strip()
     return [styled(line) for line in f"{prefix}{text}".split("\n")]
-
-
-def _event_style(event: Event) -> Style:
-    if isinstance(event, RunEnded):
-        return _END_STYLES.get(event.run.status, Style.WARNING)
-    if isinstance(event, ReviewsEnded):
-        return Style.PLAIN
-    return _LEVEL_STYLES[event.weight] if isinstance(event, Notice) else Style.HEADING

@@ -119,13 +119,14 @@ import asyncio
 import questionary
 from git_blackbird.cli.ui.display import LiveDisplay
 from git_blackbird.cli.ui.prompts import Prompts
+from git_blackbird.messages.document import styled
 
 class Display(LiveDisplay):
     def make_way(self):
         super().make_way()
         if not self._held and not self.pending:
             self.pending = True
-            self.show("landed a")
+            self.show([styled("landed a")])
             prompts.show_above()
 
 Display.pending = False
