@@ -32,6 +32,7 @@ from git_blackbird.messages.display.events import (
 from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply, blocked_words
 from git_blackbird.messages.document import Line, width_of
 from git_blackbird.messages.incoming.questions import parse_answer, take_answer
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.decision import Reply, parse_choice
 from git_blackbird.model.plan.plan import Task
@@ -187,7 +188,7 @@ class PlainUI(AskingUI):
         self._asked = self._about(task.id)
         self._print(f"{task.id} - {clean_line(task.title)} asks:")
         try:
-            return {question.id: await self._answer_one(question) for question in questions}
+            return {question.id: await self._answer_one(task.id, question) for question in questions}
         except EndOfInput:
             return None
 
@@ -330,20 +331,32 @@ class PlainUI(AskingUI):
             raise
         return lines
 
-    async def _answer_one(self, question: Question) -> str:
+    async def _answer_one(self, task_id: TaskId, question: Question) -> str:
+        """Ask one question. At a terminal the answer is kept as a draft, and offered again."""
         self._print(f"{clean_line(question.id)}: {strip_controls(question.prompt)}")
         offers = answers_to(question)
         self._print(*(f"{number}) {offer.label}" for number, offer in enumerate(offers, start=1)))
-        other = str(len(offers)) if offers else None
+        draft = self._drafts.answer(task_id, question) if self._input.is_terminal else None
+        kept = "" if draft is None else draft.text.strip()
+        if kept:
+            self._print(f"You answered before: {strip_controls(kept)} (Enter takes it again)")
         for _ in range(_MAX_MISTAKES):
-            text = await self._line("Answer: ")
             try:
-                if text.strip() == other and other not in question.options:
-                    return take_answer(question, await self._line("Your answer: "))
-                return parse_answer(question, text)
+                answer = await self._read_answer(question, str(len(offers)) if offers else None, kept)
             except RequestError as error:
                 self._print(clean_line(error.message))
+            else:
+                if draft is not None:
+                    draft.replace(answer)
+                return answer
         raise EndOfInput
+
+    async def _read_answer(self, question: Question, other: str | None, kept: str) -> str:
+        """Read an answer; ``other`` is the number of the line for another one. Raises RequestError."""
+        text = await self._line("Answer: ")
+        if text.strip() == other and other not in question.options:
+            return take_answer(question, await self._line("Your answer: "))
+        return parse_answer(question, text if text.strip() else kept)
 
     async def _line(self, prompt: str) -> str:
         self._writer.put(prompt and f"{self._asked}{prompt}")

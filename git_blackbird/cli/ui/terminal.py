@@ -234,10 +234,13 @@ class TerminalUI(AskingUI):
             questionary.Choice(offer.label, offer.answer or UnfinishedText.BACK)
             for offer in answers_to(question)
         ]
+        kept = draft.text if draft.text in question.options else draft.text and UnfinishedText.BACK
         while True:
-            answer = await self._prompts.choose(name, choices)
+            answer = await self._prompts.choose(name, choices, kept or None)
             if isinstance(answer, UnfinishedText):
                 answer = await self._write_answer(name, question, draft)
+            else:
+                draft.replace(answer)
             if not isinstance(answer, UnfinishedText):
                 return answer
 

@@ -396,6 +396,30 @@ def test_a_question_with_options_takes_another_answer(demo_repo: Path) -> None:
     assert (demo_repo / "t.txt").read_text() == "français, 2\n"
 
 
+@pytest.mark.parametrize("environ", [{}, {"TERM": "dumb"}], ids=["", "dumb"])
+def test_an_answer_that_was_chosen_is_kept_where_the_next_is_left_open(
+    demo_repo: Path, environ: dict[str, str]
+) -> None:
+    prompt = "ask tongue Which tongue? | English | Deutsch\nask name Whose name?\n"
+    put_plan(demo_repo, leaf("a", prompt + "answered tongue t.txt\nanswered name n.txt"))
+    with Terminal(demo_repo, "execute", "--no-stop", environ=environ) as terminal:
+        terminal.wait_for("3) Other...")
+        terminal.type("2", ENTER)
+        terminal.wait_for("Whose name?")
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+    with Terminal(demo_repo, "resume", "a", "--no-stop", environ=environ) as terminal:
+        if environ:
+            terminal.wait_for("You answered before: Deutsch (Enter takes it again)")
+        terminal.wait_for("3) Other...")
+        terminal.type(ENTER)
+        terminal.wait_for("Whose name?")
+        terminal.type("Ada", ENTER)
+        assert terminal.end() == 0
+    assert (demo_repo / "t.txt").read_text() == "Deutsch\n"
+    assert not [*(demo_repo / ".git/blackbird/drafts").rglob("answer-*")]
+
+
 def test_what_is_said_besides_the_answers_goes_with_them(demo_repo: Path) -> None:
     configure(demo_repo, execution__acceptNoChange="true")
     put_plan(demo_repo, leaf("a", "ask name Whose name?\nask age How old?\nanswered name n.txt"))
