@@ -388,8 +388,14 @@ def hold_enter(hand: Hand, *, is_paced: bool) -> None:
 def others_go_on_and_quitting_asks(hand: Hand, turn: int) -> None:
     """(a) Who leaves a decision stops nobody, and who quits is told who would be paused."""
     leaves = ("q", "Escape")[turn % 2]
+    hand.press(leaves)
+    hand.see(PLAN, IDLE)
+    hand.press("a")
+    hand.see(f"{DECISION} t2", TAKES_KEYS)
     hand.press("4")
     hand.see(">4. Reject changes")
+    hand.press("Enter")
+    hand.see("rejected? (Enter alone gives no reason)")
     hand.press("Enter")
     hand.see(PLAN, IDLE, "rejected")
     configure(hand.repo, execution__jobs="2")

@@ -85,7 +85,7 @@ def test_a_change_is_reviewed_again_while_nothing_runs(reviewed: Path) -> None:
         await wait_for(pilot, lambda: asks_of_round(app, reviewed, 2))
         await pilot.press("7", "enter")
         await wait_for(pilot, lambda: asks_of_round(app, reviewed, 4))
-        await pilot.press("4", "enter")
+        await pilot.press("4", "enter", "enter")
         await wait_for(pilot, lambda: is_over(app))
 
     drive(reviewed, session, LARGE)

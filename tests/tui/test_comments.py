@@ -248,6 +248,8 @@ def test_comments_are_dropped_only_where_that_is_confirmed(planned: Path) -> Non
         await see(app, pilot, "a change request and 1 comment are not sent; 3", "2. Drop them")
         assert status(planned, "alpha") is Status.WAITING_USER
         await pilot.press("2", "enter")
+        await see(app, pilot, "Why is alpha rejected?")
+        await pilot.press("enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.FAILED)
 
     drive(planned, session, (100, 40))

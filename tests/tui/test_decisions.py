@@ -110,7 +110,7 @@ def test_changes_are_requested_with_a_path_and_carried_out_in_the_session(planne
         await wait_for(pilot, lambda: asks(app, RequestScreen))
         await pilot.press("ctrl+s")
         await wait_for(pilot, lambda: "2 runs together" in screen_text(app))
-        await pilot.press("4", "enter")
+        await pilot.press("4", "enter", "enter")
         await wait_for(pilot, lambda: is_over(app))
 
     drive(planned, session, (100, 40))
@@ -266,7 +266,7 @@ def test_a_decision_is_taken_while_nothing_runs(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("d")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
-        await pilot.press("4", "enter")
+        await pilot.press("4", "enter", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.FAILED)
         await see(
             app, pilot, "Rejected alpha.", "next step: U: take the task's change back out of your files"
@@ -290,7 +290,7 @@ def test_what_is_rejected_is_taken_back(planned: Path, key: str, said: str) -> N
         await pilot.press(key)
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
         await see(app, pilot, "9. Reject and take back")
-        await pilot.press("9", "enter")
+        await pilot.press("9", "enter", "enter")
         await wait_for(pilot, lambda: is_over(app) and not (planned / "a.txt").exists())
         await pilot.press("2")
         await see(app, pilot, "Rejected alpha.", said)

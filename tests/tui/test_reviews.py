@@ -149,7 +149,7 @@ def test_what_both_reviewers_found_of_a_leaf_is_shown_and_leads_to_the_decision(
         await wait_for(pilot, lambda: is_shown(app, "1. Decide on the change", "2. Review again"))
         await pilot.press("1", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
-        await pilot.press("4", "enter")
+        await pilot.press("4", "enter", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.FAILED)
 
     drive(planned, session, LARGE)

@@ -15,6 +15,7 @@ from git_blackbird.messages.display.dialogue import (
     ShowDiff,
     Step,
     Unsent,
+    WriteReason,
     WriteRequest,
     confirm_unknown,
     next_step,
@@ -101,6 +102,10 @@ class AskingUI(BaseUI):
         """Ask for a change request, for which there is a draft; None goes back to the choices."""
 
     @abstractmethod
+    async def _reason(self, title: str) -> str | None:
+        """Ask for a line that may be empty; None goes back to the choices."""
+
+    @abstractmethod
     async def _confirms(self, step: Confirm) -> bool:
         """Ask what its remarks, which are shown, are about."""
 
@@ -138,6 +143,9 @@ class AskingUI(BaseUI):
                     if (obstacle := step.obstacle(text)) is None:
                         return step.reply(text)
                     self._print(obstacle)
+            case WriteReason():
+                if (text := await self._reason(f"{self._about(checkpoint.task.id)}{step.title}")) is not None:
+                    return step.reply(text)
             case Confirm():
                 self._print(*step.remarks)
                 if step.then is not None and await self._confirms(step):

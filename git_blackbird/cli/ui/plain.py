@@ -281,6 +281,10 @@ class PlainUI(AskingUI):
             return await self._read_request(step, None)
         return await self._write_request(step, draft())
 
+    async def _reason(self, title: str) -> str:
+        """Ask a person at a terminal; what comes from a pipe is the next choice."""
+        return await self._line(f"{title}: ") if self._input.is_terminal else ""
+
     async def _write_request(self, step: WriteRequest, draft: Draft) -> str | None:
         try:
             if draft.text.strip():

@@ -138,13 +138,15 @@ class Prompts:
             bindings.add("enter", filter=Condition(lambda: _is_undecided(question)), eager=True)(_stay)
         return await self._run(question, lambda: stray.remark)
 
-    async def read_line(self, message: str, draft: Draft) -> str | UnfinishedText:
+    async def read_line(self, message: str, draft: Draft | None) -> str | UnfinishedText:
         """Read one line that is not blank, beginning with the draft, which has what was typed at any time.
 
-        Esc goes back.
+        Without a draft it may be blank, and is not kept. Esc goes back.
         """
         bindings = KeyBindings()
         bindings.add("escape")(_go_back)
+        if draft is None:
+            return await self._write(message, None, None, bindings)
         default = " ".join(draft.text.splitlines())
         return await self._write(message, draft, "an answer is required", bindings, default=default)
 
@@ -168,12 +170,12 @@ class Prompts:
         )
 
     async def _write(
-        self, message: str, draft: Draft, missing: str, bindings: KeyBindings, **settings: Any
+        self, message: str, draft: Draft | None, missing: str | None, bindings: KeyBindings, **settings: Any
     ) -> str | UnfinishedText:
-        """Read a text that the draft follows; ``missing`` is the complaint about a blank one."""
+        """Read a text that a draft follows; ``missing`` is the complaint about a blank one, if any."""
         question = questionary.text(
             message,
-            validate=lambda text: True if text.strip() else missing,
+            validate=lambda text: True if missing is None or text.strip() else missing,
             validate_while_typing=False,
             key_bindings=bindings,
             **settings,
@@ -181,7 +183,8 @@ class Prompts:
         )
 
         def follow(buffer: Buffer) -> None:
-            draft.text = buffer.text
+            if draft is not None:
+                draft.text = buffer.text
 
         question.application.current_buffer.on_text_changed += follow
         text: str | UnfinishedText = await self._run(question)

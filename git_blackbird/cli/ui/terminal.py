@@ -334,6 +334,10 @@ class TerminalUI(AskingUI):
         """Let a change request be written. However this ends, the draft is on disk then."""
         return await self._compose(f"{about}{step.title}", draft(), step)
 
+    async def _reason(self, title: str) -> str | None:
+        text = await self._prompts.read_line(f"{title}:", None)
+        return None if isinstance(text, UnfinishedText) else text
+
     async def _compose(self, message: str, draft: Draft, step: WriteRequest) -> str | None:
         suggestion = step.suggestion or ""
         try:

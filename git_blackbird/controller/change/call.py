@@ -53,11 +53,11 @@ class Call:
     """One call of a command that runs agents: its scope, what it has touched, and what runs.
 
     ``touched`` are the tasks that it worked on, ``starting`` those about to start, of which agents of other
-    tasks are told before there is a record, ``taking_back`` those that were rejected in it and whose change
-    is taken back next. Each path of ``left_out`` was named as not in a snapshot. ``launcher`` starts the
-    agents that work on tasks. ``held`` are the tasks that get no more agents in it, since a budget is
-    spent. ``stand_ins`` are agents that may start tasks whose own is at a usage limit. ``half_done`` are the
-    tasks of which was said that others do not start over their edits.
+    tasks are told before there is a record, ``rejected`` those that were rejected in it. Each path of
+    ``left_out`` was named as not in a snapshot. ``launcher`` starts the agents that work on tasks. ``held``
+    are the tasks that get no more agents in it, since a budget is spent. ``stand_ins`` are agents that may
+    start tasks whose own is at a usage limit. ``half_done`` are the tasks of which was said that others do
+    not start over their edits.
     """
 
     def __init__(self, workspace: Workspace, ui: UserInterface, scope: CallScope) -> None:
@@ -72,7 +72,7 @@ class Call:
         self.left_out: set[str] = set()
         self.lost_sessions: list[Run] = []
         self.refused_decisions = 0
-        self.taking_back: set[TaskId] = set()
+        self.rejected: set[TaskId] = set()
         self.slots = Slots(workspace)
         self.check_slots = CheckSlots(workspace, ui)
         self.not_set_up: dict[TaskId, SetupError] = {}

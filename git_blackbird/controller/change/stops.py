@@ -83,12 +83,11 @@ def _open_texts(stops: Sequence[Stop], due: Sequence[Stop]) -> Iterator[str]:
     yield from (stop.text for stop in stops if len(due) < 2 or stop not in due)
 
 
-def rejected_stop(task_id: TaskId) -> Stop:
-    steps = (
+def steps_after_rejection(task_id: TaskId) -> tuple[TaskCommand, ...]:
+    return (
         TaskCommand("retry", task_id, remark="sets it back to todo; starts nothing"),
         TaskCommand("restart", task_id, blank=MESSAGE, remark="starts it again, with TEXT"),
     )
-    return Stop(StopReason.FAILED, f"{task_id} was rejected", steps, task_id, is_choice=True)
 
 
 def budget_stop(workspace: Workspace, lines: Sequence[BudgetLine], again: TaskCommand) -> Stop:

@@ -324,7 +324,8 @@ async def perform(call: Call, item: Item) -> Stop | None:  # noqa: PLR0911  # a 
         case Due.FINISH if stage_of(item.of_run) is not Stage.LANDING:
             from git_blackbird.controller.change.undo.step import finish_undo
 
-            return await finish_undo(call, item)
+            await finish_undo(call, item)
+            return None
         case Due.LAND | Due.FINISH:
             with trace.measured(Phase.LANDING, task_id):
                 from git_blackbird.controller.change.land.step import land_change

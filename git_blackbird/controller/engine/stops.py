@@ -4,7 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from git_blackbird.controller.change.call import Call
-from git_blackbird.controller.change.stops import NotAgreedError, execute_again, refused_session_text
+from git_blackbird.controller.change.stops import (
+    NotAgreedError,
+    execute_again,
+    refused_session_text,
+    steps_after_rejection,
+)
 from git_blackbird.controller.core.agents import agent_name_for, continue_with_other_agent
 from git_blackbird.controller.core.guards import stopped_text
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
@@ -28,6 +33,7 @@ from git_blackbird.model.rules.queue import PENDING, REVIEWS_OF_PARENTS, Item, q
 from git_blackbird.model.rules.scope import CallScope, review_stops
 from git_blackbird.model.rules.state import PlanState, blocked_tasks, feedback_below, ready_tasks
 from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.stop import Stop, StopReason
 
 # Those that are paused are named when the call begins.
@@ -188,14 +194,13 @@ def last_stop(call: Call, state: PlanState) -> Stop:
     if held := review_stops(state, call.scope):
         return parent_review_stop(state, held)
     tasks, stop = state.plan.tasks, unreadable_stop(state, call.scope)
-    touched = sorted(call.touched & tasks.keys())
+    touched = sorted((call.touched | call.rejected) & tasks.keys())
     failed = [task_id for task_id in touched if tasks[task_id].status == Status.FAILED]
     if stop is None and call.not_set_up:
         text = "; ".join(error.message for error in call.not_set_up.values())
         stop = Stop(StopReason.FAILED, text, (EXECUTE,))
     elif stop is None and failed:
-        text = f"failed: {', '.join(failed)}"
-        stop = Stop(StopReason.FAILED, text, tuple(_steps_after_failures(state, failed)))
+        stop = _failed_stop(state, failed)
     elif stop is None:
         next_steps = tuple(_next_steps(call.scope, state))
         stop = Stop(StopReason.COMPLETED, f"{_time_text(call)}{_completed_text(state)}", next_steps)
@@ -208,9 +213,29 @@ def _decided_stop(state: PlanState, scope: CallScope) -> Stop:
     return Stop(StopReason.COMPLETED, text, tuple(_next_steps(scope, state)))
 
 
+def _failed_stop(state: PlanState, failed: Sequence[TaskId]) -> Stop:
+    """Return the stop for tasks that failed or were rejected in a call."""
+    rejected = [task_id for task_id in failed if _is_rejected(state, task_id)]
+    others = [task_id for task_id in failed if task_id not in rejected]
+    texts = [f"failed: {', '.join(others)}"] if others else []
+    if rejected:
+        texts.append(f"{', '.join(rejected)} {'was' if len(rejected) == 1 else 'were'} rejected")
+    steps = tuple(_steps_after_failures(state, failed))
+    only = failed[0] if rejected and len(failed) == 1 else None
+    return Stop(StopReason.FAILED, "; ".join(texts), steps, only, is_choice=only is not None)
+
+
+def _is_rejected(state: PlanState, task_id: TaskId) -> bool:
+    run = state.history(task_id).latest
+    return run is not None and run.decision_state is DecisionState.REJECTED
+
+
 def _steps_after_failures(state: PlanState, failed: Iterable[TaskId]) -> Iterable[str]:
     for task_id in failed:
         run = state.history(task_id).latest
+        if _is_rejected(state, task_id):
+            yield from steps_after_rejection(task_id)
+            continue
         if run is not None and run.way_out is not None:
             yield run.way_out
         yield TaskCommand("runs", task_id)

@@ -111,6 +111,17 @@ class WriteRequest:
 
 
 @dataclass(frozen=True)
+class WriteReason:
+    """Let a line be written that says why a decision is made; it may be empty."""
+
+    decision: Decision
+    title: str
+
+    def reply(self, text: str) -> Decision:
+        return self.decision._replace(feedback=text.strip() or None)
+
+
+@dataclass(frozen=True)
 class Confirm:
     """Ask whether to go on, with the cursor on no; yes leads to ``then``.
 
@@ -121,10 +132,10 @@ class Confirm:
     question: str
     yes: str
     no: str = "Go back"
-    then: "Reply | Confirm | None" = None
+    then: "Reply | WriteReason | Confirm | None" = None
 
 
-Step = Say | ShowDiff | WriteRequest | Confirm | Reply
+Step = Say | ShowDiff | WriteRequest | WriteReason | Confirm | Reply
 
 
 def next_step(checkpoint: Checkpoint, choice: Choice, unsent: Unsent) -> Step:
@@ -147,7 +158,9 @@ def next_step(checkpoint: Checkpoint, choice: Choice, unsent: Unsent) -> Step:
             rulings=checkpoint.rulings,
         )
     branch = checkpoint.other_branch
-    step: Reply | Confirm = reply_of(choice, branch_confirmed=branch is not None)
+    step: Reply | WriteReason | Confirm = reply_of(choice, branch_confirmed=branch is not None)
+    if isinstance(step, Decision) and step.state is DecisionState.REJECTED:
+        step = WriteReason(step, f"Why is {checkpoint.task.id} rejected? (Enter alone gives no reason)")
     if choice in APPROVES and branch is not None:
         careful = f"Careful: {branch.text}."
         step = Confirm((careful,), f"{_ANYWAY}?", _ANYWAY, then=step)

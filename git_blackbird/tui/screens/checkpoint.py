@@ -12,6 +12,7 @@ from git_blackbird.messages.display.dialogue import (
     Say,
     ShowDiff,
     Step,
+    WriteReason,
     WriteRequest,
     next_step,
     offers_of,
@@ -22,7 +23,7 @@ from git_blackbird.model.run.states import APPROVALS, Choice
 from git_blackbird.tui.keys import NO_KEY, does_something
 from git_blackbird.tui.screens.change import ChangeScreen
 from git_blackbird.tui.screens.modal import ConfirmModal
-from git_blackbird.tui.screens.request import RequestScreen
+from git_blackbird.tui.screens.request import ReasonScreen, RequestScreen
 from git_blackbird.tui.screens.review_keys import DIFF_BINDINGS, Focus, dead_key_text
 from git_blackbird.tui.widgets.choices import NO_DIGIT, ChoiceItem, ChoiceRow
 from git_blackbird.tui.widgets.file_list import ReviewMarks
@@ -150,6 +151,8 @@ class CheckpointScreen(ChangeScreen):
                 self._view(step)
             case WriteRequest():
                 await self._compose_request(step)
+            case WriteReason():
+                await self._write_reason(step)
             case Confirm():
                 await self._confirm(step)
             case _:
@@ -174,6 +177,13 @@ class CheckpointScreen(ChangeScreen):
                 await self._take(step.then)
 
         await self.app.push_screen(ConfirmModal(step), go_on)
+
+    async def _write_reason(self, step: WriteReason) -> None:
+        def send(text: str | None) -> None:
+            if text is not None:
+                self.dismiss_once(step.reply(text))
+
+        await self.app.push_screen(ReasonScreen(step.title), send)
 
     async def _compose_request(self, step: WriteRequest) -> None:
         def send(text: str | None) -> None:

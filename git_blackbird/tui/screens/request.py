@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from textual.app import ComposeResult
-from textual.widgets import Static, TextArea
+from textual.widgets import Input, Static, TextArea
 
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.messages.display.dialogue import confirm_unknown
 from git_blackbird.tui.screens.modal import ConfirmModal, Modal
+from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 
 _KEYS = "ctrl+s sends, @ names a file, ctrl+o opens your editor, esc goes back and keeps the text"
@@ -65,3 +66,16 @@ class RequestScreen(Modal[str]):
     def _send(self, is_meant: object) -> None:
         if is_meant is True:
             self.dismiss_once(self._draft.text)
+
+
+class ReasonScreen(Modal[str]):
+    """Asks for a line that may be empty."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(title, "enter goes on, esc goes back", "wide")
+
+    def compose_body(self) -> ComposeResult:
+        yield SingleLineInput()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.dismiss_once(event.value)

@@ -106,6 +106,8 @@ def test_lines_of_others_come_above_an_open_question(parallel: Path, go: Path) -
         (go / "c").touch()
         terminal.wait_for_decision("c")
         terminal.type("4", ENTER)
+        terminal.wait_to_see("c: Why is c rejected?")
+        terminal.type(ENTER)
         assert terminal.end() == 1
         assert terminal.mode() == terminal.mode_before
     assert runs_of(parallel, "a")[-1].has_landed

@@ -122,6 +122,8 @@ def test_what_is_rejected_is_taken_back(pending: Path) -> None:
     with Terminal(pending, "execute") as terminal:
         terminal.wait_for_list()
         terminal.type("9", ENTER)
+        terminal.wait_for("Why is a rejected?")
+        terminal.type(ENTER)
         assert terminal.end() == 1
     assert "the change of a is taken back" in terminal.text
     assert last_run(pending).decision_state is DecisionState.REJECTED
@@ -132,8 +134,33 @@ def test_a_digit_and_enter_take_the_option_of_that_number(pending: Path) -> None
     with Terminal(pending, "execute") as terminal:
         terminal.wait_for_list()
         terminal.type("4\r")
+        terminal.wait_for("Why is a rejected? (Enter alone gives no reason)")
+        terminal.type(ENTER)
         assert terminal.end() == 1
-    assert last_run(pending).decision_state is DecisionState.REJECTED
+    run = last_run(pending)
+    assert (run.decision_state, run.decision_feedback) == (DecisionState.REJECTED, None)
+
+
+def test_a_rejection_takes_a_reason_and_the_call_goes_on_with_what_is_ready(pending: Path) -> None:
+    put_plan(pending, leaf("a", "write src/one.py print(1)"), leaf("b", "write b.txt one"))
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type("4", ENTER)
+        terminal.wait_for("Why is a rejected?")
+        terminal.type("not this", ESCAPE)
+        terminal.wait_for_list(times=2)
+        assert last_run(pending).decision_state is PENDING
+        terminal.type("4", ENTER)
+        terminal.wait_for("Why is a rejected?", times=2)
+        terminal.type("Not needed.", ENTER)
+        terminal.wait_to_see("Task: b - Task b")
+        terminal.wait_for_list(times=3)
+        terminal.type("1", ENTER)
+        assert terminal.end() == 1
+    assert "a was rejected\nnext step, one of:\n  git blackbird retry a" in terminal.text
+    run = last_run(pending)
+    assert (run.decision_state, run.decision_feedback) == (DecisionState.REJECTED, "Not needed.")
+    assert last_run(pending, "b").decision_state is DecisionState.APPROVED_CONTINUE
 
 
 def test_the_panel_shows_the_change_and_the_list_exactly_the_choices(pending: Path) -> None:

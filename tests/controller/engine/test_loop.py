@@ -158,18 +158,24 @@ def test_approve_and_quit_ends_the_call(gated: Path) -> None:
     assert [status(gated, task) for task in "ab"] == [Status.DONE, Status.TODO]
 
 
-def test_a_rejected_task_fails_and_stops_this_execute_and_no_file_changes(gated: Path) -> None:
-    put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1"))
-    person = Person([REJECT])
+def test_a_rejected_task_fails_and_others_go_on_and_no_file_changes(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1"), leaf("c", "fail 2"))
+    person = Person([REJECT, APPROVE, REJECT])
     stop = execute(gated, person)
-    assert (stop.reason, stop.exit_code) == (StopReason.FAILED, 1)
-    assert [status(gated, task) for task in "ab"] == [Status.FAILED, Status.TODO]
+    assert (stop.reason, stop.exit_code, stop.text) == (StopReason.FAILED, 1, "a, c were rejected")
+    assert [status(gated, task) for task in "abc"] == [Status.FAILED, Status.DONE, Status.FAILED]
+    assert [step.partition("  ")[0] for step in stop.next_steps] == [
+        "git blackbird retry a",
+        "git blackbird restart a -m TEXT",
+        "git blackbird retry c",
+        "git blackbird restart c -m TEXT",
+    ]
     run = only_run(gated, "a")
     assert (run.decision_state, run.terminal_reason) == (DecisionState.REJECTED, TerminalReason.REJECTED)
     assert (gated / "x").read_text() == "1\n"
     undo = [text for text in person.notices() if text.startswith("to take the change back: ")]
     assert undo == ["to take the change back: git blackbird undo a"]
-    assert execute(gated, Person([APPROVE])).reason == StopReason.COMPLETED
+    assert execute(gated).reason == StopReason.COMPLETED
 
 
 def test_changes_go_to_the_same_session_and_the_checkpoint_comes_again(gated: Path) -> None:
@@ -400,8 +406,7 @@ def test_the_exit_code_tells_what_happened(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x 1"), leaf("b", "fail 2"))
     assert execute(gated).exit_code == 3
     assert execute(gated, Person([Unanswered()])).exit_code == 130
-    assert execute(gated, Person([REJECT])).exit_code == 1
-    assert execute(gated, Person([REJECT])).exit_code == 1
+    assert execute(gated, Person([REJECT, REJECT])).exit_code == 1
     assert execute(gated).exit_code == 0
 
 

@@ -8,6 +8,7 @@ from git_blackbird.messages.display.dialogue import (
     Say,
     ShowDiff,
     Unsent,
+    WriteReason,
     WriteRequest,
     answers_to,
     next_step,
@@ -37,6 +38,7 @@ SHOWN = Checkpoint(leaf("a"), run_of(**FACTS), Summary(), TREES, Outside(), is_i
 REQUESTED = SHOWN._replace(since_request=SinceRequest("Again.", Summary(), SINCE))
 NOTHING = Unsent()
 APPROVE = Decision(DecisionState.APPROVED_CONTINUE)
+WHY = "Why is a rejected? (Enter alone gives no reason)"
 
 
 def with_run(**facts: object) -> Checkpoint:
@@ -138,12 +140,12 @@ def test_what_reads_otherwise() -> None:
         (Choice.APPROVE_CONTINUE, APPROVE),
         (Choice.APPROVE_QUIT, Decision(DecisionState.APPROVED_QUIT)),
         (Choice.REQUEST_CHANGES, WriteRequest(None, "", "")),
-        (Choice.REJECT, Decision(DecisionState.REJECTED)),
+        (Choice.REJECT, WriteReason(Decision(DecisionState.REJECTED), WHY)),
         (Choice.VIEW_DIFF, ShowDiff(TREES)),
         (Choice.RETRY, Retry()),
         (Choice.REVIEW_AGAIN, RerunReviews()),
         (Choice.VIEW_SINCE_REQUEST, Say("no diff can be shown: there is no pair of snapshots to compare")),
-        (Choice.REJECT_AND_UNDO, Decision(DecisionState.REJECTED, undoes=True)),
+        (Choice.REJECT_AND_UNDO, WriteReason(Decision(DecisionState.REJECTED, undoes=True), WHY)),
         (Choice.ACCEPT_WITHOUT_COMMIT, APPROVE._replace(without_commit=True)),
     ],
 )

@@ -7,7 +7,7 @@ from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.commit.refusal import ApprovalRefusedError
 from git_blackbird.controller.change.decide.checkpoint import build_checkpoint, why_not_resumable
 from git_blackbird.controller.change.status_changes import reset_task
-from git_blackbird.controller.change.stops import open_items_stop, rejected_stop
+from git_blackbird.controller.change.stops import open_items_stop
 from git_blackbird.controller.change.trees import outside_of_runs
 from git_blackbird.controller.change.work.starts import Restart
 from git_blackbird.controller.change.work.step import restart_task
@@ -131,16 +131,13 @@ async def _record(call: Call, state: PlanState, run: Run, decision: Decision) ->
 
         # The next turn takes it back, which then nobody else is writing into the worktree.
         await finish_in_thread(lambda: begin_undo(workspace, run.task_id), call.force_stop)
-        call.taking_back.add(run.task_id)
-        return None
     return _stop_after(call, result.state, result.run)
 
 
 def _stop_after(call: Call, state: PlanState, run: Run) -> Stop | None:
     if run.decision_state is DecisionState.REJECTED and not run.is_superseded:
-        if not call.scope.starts_agents:
-            return None
-        return rejected_stop(run.task_id)
+        # Others go on.
+        call.rejected.add(run.task_id)
     if run.decision_state is DecisionState.APPROVED_QUIT:
         if not call.scope.starts_agents:
             # It lands first, and nothing else is asked.
