@@ -146,16 +146,16 @@ def test_a_decision_taken_here_instead_takes_the_draft_with_it(pending: Path) ->
         terminal.wait_to_see("half a thought")
         terminal.type(ESCAPE)
         terminal.wait_for_list(times=2)
-        terminal.type("2", ENTER)
+        terminal.type("1", ENTER)
         terminal.wait_for("Careful: a change request is not sent; 3 sends it.")
         terminal.wait_for("2) Drop it")
         terminal.type(ENTER)
         terminal.wait_for_list(times=3)
-        terminal.type("2", ENTER)
+        terminal.type("1", ENTER)
         terminal.wait_for("2) Drop it", times=2)
         terminal.type("2", ENTER)
         assert terminal.end() == 0
-    assert last_run(pending).decision_state is DecisionState.APPROVED_QUIT
+    assert last_run(pending).decision_state is DecisionState.APPROVED_CONTINUE
     assert not message_file(pending).exists()
 
 

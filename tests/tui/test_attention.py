@@ -145,7 +145,7 @@ def test_both_name_the_same_in_the_same_words(repo: Path) -> None:
         await pilot.press("a")
         await see(app, pilot, "[a] opens decide: decision due")
         await pilot.press("a")
-        await see(app, pilot, "ACTION REQUIRED  your decision on decide", "1. Approve and continue")
+        await see(app, pilot, "ACTION REQUIRED  your decision on decide", "1. Approve")
         assert screen_text(app).count("ACTION REQUIRED") == 1
         assert app.current is not None
         assert app.current.id == "decide"
@@ -219,7 +219,7 @@ def test_the_key_opens_one_decision_after_the_other_from_anywhere(repo: Path) ->
         for name in ("alpha", "beta", "alpha"):
             await see(app, pilot, f"Action required (2): [a] opens {name}: decision due")
             await pilot.press("a")
-            await see(app, pilot, f"ACTION REQUIRED  your decision on {name}", "1. Approve and continue")
+            await see(app, pilot, f"ACTION REQUIRED  your decision on {name}", "1. Approve")
             await pilot.press("escape")
             await wait_for(pilot, lambda: app.screen is app.main)
         await pilot.press("a")

@@ -49,7 +49,7 @@ MANY = 60
 LONG = "\\n".join(f"line {number}" for number in range(MANY + 20))
 TAKES_KEYS = "esc leaves it"
 NOTHING_CHOSEN = "nothing is chosen: a digit or an arrow chooses"
-PRESELECTED = ">1. Approve and continue"
+PRESELECTED = ">1. Approve"
 ORDER = "asks", "broken", "first", "kept", "back", "found", "t1", "t2", "t3", "t4", "t5", "t6"
 # While a decision is open, what it is about is at the top.
 DECISION = "your decision on"

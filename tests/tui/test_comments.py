@@ -133,7 +133,7 @@ def test_comments_of_all_requests_are_looked_after_until_the_decision(planned: P
         await request(app, pilot, "")
         await see(app, pilot, "round 4", looked_after[0], "not changed  a.txt:3: in letters?")
         assert "in words?" not in screen_text(app)
-        await pilot.press("2", "enter")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
 
     drive(planned, session, (100, 60))
@@ -236,7 +236,7 @@ def test_comments_are_dropped_only_where_that_is_confirmed(planned: Path) -> Non
         await at_diff(app, pilot)
         await pilot.press("j", "j", "j")
         await write_comment(app, pilot, "a digit")
-        for choice, does in (("1", "approve and continue"), ("4", "reject changes")):
+        for choice, does in (("1", "approve"), ("4", "reject changes")):
             await pilot.press(choice, "enter")
             await see(app, pilot, warning, "1. Go back", f"2. Drop it: {does}")
             # Enter alone goes back.

@@ -84,12 +84,12 @@ def test_a_checkpoint_is_approved_and_the_next_one_ends_the_call(planned: Path) 
         await see(app, pilot, "ACTION REQUIRED", "  A a.txt ", " +1 -0", "5. View full diff")
         await pilot.press("enter")
         await wait_for(pilot, lambda: "Task: beta" in screen_text(app))
-        await pilot.press("j", "enter")
+        await pilot.press("enter")
         await wait_for(pilot, lambda: is_over(app))
 
     drive(planned, session, (100, 40))
     assert states(planned, "alpha") == [DecisionState.APPROVED_CONTINUE]
-    assert states(planned, "beta") == [DecisionState.APPROVED_QUIT]
+    assert states(planned, "beta") == [DecisionState.APPROVED_CONTINUE]
 
 
 def test_changes_are_requested_with_a_path_and_carried_out_in_the_session(planned: Path) -> None:
@@ -363,7 +363,7 @@ def test_files_are_marked_as_read_and_left_out_of_an_approval(planned: Path) -> 
         await see(app, pilot, "1 of 3 read", "✓ A a.txt ", "✗ A b.txt ")
         await pilot.press("tab", "end")
         await see(app, pilot, "1 + other")
-        await pilot.press("2", "enter")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
 
     drive(planned, session, (100, 30))
@@ -445,7 +445,7 @@ def test_what_was_read_stays_so_when_the_screen_is_left_and_opened_again(planned
         await see(app, pilot, "1 of 2 read", "✓ A a.txt", "  A b.txt")
         await pilot.press("v")
         await see(app, pilot, "file 2 of 2")
-        await pilot.press("2", "enter")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
 
     for session in (read, request, approve):
@@ -499,7 +499,7 @@ def test_what_is_left_out_is_so_too_where_only_the_last_changes_are_shown(planne
         await see(app, pilot, "0 of 3 read", "  A b.txt ")
         await pilot.press("right_square_bracket", "right_square_bracket", "o", "i")
         await see(app, pilot, "+ four", "0 of 1 read")
-        await pilot.press("2", "enter")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
 
     drive(planned, session, (100, 30))
@@ -517,7 +517,7 @@ def test_what_ignored_white_space_hides_is_approved_with_the_others(planned: Pat
         await see(app, pilot, "0 of 3 read", "  A b.txt ")
         await pilot.press("v", "W")
         await see(app, pilot, "0 of 2 read", "white space is ignored (W), which hides 1 file and 2 lines")
-        await pilot.press("o", "2", "enter")
+        await pilot.press("o", "1", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
 
     drive(planned, session, (120, 30))
@@ -696,7 +696,7 @@ def test_enter_at_a_failed_run_does_nothing_and_a_retry_is_chosen(planned: Path)
         await pilot.press("enter", "enter")
         await see(app, pilot, "nothing is chosen")
         await pilot.press("6", "enter")
-        await see(app, pilot, "Run status: success", "1. Approve and continue")
+        await see(app, pilot, "Run status: success", "1. Approve")
         await pilot.press("enter")
         await wait_for(pilot, lambda: is_over(app))
 
@@ -743,7 +743,7 @@ def test_an_agent_with_more_rights_starts_only_when_that_is_agreed_to(planned: P
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize(("lines", "first"), [(2, ">1. Approve and continue"), (19, ">(choose)")])
+@pytest.mark.parametrize(("lines", "first"), [(2, ">1. Approve"), (19, ">(choose)")])
 def test_what_is_not_all_in_view_is_not_approved_by_enter_alone(repo: Path, lines: int, first: str) -> None:
     commit(repo, {"README.md": "# Here\n"})
     configure(repo, agent="demo", execution__stopAfterEachTask="true")

@@ -176,8 +176,10 @@ def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux:
     tmux.press("2", "Enter")
     tmux.wait_for("Why is alpha rejected?")
     tmux.press("Enter")
-    tmux.wait_for("Rejected alpha")
+    tmux.wait_for("* Task beta", "IN_PROGRESS")
     tmux.press("q")
+    tmux.wait_for("2. Pause it and quit")
+    tmux.press("2", "Enter")
     tmux.wait_for_end(0)
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.REJECTED]
 

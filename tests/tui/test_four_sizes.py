@@ -38,7 +38,7 @@ def test_a_change_is_reviewed_by_line(
     tmux.resize(columns, lines)
     tmux.wait_for("] 0/2 · demo · 1 waits", "[a] opens alpha", "q Quit", "demo")
     tmux.press("a")
-    tmux.wait_for("ACTION REQUIRED  your decision on alpha", "0 of 2 read", "1. Approve and continue")
+    tmux.wait_for("ACTION REQUIRED  your decision on alpha", "0 of 2 read", "1. Approve")
     tmux.press("]", "m")
     # The cursor has gone on to the next file.
     tmux.wait_for("1 of 2 read", "file 2 of 2", "✓ A a.txt", "b.txt  +1 -0  added")

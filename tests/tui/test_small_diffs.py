@@ -32,8 +32,8 @@ def test_half_of_a_small_screen_is_diff(planned: Path) -> None:
         assert " A b.txt" not in screen_text(app)
         # The files and the choices are there again where they have the focus.
         await pilot.press("escape")
-        await see(app, pilot, "1. Approve and continue", " A b.txt")
+        await see(app, pilot, "1. Approve", " A b.txt")
         await pilot.press("v", "tab")
-        await see(app, pilot, "1. Approve and continue")
+        await see(app, pilot, "1. Approve")
 
     drive(planned, session, (60, 20))

@@ -53,7 +53,7 @@ def test_a_notice_covers_neither_the_plan_nor_the_question_nor_the_choices(pendi
         await notified("Task b14  b14", "b14  Task b14", "Action required (1)", "e Execute", "q Quit")
         await pilot.press("home", "d")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
-        choices = ("1. Approve and continue", "2. Approve", "3. Request", "4. Reject", "5. View full diff")
+        choices = ("1. Approve", "2. Approve", "3. Request", "4. Reject", "5. View full diff")
         await notified("ACTION REQUIRED", "Run status", *choices, "enter chooses")
         await pilot.press("escape")
         await pilot.press("end", "s")

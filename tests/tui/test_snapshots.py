@@ -175,7 +175,7 @@ def test_a_decision_is_asked_for(project: Path, album: Album) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         app.main.plan_tree.select(TaskId("cli-units"))
         await pilot.press("d")
-        await see(app, pilot, "1. Approve and continue", "weather/units.py")
+        await see(app, pilot, "1. Approve", "weather/units.py")
         await album.check(app, pilot, "checkpoint")
         await pilot.press("v")
         await see(app, pilot, "+ FREEZING")
@@ -199,7 +199,7 @@ def test_a_change_is_reviewed_at_any_size(project: Path, album: Album, size: tup
         app.main.plan_tree.select(TaskId("cli-units"))
         await album.check(app, pilot, f"plan-{columns}")
         await pilot.press("d")
-        await see(app, pilot, "0 of 2 read", "1. Approve and continue")
+        await see(app, pilot, "0 of 2 read", "1. Approve")
         await album.check(app, pilot, f"checkpoint-{columns}")
         await pilot.press("v", *("s" if columns >= 140 else ""))
         await pilot.press("right_square_bracket")

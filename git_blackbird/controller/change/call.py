@@ -153,6 +153,13 @@ class Call:
             self._limits = tuple(holds)
             self.ui.notify(LimitsHeld(self._limits, now))
 
+    def may_begin(self, item: Item) -> bool:
+        """Whether time and budgets are left for an item; without agents only decisions are asked for."""
+        if not self.scope.starts_agents:
+            return item.due is Due.DECIDE
+        is_free = item.due.agent is AgentOf.NOBODY or not self.ledger.spent_lines(item.task.id)
+        return is_free and not self.is_time_up
+
     def run_in_background(self, task_id: TaskId, work: Callable[[], Iterable[str]]) -> None:
         """Finish work on a task in the background; each line that it returns is shown.
 

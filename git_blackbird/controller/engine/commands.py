@@ -149,7 +149,7 @@ def resume_all_loop(workspace: Workspace, ui: UserInterface, parent_id: str) -> 
     asked = frozenset(
         run.id for task, run in state.latest_runs if task.id in owing and run.status is RunStatus.WAITING_USER
     )
-    scope = CallScope(only=owing, starts_left=0, carries=owing, asked=asked)
+    scope = CallScope(only=owing, starts_left=0, carries=owing, asked=asked, is_resume=True)
     return Loop(workspace, ui, scope)
 
 
@@ -173,7 +173,7 @@ def restart_loop(workspace: Workspace, ui: UserInterface, task_id: str, message:
 
 
 def _scope_of(task_id: str) -> CallScope:
-    return CallScope(only=frozenset({TaskId(task_id)}), starts_left=0)
+    return CallScope(only=frozenset({TaskId(task_id)}), starts_left=0, is_resume=True)
 
 
 def _resume(

@@ -57,7 +57,7 @@ def review_loop(workspace: Workspace, ui: UserInterface, asked: str) -> Loop:
         return state
 
     task_id = TaskId(asked)
-    scope = CallScope(only=frozenset({task_id}), starts_left=0, review=task_id)
+    scope = CallScope(only=frozenset({task_id}), starts_left=0, review=task_id, is_resume=True)
     return Loop(workspace, ui, scope, check)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import MESSAGE, Blank, TaskCommand
 from git_blackbird.model.change.stages import TABLE, Stage, stage_of
 from git_blackbird.model.run.parts import ReviewComment
@@ -22,17 +23,16 @@ class ChoiceSpec(NamedTuple):
     options: str
     description: str
     blank: Blank | None = None
-    alias: str = ""
+    aliases: tuple[str, ...] = ()
 
     def command_for(self, task_id: str) -> TaskCommand:
         """Return the command line for one task, safe to paste."""
         return TaskCommand(self.verb, task_id, self.options, remark=self.description, blank=self.blank)
 
     def is_named(self, text: str) -> bool:
-        """Whether a text is its digit, or its label in any letter case."""
-        return text.strip().casefold() in {str(self.digit), self.label.casefold(), self.alias.casefold()} - {
-            ""
-        }
+        """Whether a text is its digit, or its label or another one of it, in any letter case."""
+        names = (str(self.digit), self.label, *self.aliases)
+        return text.strip().casefold() in {name.casefold() for name in names}
 
 
 _APPROVES = "approves it; the task is done"
@@ -49,7 +49,7 @@ SPECS: Mapping[Choice, ChoiceSpec] = {
             " --approve",
             _APPROVES,
             None,
-            "Approve and quit",
+            ("Approve and quit",),
         ),
         ChoiceSpec(
             Choice.REQUEST_CHANGES,
@@ -195,17 +195,24 @@ def may_fix(run: Run, max_rounds: int) -> bool:
 
 
 def choices_for(
-    run: Run, *, was_requested: bool, is_in_worktree: bool, max_rounds: int = 1
+    run: Run,
+    *,
+    was_requested: bool,
+    is_in_worktree: bool,
+    max_rounds: int = 1,
+    follows: TaskId | None = None,
 ) -> tuple[ChoiceSpec, ...]:
     """Return the choices for a run on which a decision is due, by their digits, 0 as the last.
 
     ``was_requested``: a person requested changes before it. ``is_in_worktree``: the user's worktree has
     something of what the task did. ``max_rounds``: up to so many rounds of reviews, the agent fixes what
-    they find.
+    they find. ``follows``: the task with which the call goes on after an approval; without one, an approval
+    is one choice.
     """
     has_reviews = run.merged_review is not None and run.status is not RunStatus.FAILED
     is_offered = {
-        **dict.fromkeys((*APPROVES, Choice.VIEW_DIFF), not run.is_change_gone),
+        **dict.fromkeys((Choice.APPROVE_CONTINUE, Choice.VIEW_DIFF), not run.is_change_gone),
+        Choice.APPROVE_QUIT: follows is not None and not run.is_change_gone,
         Choice.REQUEST_CHANGES: run.moving is None,
         Choice.REJECT: run.moving is None,
         Choice.RETRY: stage_of(run) is not Stage.BLOCKED or run.is_change_gone,
@@ -214,21 +221,30 @@ def choices_for(
         Choice.REJECT_AND_UNDO: is_in_worktree or run.moving is not None,
     }
     offered = (
-        _offered(run, one, max_rounds) for one in TABLE[stage_of(run)].choices if is_offered.get(one, True)
+        _offered(run, one, max_rounds, follows)
+        for one in TABLE[stage_of(run)].choices
+        if is_offered.get(one, True)
     )
     return tuple(sorted(offered, key=lambda spec: spec.digit or 10))
 
 
-def _offered(run: Run, choice: Choice, max_rounds: int) -> ChoiceSpec:
+def _offered(run: Run, choice: Choice, max_rounds: int, follows: TaskId | None) -> ChoiceSpec:
     spec = SPECS[choice]
     if choice is Choice.REVIEW_AGAIN and may_fix(run, max_rounds):
         fixes = f"{spec.description}; the agent may fix what is found"
-        return spec._replace(label=REVIEW_AND_FIX, description=fixes, alias=spec.label)
+        return spec._replace(label=REVIEW_AND_FIX, description=fixes, aliases=(spec.label,))
     if choice not in APPROVES:
         return spec
     if stage_of(run) is Stage.NOT_COMMITTED:
         return spec._replace(label="Commit again", description="approves it, and commits what has landed")
+    if choice is Choice.APPROVE_CONTINUE and follows is not None:
+        spec = spec._replace(label=f"{spec.label} with {follows}", aliases=(spec.label,))
+    elif choice is Choice.APPROVE_CONTINUE:
+        stop = SPECS[Choice.APPROVE_QUIT]
+        spec = spec._replace(
+            label="Approve", aliases=(spec.label, str(stop.digit), stop.label, *stop.aliases)
+        )
     if run.status is RunStatus.FAILED:
-        label = spec.label.replace("Approve", "Accept as it is")
+        label = spec.label.replace("Approve", "Accept as it is", 1)
         return spec._replace(label=label, description="accepts what it did; the task is done")
     return spec._replace(description="approves it and lands it") if run.awaits_landing else spec

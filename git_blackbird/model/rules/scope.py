@@ -1,6 +1,6 @@
 """The items that one call may do, and the next of them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple, assert_never
 
@@ -10,6 +10,7 @@ from git_blackbird.model.change.stages import Band, By, Due, Stage, Stops, due_o
 from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.plan.named_paths import named_paths, overlaps
 from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import REVIEWS_OF_PARENTS, Item, in_order, items_in, last_try
 from git_blackbird.model.rules.state import PlanState, feedback_below, leaves_with_feedback, unreadable_below
 from git_blackbird.model.run.history import is_session_lost
@@ -34,7 +35,8 @@ class CallScope(NamedTuple):
     Without ``starts_agents`` it only decides and lands; from ``until`` on, in nanoseconds since 1970, it
     starts and asks nothing more. ``decisions_left`` are those that it still asks for, None without a limit.
     ``rules``: agents decide themselves what they ask, as far as they may. Where it ``goes_past_unchanged``, a
-    decision on a run that changed nothing is asked for last.
+    decision on a run that changed nothing is asked for last. With ``is_resume`` it continues the named tasks
+    and starts no others, until a person approves and continues.
     """
 
     only: frozenset[TaskId] | None = None
@@ -52,11 +54,11 @@ class CallScope(NamedTuple):
     until: int | None = None
     rules: bool = False
     goes_past_unchanged: bool = False
+    is_resume: bool = False
 
-    @property
-    def is_resume(self) -> bool:
-        """Whether it continues the named tasks and starts no others."""
-        return self.only is not None and self.starts_left == 0
+    def continued(self) -> "CallScope":
+        """Return the scope of a call that a person lets continue: a resume goes on with the whole plan."""
+        return self._replace(only=None, starts_left=None, is_resume=False) if self.is_resume else self
 
     def covers(self, task_id: TaskId) -> bool:
         """Whether this call is about the task, which is not at work."""
@@ -133,6 +135,24 @@ def next_item(state: PlanState, scope: CallScope) -> Item | None:
             return due[0]
     start = None if is_stopped or not scope.starts_agents else _start(state, scope)
     return start or next(iter(in_order(passed)), None)
+
+
+def next_after_approval(
+    state: PlanState, scope: CallScope, task_id: TaskId, may_do: Callable[[Item], bool]
+) -> TaskId | None:
+    """Return the task with which a call continues once the change of this one is approved and has landed.
+
+    It is that of the first item that the call ``may_do``, else one that is at work; None if nothing follows.
+    """
+    done = replace(state.saved.tasks[task_id], status=Status.DONE)
+    histories = {other: history for other, history in state.histories.items() if other != task_id}
+    after, scope = replace(state, saved=state.saved.replaced(done), histories=histories), scope.continued()
+    while (item := next_item(after, scope)) is not None:
+        if may_do(item):
+            return item.task.id
+        scope = scope._replace(busy=scope.busy | {item.task.id})
+    at_work = (other for other, history in sorted(after.open_histories.items()) if history.at_work)
+    return next(at_work, None) if scope.starts_agents else None
 
 
 def _own_items(state: PlanState, scope: CallScope) -> Iterator[Item]:

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple, TypeVar
 
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import NO_OPTIONS, CallOptions, ShellLine, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.change import Asked, Told
@@ -117,6 +118,7 @@ class Checkpoint(NamedTuple):
     whether the terminal has no room for all that is known of the change. ``max_rounds``: up to so many rounds
     of reviews, the agent fixes what they find. ``outside``: what happened outside the place of its runs.
     ``work_elsewhere``: set where the change is empty, and work begins elsewhere where the run began.
+    ``follows``: the task with which the call goes on after an approval.
     """
 
     task: Task
@@ -149,6 +151,7 @@ class Checkpoint(NamedTuple):
     is_cut: bool = False
     max_rounds: int = 1
     work_elsewhere: WorkElsewhere | None = None
+    follows: TaskId | None = None
 
     def with_shown(self, reply: T) -> T:
         """Return a reply; a decision carries the trees that were shown."""
@@ -169,6 +172,7 @@ class Checkpoint(NamedTuple):
             was_requested=self.since_request is not None,
             is_in_worktree=self.is_in_worktree,
             max_rounds=self.max_rounds,
+            follows=self.follows,
         )
 
     def command_for(self, offer: ChoiceSpec) -> TaskCommand:

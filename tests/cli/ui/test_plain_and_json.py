@@ -66,8 +66,7 @@ Review summary:
 
 """
 OFFERS = """\
-1) Approve and continue
-2) Approve and stop
+1) Approve
 3) Request changes
 4) Reject changes
 5) View full diff
@@ -98,8 +97,7 @@ Review summary:
       +one
       +two
 
-1) Approve and continue
-2) Approve and stop
+1) Approve
 3) Request changes
 4) Reject changes
 5) View full diff
@@ -113,7 +111,7 @@ index 5626abf..814f4a4 100644
 @@ -1 +1,2 @@
  one
 +two
-1) Approve and continue
+1) Approve
 """
 
 
@@ -196,7 +194,7 @@ def test_line_mode_reads_a_change_request_to_the_blank_line(demo_repo: Path) -> 
     ) in completed.stdout
     first, second = runs_of(demo_repo, "a")
     assert first.decision_feedback == "  first line  \n\tsecond"
-    assert second.decision_state is DecisionState.APPROVED_QUIT
+    assert second.decision_state is DecisionState.APPROVED_CONTINUE
     assert completed.returncode == 0
 
 
@@ -360,8 +358,7 @@ def test_json_tells_every_event_on_a_line_of_its_own(demo_repo: Path) -> None:
     assert ended["changes"] == {"files": 1, "additions": 2, "deletions": 0}
     assert checkpoint["trees"] == {"base": record.base_tree, "head": record.head_tree}
     assert [choice["label"] for choice in checkpoint["choices"]] == [
-        "Approve and continue",
-        "Approve and stop",
+        "Approve",
         "Request changes",
         "Reject changes",
         "View full diff",

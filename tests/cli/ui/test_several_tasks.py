@@ -95,7 +95,7 @@ def test_lines_of_others_come_above_an_open_question(parallel: Path, go: Path) -
         (go / "b").touch()
         # The choice that was under the cursor still is.
         above, choices = r"completed b: [^\n]*\n\? a: Select an action .*\n", r"(?:\n   \d\) [^\n]*){3}\n"
-        marked = r"   1\) Approve and continue\n > 2\) Approve and stop"
+        marked = r"   1\) Approve and continue with [bc]\n > 2\) Approve and stop"
         terminal.wait_to_match(rf"{above}{marked}{choices}1 at work: c \d+s$")
         assert terminal.text.count("Select an action") == 1
         terminal.type("1", ENTER)

@@ -79,29 +79,21 @@ def decide_elsewhere(repo: Path, *args: str) -> None:
     assert completed.returncode == 0, completed.stderr
 
 
-DECIDED = {
-    0: (DecisionState.APPROVED_CONTINUE, 0),
-    1: (DecisionState.APPROVED_QUIT, 0),
-    3: (DecisionState.REJECTED, 1),
-}
-
-
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
-    ("way", "place"), [("arrows", 1), ("arrows", 3), ("j and k", 0), ("digits", 1), ("digits", 3)]
+    ("keys", "is_approved"),
+    [(DOWN + UP, True), (UP * 3, False), ("jk", True), ("jjjk", False), ("51", True), ("54", False)],
 )
-def test_every_key_moves_and_enter_chooses(pending: Path, way: str, place: int) -> None:
-    keys = {
-        "arrows": DOWN * place if place < 2 else UP * (6 - place),
-        "j and k": "j" * (place + 1) + "k",
-        "digits": "5" + str(place + 1),
-    }
-    state, code = DECIDED[place]
+def test_every_key_moves_and_enter_chooses(pending: Path, keys: str, is_approved: bool) -> None:
     with Terminal(pending, "execute") as terminal:
         terminal.wait_for_list()
-        terminal.type(keys[way], ENTER)
-        assert terminal.end() == code
+        terminal.type(keys, ENTER)
+        if not is_approved:
+            terminal.wait_for("Why is a rejected?")
+            terminal.type(ENTER)
+        assert terminal.end() == (0 if is_approved else 1)
         assert terminal.mode() == terminal.mode_before
+    state = DecisionState.APPROVED_CONTINUE if is_approved else DecisionState.REJECTED
     assert last_run(pending).decision_state is state
 
 
@@ -187,8 +179,7 @@ PANEL = """\
 ┃       +print(1)                                                              ┃
 ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
 ? Select an action (arrows, j/k or digits; Enter chooses)
- > 1) Approve and continue
-   2) Approve and stop
+ > 1) Approve
    3) Request changes
    4) Reject changes
    5) View full diff
@@ -242,9 +233,9 @@ def test_ctrl_c_in_the_pager_is_the_pagers(pending: Path, tmp_path: Path) -> Non
         terminal.wait_for("pager-was-interrupted")
         terminal.type("\n")
         terminal.wait_for_list(times=2)
-        terminal.type("2", ENTER)
+        terminal.type("1", ENTER)
         assert terminal.end() == 0
-    assert last_run(pending).decision_state is DecisionState.APPROVED_QUIT
+    assert last_run(pending).decision_state is DecisionState.APPROVED_CONTINUE
 
 
 @pytest.mark.sampled(1)
@@ -693,7 +684,7 @@ def test_enter_at_a_failed_run_does_nothing(repo: Path) -> None:
         terminal.wait_for("6) Retry in a new session")
         terminal.wait_for_list()
         terminal.type(ENTER, ENTER, "6", ENTER)
-        terminal.wait_for("1) Approve and continue")
+        terminal.wait_for("1) Approve")
         terminal.wait_for_list(times=2)
         terminal.type(ENTER)
         assert terminal.end() == 0

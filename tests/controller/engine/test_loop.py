@@ -178,6 +178,41 @@ def test_a_rejected_task_fails_and_others_go_on_and_no_file_changes(gated: Path)
     assert execute(gated).reason == StopReason.COMPLETED
 
 
+def followed(person: Person) -> list[tuple[str, str | None]]:
+    return [(one.task.id, one.follows) for one in person.checkpoints]
+
+
+def test_a_resume_that_a_person_lets_continue_goes_on_with_the_plan(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1", deps=["a"]), leaf("c", "write z 1"))
+    execute(gated)
+    person = Person([APPROVE, APPROVE, QUIT])
+    stop = resume(gated, "a", person, message="more")
+    assert followed(person) == [("a", "b"), ("b", "c"), ("c", None)]
+    assert (stop.exit_code, stop.text) == (0, "c is approved")
+    assert [status(gated, task) for task in "abc"] == [Status.DONE] * 3
+
+
+@pytest.mark.parametrize("is_resumed", [True, False])
+def test_a_call_that_is_not_let_continue_ends_with_its_task(gated: Path, is_resumed: bool) -> None:
+    put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1"))
+    if is_resumed:
+        execute(gated)
+        resume(gated, "a", Person([QUIT]), message="more")
+    else:
+        person = Person([APPROVE])
+        execute(gated, person, "a")
+        assert followed(person) == [("a", None)]
+    assert [status(gated, task) for task in "ab"] == [Status.DONE, Status.TODO]
+
+
+def test_nothing_follows_once_so_many_tasks_were_started(gated: Path) -> None:
+    put_plan(gated, leaf("a", "write x 1"), leaf("b", "write y 1"), leaf("c", "write z 1"))
+    person = Person([APPROVE, APPROVE])
+    assert execute(gated, person, limit=2).exit_code == 0
+    assert followed(person) == [("a", "b"), ("b", None)]
+    assert status(gated, "c") is Status.TODO
+
+
 def test_changes_go_to_the_same_session_and_the_checkpoint_comes_again(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x 1"))
     person = Person([changes("first\nsecond line"), APPROVE])

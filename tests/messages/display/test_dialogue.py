@@ -17,7 +17,7 @@ from git_blackbird.messages.display.dialogue import (
     question_title,
 )
 from git_blackbird.model.base.ids import ObjectId, TaskId
-from git_blackbird.model.change.decision import SPECS, Decision, RerunReviews, Retry, parse_choice
+from git_blackbird.model.change.decision import APPROVES, SPECS, Decision, RerunReviews, Retry, parse_choice
 from git_blackbird.model.run.findings import FollowUp, MergedReview, ReviewerSummary
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.states import Choice, DecisionState, ReviewerVerdict
@@ -34,7 +34,9 @@ FACTS = {
     "status": "success",
     "decision_state": "pending",
 }
-SHOWN = Checkpoint(leaf("a"), run_of(**FACTS), Summary(), TREES, Outside(), is_in_worktree=True)
+SHOWN = Checkpoint(
+    leaf("a"), run_of(**FACTS), Summary(), TREES, Outside(), is_in_worktree=True, follows=TaskId("b")
+)
 REQUESTED = SHOWN._replace(since_request=SinceRequest("Again.", Summary(), SINCE))
 NOTHING = Unsent()
 APPROVE = Decision(DecisionState.APPROVED_CONTINUE)
@@ -127,9 +129,27 @@ def test_a_digit_has_one_meaning_and_an_approval_is_preselected_only_where_all_i
     assert offers[0].choice is (Choice.APPROVE_CONTINUE if is_well else None)
 
 
+@pytest.mark.parametrize(
+    ("shown", "labels"),
+    [
+        (SHOWN, ("Approve and continue with b", "Approve and stop")),
+        (SHOWN._replace(follows=None), ("Approve",)),
+        (FAILED, ("Accept as it is and continue with b", "Accept as it is and stop")),
+        (FAILED._replace(follows=None), ("Accept as it is",)),
+    ],
+)
+def test_to_continue_is_offered_where_something_follows(shown: Checkpoint, labels: tuple[str, ...]) -> None:
+    approvals = [offer.label for offer in offers_of(shown) if offer.choice in APPROVES]
+    assert tuple(approvals) == labels
+    for text in ("1", "approve and CONTINUE"):
+        assert parse_choice(text, SHOWN.offers()) is Choice.APPROVE_CONTINUE
+    for text in ("1", "2", "approve", "approve and continue", "approve and stop", "approve and quit"):
+        assert parse_choice(text, SHOWN._replace(follows=None).offers()) is Choice.APPROVE_CONTINUE
+
+
 def test_what_reads_otherwise() -> None:
     assert [offer.label for offer in offers_of(NOT_COMMITTED)][:1] == ["Commit again"]
-    assert offers_of(FAILED)[1].label == "Accept as it is and continue"
+    assert offers_of(FAILED)[1].label == "Accept as it is and continue with b"
     blocked = SHOWN._replace(request_blocked_reason="no session")
     assert [offer.blocked_reason for offer in offers_of(blocked)][2] == "no session"
 
@@ -190,7 +210,7 @@ def test_what_is_not_sent_is_dropped_only_where_that_is_confirmed(
     shown = SHOWN._replace(other_branch=OtherBranch("main", "side"))
     step = next_step(shown, Choice.APPROVE_CONTINUE, unsent)
     then = next_step(shown, Choice.APPROVE_CONTINUE, NOTHING)
-    assert step == Confirm((remark,), f"{yes}?", f"{yes}: approve and continue", then=then)  # type: ignore[arg-type]
+    assert step == Confirm((remark,), f"{yes}?", f"{yes}: approve and continue with b", then=then)  # type: ignore[arg-type]
     assert next_step(shown, Choice.VIEW_DIFF, unsent) == ShowDiff(TREES)
     assert isinstance(next_step(shown, Choice.REQUEST_CHANGES, unsent), WriteRequest)
     blocked = next_step(SHOWN._replace(request_blocked_reason="gone"), Choice.REJECT, unsent)

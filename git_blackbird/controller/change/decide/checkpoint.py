@@ -40,6 +40,7 @@ from git_blackbird.model.rules.reviews import (
     next_after,
     reviews_about,
 )
+from git_blackbird.model.rules.scope import CallScope, next_after_approval
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History, is_session_lost
@@ -52,7 +53,9 @@ from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, Sin
 _CLEARED = "the reviews approve the change, and this call stops after each task"
 
 
-def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Run) -> Checkpoint:
+def build_checkpoint(
+    workspace: Workspace, state: PlanState, task: Task, run: Run, follows: TaskId | None
+) -> Checkpoint:
     """Put together what a person needs for the decision on ``run``.
 
     Missing facts are left out and never stop the decision: the summary then says that it is
@@ -99,6 +102,7 @@ def build_checkpoint(workspace: Workspace, state: PlanState, task: Task, run: Ru
         unblocks=state.unblocked.get(task.id, 0),
         max_rounds=workspace.config.reviews.max_iterations,
         outside=outside,
+        follows=follows,
         work_elsewhere=find_work_elsewhere(workspace, task, run, outside) if edits is None else None,
     )
 
@@ -138,7 +142,9 @@ def pending_checkpoint(workspace: Workspace, task_id: str) -> Checkpoint:
     """
     state = workspace.plan_state()
     task = find_task(state.plan, task_id)
-    return build_checkpoint(workspace, state, task, find_pending(state, task.id, None))
+    run = find_pending(state, task.id, None)
+    follows = next_after_approval(state, CallScope(), task.id, lambda _: True)
+    return build_checkpoint(workspace, state, task, run, follows)
 
 
 def find_pending(state: PlanState, task_id: TaskId, run_id: RunId | None) -> Run:

@@ -22,10 +22,11 @@ from git_blackbird.messages.display.format import undo_lines
 from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, TaskCommand
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.decision import Decision, RerunReviews, Retry, choices_for
+from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.change.work import Work, decide_run_command
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.queue import Item, pending_decisions
-from git_blackbird.model.rules.scope import CallScope, next_item, review_stops
+from git_blackbird.model.rules.scope import CallScope, next_after_approval, next_item, review_stops
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import Choice, DecisionState, RunStatus
@@ -42,7 +43,10 @@ async def decide(call: Call, item: Item) -> Stop | None:
     if call.scope.decisions_left is not None:
         call.scope = call.scope._replace(decisions_left=call.scope.decisions_left - 1)
     with trace.measured(Phase.DECISION, task.id):
-        build = partial(build_checkpoint, workspace, state, task, run)
+        follows = None
+        if call.ui.shows_checkpoints and stage_of(run) is not Stage.NOT_COMMITTED:
+            follows = next_after_approval(state, call.scope, task.id, call.may_begin)
+        build = partial(build_checkpoint, workspace, state, task, run, follows)
         if not call.ui.shows_checkpoints:
             call.prompter.call_for_decision(task, run.id)
         elif (checkpoint := await call.interruptible(run_in_thread(build))) is not None:
@@ -50,7 +54,8 @@ async def decide(call: Call, item: Item) -> Stop | None:
             reply = checkpoint.with_shown(await call.interruptible(ask))
     match reply:
         case Decision():
-            return await _record(call, state, run, reply)
+            continues = reply.state is DecisionState.APPROVED_CONTINUE and follows is not None
+            return await _record(call, state, run, reply, continues=continues)
         case Retry() | RerunReviews():
             return await _do_again(call, state, task, reply)
         case Run():
@@ -98,8 +103,10 @@ def _changed_elsewhere(state: PlanState, run: Run) -> Event | None:
     return Decided(run.task_id, run.id, run.decision_state, elsewhere=True, is_of_failure=failed)
 
 
-async def _record(call: Call, state: PlanState, run: Run, decision: Decision) -> Stop | None:
-    """Record a decision; if it is refused, show why and ask again."""
+async def _record(
+    call: Call, state: PlanState, run: Run, decision: Decision, *, continues: bool
+) -> Stop | None:
+    """Record a decision; if it is refused, show why and ask again. After others the call ``continues``."""
     from git_blackbird.controller.change.decide.record import UnresolvedError, record_decision
 
     workspace = call.workspace
@@ -118,6 +125,8 @@ async def _record(call: Call, state: PlanState, run: Run, decision: Decision) ->
         call.refused_decisions += 1
         # Endless input of the same answer comes from no person.
         return None if call.refused_decisions < _MAX_REFUSALS else _undecided_stop(call, state, run)
+    if continues:
+        call.scope = call.scope.continued()
     if result.decided is not None:
         call.ui.notify(result.decided)
     for text in result.remarks:
