@@ -72,6 +72,7 @@ def parts() -> tuple[Part, ...]:
         Part(DOCS / "screen.md", "keys at a decision", partial(page_screen_keys, DECISION)),
         Part(DOCS / "screen.md", "keys in a diff", partial(page_screen_keys, DIFF)),
         Part(MANUAL, "keys of the plan", man_screen_keys),
+        *(Part(MANUAL, heading, partial(man_table, page, heading)) for page, heading in TABLES),
         Part(DOCS / "configuration.md", "keys", page_keys),
         Part(MANUAL, "keys", man_keys),
         Part(DOCS / "plans.md", "forms", page_forms),
@@ -97,17 +98,21 @@ def of_document(path: Path) -> list[Part]:
 
 
 def roff(text: str) -> str:
-    """Text as lines of the manual, none of which begins a macro by chance; asterisks are around values."""
+    """Text as lines of the manual, none of which begins a macro by chance."""
+    wrapped = (textwrap.wrap(part, 84, break_on_hyphens=False) for part in _fonts(text).split("\n\n"))
+    safe = (re.sub(r"^(?=[.'])", r"\\&", "\n".join(lines), flags=re.MULTILINE) for lines in wrapped)
+    return "\n.PP\n".join(safe) + "\n"
+
+
+def _fonts(text: str) -> str:
+    """Text with what is between backticks in bold, and values between asterisks in italics."""
     bold = re.sub(r"`([^`]+)`", r"\\fB\1\\fR", text.replace("\\", "\\e"))
-    marked = re.sub(r"\*(\S+)\*", r"\\fI\1\\fR", bold)
-    paragraphs = (textwrap.wrap(part, 84, break_on_hyphens=False) for part in marked.split("\n\n"))
-    safe = (re.sub(r"^(?=[.'])", r"\\&", "\n".join(part), flags=re.MULTILINE) for part in paragraphs)
-    return "\n.PP\n".join(safe).replace("-", "\\-") + "\n"
+    return re.sub(r"\*(\S+)\*", r"\\fI\1\\fR", bold).replace("-", "\\-").replace("…", "...")
 
 
 def _entry(tags: Sequence[str], text: str) -> str:
     """An entry of a list of the manual."""
-    return ".TP\n" + ".TQ\n".join(map(roff, tags)) + roff(text)
+    return ".TP\n" + ".TQ\n".join(f"{_fonts(tag)}\n" for tag in tags) + roff(text)
 
 
 def _cells(*cells: str) -> str:
@@ -337,6 +342,29 @@ def said_below(members: type[Enum]) -> list[tuple[str, str]]:
     """What stands below each member in the code."""
     said = re.findall(r'(\w+) = .+\n +"""([^"]+)"""', inspect.getsource(members))
     return [(name, " ".join(text.split())) for name, text in said]
+
+
+# Tables of pages that the manual has as lists.
+
+TABLES = (
+    ("configuration.md", "Environment variables"),
+    ("configuration.md", "Files"),
+    ("troubleshooting.md", "The agent cannot work at all"),
+)
+
+
+def man_table(page: str, heading: str) -> str:
+    """The first table below a heading of a page, without its links to pages."""
+    text = (
+        (DOCS / page).read_text().partition(f"## {heading}\n")[2].partition("\n|---|")[2].partition("\n\n")[0]
+    )
+    rows = (row.strip("| ").split(" | ") for row in _without_links(text).splitlines()[1:])
+    return "".join(_entry([tag], f"{_sentence(said)}.") for tag, said in rows)
+
+
+def _without_links(text: str) -> str:
+    alone = re.sub(r"(?:: | \()\[[\w-]+\.md\]\([^)]+\)\)?", "", text)
+    return re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", alone)
 
 
 # Keys of the configuration.
