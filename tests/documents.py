@@ -99,7 +99,7 @@ def of_document(path: Path) -> list[Part]:
 
 def roff(text: str) -> str:
     """Text as lines of the manual, none of which begins a macro by chance."""
-    wrapped = (textwrap.wrap(part, 84, break_on_hyphens=False) for part in _fonts(text).split("\n\n"))
+    wrapped = (textwrap.wrap(part, 100, break_on_hyphens=False) for part in _fonts(text).split("\n\n"))
     safe = (re.sub(r"^(?=[.'])", r"\\&", "\n".join(lines), flags=re.MULTILINE) for lines in wrapped)
     return "\n.PP\n".join(safe) + "\n"
 
@@ -112,7 +112,8 @@ def _fonts(text: str) -> str:
 
 def _entry(tags: Sequence[str], text: str) -> str:
     """An entry of a list of the manual."""
-    return ".TP\n" + ".TQ\n".join(f"{_fonts(tag)}\n" for tag in tags) + roff(text)
+    tag = _fonts(", ".join(tags)).replace('"', "\\(dq")
+    return f'.IP "{tag}"\n' + roff(text)
 
 
 def _cells(*cells: str) -> str:
