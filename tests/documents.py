@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 MANUAL = ROOT / "man/git-blackbird.1"
 SHORT = 3
-"""So many choices of an option stand in the place of its value."""
+"""So many choices of an option stand in the place of its value, and so many options are told twice."""
 
 
 class Part(NamedTuple):
@@ -163,7 +163,22 @@ def man_command(name: str) -> str:
     command = command_named(name)
     title = roff(" ".join((name, *_arguments(command)))).strip()
     help_text = inspect.cleandoc(command.help or "")
-    return f'.SS "{title}"\n{roff(help_text)}' + "".join(map(_man_option, options_of(name)))
+    shared = {other: _shared(name, other) for other in ("execute", "plan generate") if other != name}
+    told = [option for options in shared.values() for option in options]
+    entries = [_man_option(option) for option in options_of(name) if option not in told]
+    entries += [_as_for(other, options) for other, options in shared.items() if options]
+    return f'.SS "{title}"\n{roff(help_text)}' + "".join(entries)
+
+
+def _shared(name: str, other: str) -> list[click.Option]:
+    """The options of a command that another has as well, where they are many."""
+    options = [option for option in options_of(name) if option in options_of(other)]
+    return options if len(options) > SHORT else []
+
+
+def _as_for(name: str, options: Iterable[click.Option]) -> str:
+    names = (f"`{one}`" for option in options for one in (option.opts[-1], *option.secondary_opts))
+    return _entry([*names], f"As for `{name}`.")
 
 
 def _man_option(option: click.Option) -> str:
