@@ -11,7 +11,7 @@ from git_blackbird.messages.display.quantities import (
     render_duration,
     short_number,
 )
-from git_blackbird.messages.display.queue import item_words, why_text
+from git_blackbird.messages.display.queue import due_lines
 from git_blackbird.messages.document import Line, Section, Span, Style, Table, line, section, table
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.spending import Spent
@@ -34,7 +34,6 @@ TASK_HEADINGS = (
     "Title",
 )
 AGENT_HEADINGS = ("Agent", "Runs", "Took", "Tokens", "Cost")
-_LONGEST_WHY = 200
 CHECK_WORDS = {
     CheckOutcome.DUE: "due",
     CheckOutcome.PASSED: "passed",
@@ -47,11 +46,30 @@ CHECK_WORDS = {
 def report_document(report: Report) -> Iterator[Section | Line]:
     yield line(Span(title_text(report), Style.HEADING))
     yield from map(line, summary_lines(report))
-    yield section("done", _tasks(report.done))
-    yield section("worked on, not done", _tasks(report.undone, has_status=True))
+    yield from (done_section(report), undone_section(report))
     yield section("spent", [_agents(report.agents)])
-    yield section("budgets", budget_rows(report.overview.budgets))
-    yield section("waits for you", _waiting(report))
+    yield from (budget_section(report), waiting_section(report))
+
+
+def done_section(report: Report) -> Section:
+    return section("done", _tasks(report.done))
+
+
+def undone_section(report: Report) -> Section:
+    return section("worked on, not done", _tasks(report.undone, has_status=True))
+
+
+def budget_section(report: Report) -> Section:
+    return section("budgets", budget_rows(report.overview.budgets))
+
+
+def waiting_section(report: Report) -> Section:
+    """Return what waits for a person, as ``status`` says it."""
+    waiting = report.overview.waiting
+    shown = [one for item in waiting[:MAX_TASKS] for one in due_lines([item])]
+    if len(waiting) > MAX_TASKS:
+        shown.append(line(f"and {len(waiting) - MAX_TASKS} more (`git blackbird status`)"))
+    return section("waits for you", shown)
 
 
 def period_text(report: Report) -> str:
@@ -175,14 +193,3 @@ def _headings(words: Iterable[str]) -> list[Span]:
 
 def _agents(agents: Sequence[AgentSpent]) -> Table:
     return table([_headings(AGENT_HEADINGS), *map(agent_fields, agents)] if agents else ())
-
-
-def _waiting(report: Report) -> Iterator[str | Line]:
-    for item in report.overview.waiting[:MAX_TASKS]:
-        reason = why_text(item)
-        why = f" ({clean_line(reason, _LONGEST_WHY)})" if reason else ""
-        title = f"{item.task.id}  {clean_line(item.task.title)}"
-        yield line(f"{title}: {item_words(item)}{why}", gives_way=0)
-        yield f"    {item.command}"
-    if len(report.overview.waiting) > MAX_TASKS:
-        yield f"and {len(report.overview.waiting) - MAX_TASKS} more (`git blackbird status`)"

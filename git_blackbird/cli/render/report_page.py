@@ -4,19 +4,22 @@ import html
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from git_blackbird.cli.render.paint_html import paint_html
 from git_blackbird.cli.render.plan_picture import MOST_TASKS, draw_plan
 from git_blackbird.cli.render.plan_picture import remark_on as remark_on_plan
 from git_blackbird.cli.render.report import (
-    MAX_TASKS,
     agent_fields,
+    budget_section,
     cost_text,
+    done_section,
     done_text,
     period_text,
     proven_text,
     spent_text,
-    task_rows,
     title_text,
     total_text,
+    undone_section,
+    waiting_section,
 )
 from git_blackbird.cli.render.svg import (
     PICTURE_STYLE,
@@ -31,14 +34,10 @@ from git_blackbird.cli.render.svg import (
 from git_blackbird.cli.render.timeline import draw_timeline
 from git_blackbird.cli.render.timeline import remark_on as remark_on_timeline
 from git_blackbird.controller.queries.report import Report, ReportedTask
-from git_blackbird.messages.display.budgets import budget_rows
 from git_blackbird.messages.display.quantities import render_duration, short_number
-from git_blackbird.messages.display.queue import item_words, why_text
-from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.plan.layers import layered_graph
 from git_blackbird.model.rules.spending import Spent
 
-_LONGEST_WHY = 1000
 _MOST_BARS = 20
 _BAR_COLUMNS = 26
 _BAR_LEFT, _BAR_WIDTH, _BAR_ROW = 190.0, 560.0, 24.0
@@ -57,8 +56,9 @@ th { color: var(--dim); font-weight: 600; } td { white-space: nowrap; }
 td:last-child { min-width: 14rem; overflow-wrap: anywhere; white-space: normal; }
 code { background: var(--card); border: 1px solid var(--line); border-radius: 4px; overflow-wrap: anywhere;
   padding: .05rem .35rem; }
-.due { list-style: none; padding: 0; } .due li { border-left: 4px solid var(--wait); margin: .6rem 0;
-  overflow-wrap: anywhere; padding-left: .8rem; }
+.item { border-left: 4px solid var(--wait); margin: .6rem 0; overflow-wrap: anywhere; padding-left: .8rem; }
+.done { color: var(--done); } .run { color: var(--run); } .wait { color: var(--wait); }
+.fail { color: var(--fail); }
 """
 
 
@@ -83,15 +83,13 @@ def render_page(report: Report) -> str:
 
 
 def _body(report: Report) -> Iterator[str]:
-    budgets = report.overview.budgets
     yield f"<h1>{escape(report.repository)}</h1>"
     yield f'<p class="dim">{html.escape(period_text(report))}</p>'
     yield from _tiles(report)
-    yield from _section("Waits for you", _waiting(report))
-    yield from _section("Done", _task_table(report.done))
-    yield from _section("Worked on, not done", _task_table(report.undone, has_status=True))
+    for one in (waiting_section(report), done_section(report), undone_section(report)):
+        yield from _section(one.title.capitalize(), paint_html(one.parts))
     yield from _section("Spent by agent", _agents(report))
-    yield from _section("Budgets", (f"<p>{html.escape(row)}</p>" for row in budget_rows(budgets)))
+    yield from _section("Budgets", paint_html(budget_section(report).parts))
     yield from _section("Spent by task", _task_bars(report))
     yield from _section("When", _timeline(report))
     yield from _section("Plan", _plan(report))
@@ -120,49 +118,6 @@ def _tiles(report: Report) -> Iterator[str]:
         yield f"<p>Plan: {html.escape(plan)}</p>"
     yield f"<p>Proven of what is done: {html.escape(proven_text(report))}</p>"
     yield f"<p>Spent: {html.escape(total_text(spent))}</p>"
-
-
-def _waiting(report: Report) -> Iterator[str]:
-    if not report.overview.waiting:
-        return
-    yield '<ul class="due">'
-    for item in report.overview.waiting[:MAX_TASKS]:
-        reason = why_text(item)
-        why = f' <span class="dim">({escape(reason, _LONGEST_WHY)})</span>' if reason else ""
-        title = f"<b>{escape(item.task.id)}</b> {escape(item.task.title)}"
-        what = f"{title}: {escape(item_words(item))}{why}"
-        yield f"<li>{what}<br>{_command(item.command)}</li>"
-    yield "</ul>"
-    yield from _left_out(len(report.overview.waiting), MAX_TASKS)
-
-
-def _command(line: str) -> str:
-    """Write a command; what it says of itself stands beside it."""
-    if not isinstance(line, ShellLine):
-        return f"<code>{escape(line)}</code>"
-    return f'<code>{escape(line.command)}</code> <span class="dim">{escape(line.remark)}</span>'
-
-
-def _left_out(number: int, most: int) -> Iterator[str]:
-    if number > most:
-        all_of_it = "<code>git blackbird report --json</code>"
-        yield f'<p class="remark">and {number - most} more; {all_of_it} has all</p>'
-
-
-def _task_table(tasks: Sequence[ReportedTask], *, has_status: bool = False) -> Iterator[str]:
-    if not tasks:
-        return
-    headings, *rows = task_rows(tasks[:MAX_TASKS], has_status=has_status)
-    yield from _table(headings, rows)
-    yield from _left_out(len(tasks), MAX_TASKS)
-
-
-def _table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    cells = "".join(f"<th>{word}</th>" for word in headings)
-    yield f'<div class="scroll"><table>\n<tr>{cells}</tr>'
-    for row in rows:
-        yield f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>"
-    yield "</table></div>"
 
 
 def _agents(report: Report) -> Iterator[str]:

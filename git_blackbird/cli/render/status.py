@@ -14,7 +14,7 @@ from git_blackbird.messages.display.format import (
     run_seconds,
 )
 from git_blackbird.messages.display.quantities import format_moment, format_seconds, some_of
-from git_blackbird.messages.display.queue import item_lines, item_words
+from git_blackbird.messages.display.queue import due_lines
 from git_blackbird.messages.document import (
     Line,
     Section,
@@ -36,7 +36,6 @@ from git_blackbird.model.rules.queue import (
     PENDING,
     REVIEWS_OF_PARENTS,
     UNWATCHED,
-    Item,
     LiveRun,
 )
 
@@ -183,7 +182,7 @@ def _due(overview: StatusReport) -> Iterator[str | Line]:
             left.append(f"and {len(tasks) - MAX_LISTED} more{more}")
     shown_items = [item for item in overview.due if item.due not in _APART and item.task.id in shown]
     for _, items in groupby(shown_items, key=attrgetter("task.id")):
-        yield from _due_of_task(list(items))
+        yield from due_lines([*items][:MAX_LISTED])
     yield from left
     decisions = sum(item.due is Due.DECIDE for item in overview.due)
     if decisions > 1:
@@ -192,13 +191,6 @@ def _due(overview: StatusReport) -> Iterator[str | Line]:
     if ready := overview.ready:
         yield line(f"ready: {some_of([item.task.id for item in ready], MAX_LISTED)}", gives_way=0)
         yield f"    {_execute(overview)}"
-
-
-def _due_of_task(items: Sequence[Item]) -> Iterator[Line]:
-    task = items[0].task
-    yield line(f"{task.id}  ", clean_line(task.title), f": {item_words(items[0])}", gives_way=1)
-    for item in items[:MAX_LISTED]:
-        yield from (one.behind("    ") for one in item_lines(item))
 
 
 def _blocked(overview: StatusReport) -> Iterator[str | Table]:

@@ -1,9 +1,9 @@
 """An item of the queue in text, as every interface shows it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from git_blackbird.messages.display.format import question_line, unblocks_text
-from git_blackbird.messages.document import Line, command, line
+from git_blackbird.messages.document import Line, Span, Style, command, line
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import Due
@@ -29,6 +29,15 @@ def reviews_text(item: Item) -> str | None:
 def why_text(item: Item) -> str:
     """Return what its reviews or its record say of it; "" where nothing does."""
     return reviews_text(item) or item.why or ""
+
+
+def due_lines(items: Sequence[Item]) -> Iterator[Line]:
+    """Yield what is due of a task: what the first of its items is in a line, and below it all of them."""
+    task = items[0].task
+    name = Span(task.id, Style.HEADING)
+    yield line(name, "  ", clean_line(task.title), f": {item_words(items[0])}", gives_way=2)
+    for item in items:
+        yield from (one.behind("    ") for one in item_lines(item))
 
 
 def item_lines(item: Item) -> Iterator[Line]:
