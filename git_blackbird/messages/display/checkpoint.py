@@ -22,7 +22,7 @@ from git_blackbird.messages.display.format import (
     ruling_lines,
     run_seconds,
 )
-from git_blackbird.messages.display.merged_review import render_merged_text
+from git_blackbird.messages.display.merged_review import review_lines
 from git_blackbird.messages.display.quantities import (
     counted,
     format_seconds,
@@ -219,9 +219,8 @@ def _findings(checkpoint: Checkpoint) -> Iterator[Passage]:
 
 
 def _review_lines(merged: MergedReview, task: Task) -> Iterator[Line]:
-    lines = strip_controls(render_merged_text(merged)).splitlines()
-    for line in lines[:_MAX_REVIEW_LINES]:
-        yield styled(line, Style.PLAIN if line.startswith(" ") else Style.HEADING)
+    lines = review_lines(merged)
+    yield from lines[:_MAX_REVIEW_LINES]
     if len(lines) > _MAX_REVIEW_LINES:
         rest, left_out = TaskCommand("review show", task.id), len(lines) - _MAX_REVIEW_LINES
         yield styled(f"({left_out} more lines: {rest})", Style.FAINT, left_out)

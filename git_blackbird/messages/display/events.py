@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from git_blackbird.messages.display.format import check_lines, check_word, render_totals, review_word
 from git_blackbird.messages.display.limits import waiting_text
-from git_blackbird.messages.display.merged_review import render_merged_text
+from git_blackbird.messages.display.merged_review import review_lines
 from git_blackbird.messages.display.quantities import counted, render_cost, render_duration
 from git_blackbird.messages.display.reviews import render_review_end
-from git_blackbird.messages.document import Style
+from git_blackbird.messages.document import Style, plain
 from git_blackbird.model.base.next_steps import EXECUTE
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
@@ -218,7 +218,7 @@ def _landing_lines(event: LandingEnded) -> Iterator[str]:
 
 def _reviews_lines(event: ReviewsEnded) -> Iterator[str]:
     """Return the result of both reviews, and who acts next."""
-    yield strip_controls(render_merged_text(event.merged)).rstrip("\n")
+    yield from plain(review_lines(event.merged))
     run = event.run
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         number = f"round {run.review_round} of {event.max_rounds}"

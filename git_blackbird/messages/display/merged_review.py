@@ -1,8 +1,9 @@
-"""A merged review as text, as XML, and as a fix request to the implementer."""
+"""A merged review as lines, as XML, and as a fix request to the implementer."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from git_blackbird.messages.document import Line, Span, Style, block, line, plain, styled
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.findings import (
     EXTRA_FEATURE,
@@ -39,57 +40,55 @@ _FIX_MINOR = "These block nothing. Follow them where that is simple and within t
 _FILE_CHARACTERS = 400
 
 
-def render_merged_text(merged: MergedReview) -> str:
-    """Format a merged review for people."""
+def review_lines(merged: MergedReview) -> list[Line]:
+    """Return a merged review for people; the line with which a finding begins is about that."""
     lists = ReviewFormatter(merged, indent="  ")
     reviews = " and ".join(f"the {source.value} review" for source in merged.missing)
     action = f"Decide: {reviews} {'is' if len(merged.missing) == 1 else 'are'} missing"
     if merged.action is not None:
         action = _ACTIONS[merged.action]
-    sides = f"  Spec Review: {_side_text(merged.spec)}\n  Code Review: {_side_text(merged.code)}"
-    return _join(
-        f"Review Results:\n{sides}",
+    sides = (f"  Spec Review: {_side_text(merged.spec)}", f"  Code Review: {_side_text(merged.code)}")
+    return _joined(
+        [styled("Review Results:", Style.HEADING), *map(line, sides)],
         lists.issues("Issues to Fix ({}):"),
         lists.conflicts("Conflicting Findings ({}), not resolved:", _CONFLICT),
         lists.notes("Minor Notes ({}):"),
-        f"Action: {action}",
+        [styled(f"Action: {action}", Style.HEADING)],
     )
-
-
-def finding_heads(merged: MergedReview) -> Mapping[str, Finding | MinorIssue]:
-    """Return the findings by the lines with which they begin in that text."""
-    return ReviewFormatter(merged, indent="  ").heads()
 
 
 def render_fix_request(merged: MergedReview) -> str:
     """Format the request to the implementer: every issue by priority, unresolved conflicts, notes."""
     lists = ReviewFormatter(merged, indent="")
     how = " and ".join(_HOW[source] for source in Source if source not in merged.missing)
-    return _join(
-        _FIX_INTRODUCTION.format(how=how),
+    lines = _joined(
+        [line(_FIX_INTRODUCTION.format(how=how))],
         lists.issues("Issues to fix ({}):"),
         lists.conflicts("Conflicting findings ({}), not resolved:", _FIX_CONFLICT),
         lists.notes("Minor notes ({}), not blocking:", _FIX_MINOR),
     )
+    return "".join(f"{text}\n" for text in plain(lines))
 
 
-def render_result_text(result: ReviewResult) -> str:
-    """Format one reviewer's findings in the same form."""
+def result_lines(result: ReviewResult) -> list[Line]:
+    """Return one reviewer's findings in the same form."""
     sides = (result, None) if result.source is Source.SPEC else (None, result)
     merged = merge(*sides)
     lists = ReviewFormatter(merged, indent="  ")
-    checked = [f"  - {clean_line(item, len(item))}" for item in result.checked]
-    return _join(
-        _side_text(merged.spec or merged.code),
-        strip_controls(result.summary).strip(),
+    checked = [line(f"  - {clean_line(item, len(item))}") for item in result.checked]
+    return _joined(
+        [line(_side_text(merged.spec or merged.code))],
+        list(block(result.summary.strip())),
         lists.issues("Issues ({}):"),
         lists.notes("Minor Notes ({}):"),
-        "\n".join(["Checked:", *checked]) if checked else "",
+        [styled("Checked:", Style.HEADING), *checked] if checked else [],
     )
 
 
-def _join(*blocks: str) -> str:
-    return "\n\n".join(filter(None, blocks)) + "\n"
+def _joined(*blocks: Sequence[Line]) -> list[Line]:
+    """Return blocks that have something, with an empty line between them."""
+    lines = [one for block in blocks if block for one in (line(""), *block)]
+    return lines[1:]
 
 
 def _side_text(side: ReviewerSummary | None) -> str:
@@ -110,48 +109,44 @@ class ReviewFormatter:
         numbered = enumerate([*self._plain, *self._conflicting], start=1)
         self._numbers = {finding: number for number, (finding, _) in numbered}
 
-    def issues(self, title: str) -> str:
-        """Format the issues without conflicts."""
+    def issues(self, title: str) -> list[Line]:
+        """Return the issues without conflicts."""
         return self._block(title, self._plain)
 
-    def conflicts(self, title: str, remark: str) -> str:
-        """Format the groups in which the reviewers contradict each other."""
+    def conflicts(self, title: str, remark: str) -> list[Line]:
+        """Return the groups in which the reviewers contradict each other."""
         return self._block(title, self._conflicting, remark)
 
-    def notes(self, title: str, remark: str = "") -> str:
-        """Format the minor issues."""
+    def notes(self, title: str, remark: str = "") -> list[Line]:
+        """Return the minor issues."""
         if not self._minor:
-            return ""
-        lines = [title.format(len(self._minor)), *([self._indent + remark] if remark else [])]
-        return "\n".join((*lines, *map(self._note, self._minor)))
+            return []
+        head = styled(title.format(len(self._minor)), Style.HEADING)
+        return [head, *([line(self._indent + remark)] if remark else []), *map(self._note, self._minor)]
 
-    def _note(self, note: MinorIssue) -> str:
+    def _note(self, note: MinorIssue) -> Line:
         text = clean_line(note.description, len(note.description))
-        return f"{self._indent}- {' - '.join(filter(None, [_place(note), text]))}"
+        said = " - ".join(filter(None, [_place(note), text]))
+        return line(Span(f"{self._indent}- {said}", about=note))
 
-    def heads(self) -> Mapping[str, Finding | MinorIssue]:
-        """Return every issue by its first line."""
-        issues = (*self._plain, *self._conflicting)
-        return {next(self._issue(*one)): one[0] for one in issues} | {
-            self._note(one): one for one in self._minor
-        }
-
-    def _block(self, title: str, issues: Sequence[tuple[Finding, FindingGroup]], remark: str = "") -> str:
+    def _block(
+        self, title: str, issues: Sequence[tuple[Finding, FindingGroup]], remark: str = ""
+    ) -> list[Line]:
         if not issues:
-            return ""
-        parts = [title.format(len(issues)), self._indent + remark if remark else ""]
-        parts += ["\n".join(self._issue(finding, group)) for finding, group in issues]
-        return "\n\n".join(part for part in parts if part)
+            return []
+        head = styled(title.format(len(issues)), Style.HEADING)
+        listed = [list(self._issue(finding, group)) for finding, group in issues]
+        return _joined([head], [line(self._indent + remark)] if remark else [], *listed)
 
-    def _issue(self, finding: Finding, group: FindingGroup) -> Iterator[str]:
+    def _issue(self, finding: Finding, group: FindingGroup) -> Iterator[Line]:
         number = f"{self._numbers[finding]}. "
         tag = f"[{finding.source.value.capitalize()} {finding.severity.value.capitalize()}]"
         place = _place(finding) or f"({clean_line(finding.type)})"
-        yield f"{self._indent}{number}{tag} {place}"
+        yield line(Span(f"{self._indent}{number}{tag} {place}", about=finding))
         others = sorted(self._numbers[other] for other in group.findings if other != finding)
         related = [f"Related: {', '.join(map(str, others))}"] if others else []
-        for line in [*_summary_lines(finding), *related]:
-            yield f"{self._indent}{' ' * len(number)}{line}".rstrip()
+        for text in [*_summary_lines(finding), *related]:
+            yield line(f"{self._indent}{' ' * len(number)}{text}".rstrip())
 
 
 def _summary_lines(finding: Finding) -> Iterator[str]:
@@ -211,8 +206,8 @@ def _add_finding(parent: "Element", finding: Finding) -> None:
 
 def _add_location(parent: "Element", issue: Finding | MinorIssue) -> None:
     if issue.file:
-        line = None if issue.line is None else str(issue.line)
-        _add(parent, "location", file=issue.file, line=line)
+        number = None if issue.line is None else str(issue.line)
+        _add(parent, "location", file=issue.file, line=number)
 
 
 def _add_text(parent: "Element", tag: str, text: str | None) -> None:

@@ -74,18 +74,18 @@ def result_lines(run: Run) -> Iterator[Line]:
     result = result_of(run)
     if result is not None:
         # Imported on demand, because only a single run needs it.
-        from git_blackbird.messages.display.merged_review import render_result_text  # only a review pays
+        from git_blackbird.messages.display import merged_review  # only a review pays
 
-        yield from block(render_result_text(result))
+        yield from merged_review.result_lines(result)
 
 
 def merged_lines(run: Run) -> Iterator[Line]:
     """Format the findings of both reviewers of a run's change; empty for a run without reviews."""
     merged = merged_or_none(run)
     if merged is not None:
-        from git_blackbird.messages.display.merged_review import render_merged_text
+        from git_blackbird.messages.display.merged_review import review_lines
 
-        yield from block(render_merged_text(merged))
+        yield from review_lines(merged)
 
 
 def overall_word(merged: "MergedReview | None") -> str:

@@ -12,7 +12,6 @@ from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.checkpoint import TITLE, checkpoint_facts, render_overview
 from git_blackbird.messages.display.dialogue import Say, ShowDiff, view_step
-from git_blackbird.messages.display.merged_review import finding_heads
 from git_blackbird.messages.patch.parse import FilePatch
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Reply
@@ -85,8 +84,9 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         self.bindings_updated_signal.subscribe(self, lambda _: self._show_keys())
         since, merged = self.checkpoint.since_request, self.checkpoint.merged
         if merged is not None:
-            self._overview.heads = heads = finding_heads(merged)
-            self._files.show_findings(issue.file for issue in heads.values())
+            self._files.show_findings(
+                (*(one.file for one in merged.findings), *(one.file for one in merged.minor))
+            )
         self._diff.annotate(self._comments, merged, () if since is None else since.comments)
         self._show_comments()
         self._path_lister.prepare(self.app)

@@ -1,6 +1,5 @@
 """The overview of a change: the findings of its reviewers lead to their lines in the diff."""
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from rich.style import Style as RichStyle
@@ -33,8 +32,6 @@ class OverviewPane(TextPane):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self.heads: Mapping[str, Finding | MinorIssue] = {}
-        """The findings by the line with which each begins."""
         self._stops: dict[int, Finding | MinorIssue] = {}
         self._row = -1
 
@@ -42,9 +39,9 @@ class OverviewPane(TextPane):
         super()._wrap()
         self._stops, row = {}, 0
         for line in self._lines:
-            issue = self.heads.get(line.text)
-            if issue is not None:
-                self._stops[row] = issue
+            for span in line.spans:
+                if isinstance(span.about, Finding | MinorIssue):
+                    self._stops[row] = span.about
             row += sum(1 for _ in wrapped_line(line, self._width))
 
     @property

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from git_blackbird.messages.display.merged_review import (
     render_fix_request,
-    render_merged_text,
     render_merged_xml,
+    review_lines,
 )
+from git_blackbird.messages.document import plain
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.run.findings import (
     Confidence,
@@ -23,6 +24,11 @@ from git_blackbird.model.run.findings import (
 )
 from git_blackbird.model.run.states import ReviewerVerdict
 from tests.model.run.test_findings import CODES, SPECS
+
+
+def text_of(merged: MergedReview) -> str:
+    return "".join(f"{text}\n" for text in plain(review_lines(merged)))
+
 
 FILE = "src/auth.ts"
 OAUTH = Finding(
@@ -87,7 +93,7 @@ EVERYTHING = merge(
 
 def test_the_presentation_of_the_document() -> None:
     assert (
-        render_merged_text(OF_DOCUMENT)
+        text_of(OF_DOCUMENT)
         == """\
 Review Results:
   Spec Review: ISSUES (high confidence)
@@ -113,7 +119,7 @@ Action: Fix issues and re-run reviews
 
 def test_related_issues_and_conflicts_are_told_as_such() -> None:
     assert (
-        render_merged_text(EVERYTHING)
+        text_of(EVERYTHING)
         == """\
 Review Results:
   Spec Review: ISSUES (high confidence)
@@ -186,7 +192,7 @@ def test_without_issues_only_results_and_action_are_told(
     merged: MergedReview, spec: str, code: str, action: str
 ) -> None:
     told = f"Review Results:\n  Spec Review: {spec}\n  Code Review: {code}\n\nAction: {action}\n"
-    assert render_merged_text(merged) == told
+    assert text_of(merged) == told
 
 
 def test_the_implementer_is_sent_everything_by_priority() -> None:
@@ -306,7 +312,7 @@ def test_what_xml_and_terminals_cannot_hold_is_replaced() -> None:
     merged = merge(_spec(bad), None)
     (issue,) = ET.fromstring(render_merged_xml(merged)).iter("issue")
     assert (issue.get("type"), issue.findtext("description")) == ("a\ufffd<&", "x\ufffd<b>&\ufffd\ufffd")
-    assert "  1. [Spec Critical] a .py\n     x\ufffd<b>&\ufffe\ufffd\n" in render_merged_text(merged)
+    assert "  1. [Spec Critical] a .py\n     x\ufffd<b>&\ufffe\ufffd\n" in text_of(merged)
 
 
 @given(SPECS, CODES)
@@ -314,7 +320,7 @@ def test_every_merged_review_can_be_told(spec: ReviewResult | None, code: Review
     merged = merge(spec, code)
     root = ET.fromstring(render_merged_xml(merged))
     assert len(list(root.iter("issue"))) == len(merged.findings)
-    for told in (render_merged_text(merged), render_fix_request(merged)):
+    for told in (text_of(merged), render_fix_request(merged)):
         numbers = [line.split(".")[0].strip() for line in told.splitlines() if ". [" in line]
         assert numbers == [str(number) for number in range(1, len(merged.findings) + 1)]
 
@@ -323,3 +329,9 @@ def test_every_merged_review_can_be_told(spec: ReviewResult | None, code: Review
 def test_any_text_is_well_formed_xml(description: str, file: str) -> None:
     note = MinorIssue(description=description, file=file)
     ET.fromstring(render_merged_xml(merge(_spec(minor=(note,)), None)))
+
+
+def test_the_line_with_which_a_finding_begins_is_about_it() -> None:
+    spans = [span for line in review_lines(EVERYTHING) for span in line.spans if span.about is not None]
+    assert len(spans) == len(EVERYTHING.findings) + len(EVERYTHING.minor)
+    assert {span.about for span in spans} == {*EVERYTHING.findings, *EVERYTHING.minor}
