@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -21,7 +20,6 @@ from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError, error_
 from git_blackbird.model.base.sanitize import strip_controls
 
 if TYPE_CHECKING:
-    from git_blackbird.cli.schema.base import EventOutput
     from git_blackbird.controller.core.workspace import Workspace
     from git_blackbird.messages.document import Document
     from git_blackbird.model.config.layers import RawSetting
@@ -129,26 +127,20 @@ class CommandContext:
         if listed:
             self.print("\n".join(listed))
 
-    def data(self, model: str, value: object = None, **fields: object) -> None:
-        """Print the envelope for programs, if there is ``--json``, as a model of ``cli.schema`` has a value.
-
-        ``model`` is its place, ``module:class``: only programs wait until it is loaded.
-        """
+    def data(self, value: object) -> None:
+        """Print the envelope for programs, if there is ``--json``, with the fields of a value."""
         if self.as_json:
-            data = self._view(model, value, fields).to_json()
+            from git_blackbird.cli.json_values import encode  # only programs wait for it
+
+            data = encode(value, self.environment.timestamp())
             click.echo(
                 _render_json({"schemaVersion": JSON_SCHEMA_VERSION, "command": self.command, "data": data})
             )
 
-    def event(self, model: str, value: object) -> None:
+    def event(self, name: str, value: object) -> None:
         """Print one line of the event stream for programs, if there is ``--json``."""
         if self.as_json:
-            click.echo(event_line(self._view(model, value, {})), nl=False)
-
-    def _view(self, place: str, value: object, fields: Mapping[str, object]) -> Any:
-        module, name = place.split(":")
-        model = getattr(import_module(f"git_blackbird.cli.schema.{module}"), name)
-        return model.of(value, self.environment.timestamp(), **fields)
+            click.echo(event_line(name, value), nl=False)
 
     def warn(self, text: str, hint: str | None = None) -> None:
         """Print a warning on standard error."""
@@ -178,9 +170,11 @@ class CommandContext:
             self.warn(text, "this counts once the run is approved; commands such as `edit` count at once")
 
 
-def event_line(event: "EventOutput") -> str:
+def event_line(name: str, value: object) -> str:
     """Return one line of the event stream with its end."""
-    line = {"schemaVersion": JSON_SCHEMA_VERSION, "event": event.event, **event.to_json()}
+    from git_blackbird.cli.json_values import encode  # only programs wait for it
+
+    line = {"schemaVersion": JSON_SCHEMA_VERSION, "event": name, **encode(value)}
     return _render_json(line) + "\n"
 
 

@@ -20,6 +20,7 @@ from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
+from tests.json_lines import assert_valid
 from tests.kept import assert_kept
 from tests.support import hold_none, redact_none
 
@@ -73,6 +74,7 @@ class Program:
         code = main(args, self.environment)
         self.environ = before
         out, err = self.capture.readouterr()
+        assert_valid(out)
         told = "".join(f"{name}={shlex.quote(value)} " for name, value in variables.items())
         self.transcript.append(
             f"$ {told}git blackbird {shlex.join(args)}".rstrip().replace("\x1b", "^[") + "\n"

@@ -11,6 +11,7 @@ from typing import Any
 from git_blackbird.controller.core.workspace import hold_controller
 from tests import preloaded
 from tests.controller.support import open_at
+from tests.json_lines import assert_valid
 from tests.support import git, set_config
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,6 +46,7 @@ class Trial:
         """Return the exit code and all that was said."""
         process = self.start(*args, cwd=cwd)
         said, _ = process.communicate(stdin, timeout=PATIENCE_SECONDS)
+        assert_valid(said)
         return process.returncode, said
 
     def expect(self, code: int, *args: str, stdin: str = "", cwd: Path | None = None) -> str:

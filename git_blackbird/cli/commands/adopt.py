@@ -33,7 +33,11 @@ def adopt(call: CommandContext, task_ids: tuple[str, ...], *, take: bool, leave:
     else:
         call.lines(adoptable_lines(items))
         call.print("`git blackbird adopt --take` lets it count, `--leave` goes on without it")
-    call.data("setup:AdoptOutput", items, taken=take and bool(items), left=leave and bool(items))
+    if call.as_json:
+        from git_blackbird.cli.printed.setup import AdoptOutput
+
+        taken, left = take and bool(items), leave and bool(items)
+        call.data(AdoptOutput(items, taken=taken, left=left))
     return ExitCode.OK
 
 

@@ -53,7 +53,7 @@ def branch(
         call.print(f"pushed {result.name} to {result.remote}")
     if result.request is not None:
         call.print(f"opened {result.request}")
-    call.data("runs:BranchOutput", result)
+    call.data(result)
     return ExitCode.OK
 
 
@@ -73,7 +73,7 @@ def restore(
         call.print(f"to remove it: git worktree remove {shell_word(folder)}")
     else:
         call.print(f"branch {branch} has {what}, as commit {result.commit[:12]}")
-    call.data("runs:RestoreOutput", result)
+    call.data(result)
     return ExitCode.OK
 
 
@@ -85,7 +85,10 @@ def worktrees(call: CommandContext, action: str, task_id: str | None, *, dry_run
     if action == "prune":
         pruned = prune_places(call.workspace, dry_run=dry_run)
         call.lines(_pruned_lines(pruned, "would remove" if dry_run else "removed"))
-        call.data("runs:PrunedWorktreesOutput", worktrees=pruned)
+        if call.as_json:
+            from git_blackbird.cli.printed.changes import PrunedWorktreesOutput
+
+            call.data(PrunedWorktreesOutput(pruned))
         return ExitCode.OK
     if task_id is None:
         places = list_places(call.workspace)
@@ -93,7 +96,10 @@ def worktrees(call: CommandContext, action: str, task_id: str | None, *, dry_run
     else:
         places = [find_place(call.workspace, task_id)]
         call.print(str(places[0].path))
-    call.data("runs:WorktreesOutput", worktrees=places)
+    if call.as_json:
+        from git_blackbird.cli.printed.changes import WorktreesOutput
+
+        call.data(WorktreesOutput(places))
     return ExitCode.OK
 
 

@@ -77,7 +77,10 @@ def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) 
             (f"  {row.effect}", row.value, Span(row.origin, Style.FAINT)) for row in layer_lines(layers[0])
         ]
         call.show([line(f"  {key_text(layers[0].key)}"), table(rows, None)])
-    call.data("setup:ConfigOutput", settings=layers)
+    if call.as_json:
+        from git_blackbird.cli.printed.setup import ConfigOutput
+
+        call.data(ConfigOutput(layers))
 
 
 def _say_written(call: CommandContext, written: ConfigChange) -> None:
@@ -85,7 +88,10 @@ def _say_written(call: CommandContext, written: ConfigChange) -> None:
     stronger = written.overruled_by
     if stronger is not None:
         call.warn(overruled_text(stronger))
-    call.data("setup:ConfigChangeOutput", written)
+    if call.as_json:
+        from git_blackbird.cli.printed.setup import ConfigChangeOutput
+
+        call.data(ConfigChangeOutput(written))
 
 
 _MAX_LENGTH = 1000
@@ -99,7 +105,10 @@ def agent(call: CommandContext, /, *, name: str | None) -> ExitCode:
     if name is None:
         agents = view_agents(workspace)
         call.show(_list_of(agents))
-        call.data("setup:AgentsOutput", agents)
+        if call.as_json:
+            from git_blackbird.cli.printed.setup import AgentsOutput
+
+            call.data(AgentsOutput(agents))
         code = ExitCode.OK
     else:
         code = _show_one(call, view_agent(workspace, name), workspace.settings.applied["agent"])
@@ -159,7 +168,10 @@ def _cleaned(text: str | None) -> str:
 
 def _show_one(call: CommandContext, view: "AgentView", choice: Setting) -> ExitCode:
     call.show(_document(view, choice))
-    call.data("setup:AgentOutput", view)
+    if call.as_json:
+        from git_blackbird.cli.printed.setup import AgentOutput
+
+        call.data(AgentOutput(view))
     if view.can_start:
         return ExitCode.OK
     # The object for programs has it already: one line is all that standard output gets.

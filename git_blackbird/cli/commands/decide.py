@@ -183,9 +183,11 @@ def _show(call: CommandContext, recorded: DecisionResult) -> None:
 def _show_data(call: CommandContext, result: DecisionResult, stop: Stop | None = None) -> None:
     if not call.as_json:
         return
+    from git_blackbird.cli.printed.changes import DecideOutput
+
     # As it is once it has landed.
     run = call.workspace.store.records.history(result.run.task_id).find(result.run.id) or result.run
-    call.data("calls:DecideOutput", result, stage=stage_of(run), stop=stop)
+    call.data(DecideOutput(result, stage_of(run), stop))
 
 
 def _undo(call: CommandContext, result: DecisionResult) -> ExitCode:

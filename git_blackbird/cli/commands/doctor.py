@@ -25,7 +25,10 @@ def doctor(call: CommandContext, *, fix: bool) -> ExitCode:
             diagnosis = mend(diagnosis, ui)
     call.lines(_diagnosis_lines(diagnosis))
     call.show(_sections(diagnosis))
-    call.data("setup:DoctorOutput", diagnosis)
+    if call.as_json:
+        from git_blackbird.cli.printed.setup import DoctorOutput
+
+        call.data(DoctorOutput(diagnosis))
     return ExitCode.FAILED if diagnosis.findings else ExitCode.OK
 
 
@@ -77,7 +80,10 @@ def prune(call: CommandContext, *, keep: int, dry_run: bool, yes: bool) -> ExitC
     if is_agreed:
         found = remove_unneeded(call.workspace, keep)
         call.print("removed")
-    call.data("setup:PruneOutput", found, removed=is_agreed)
+    if call.as_json:
+        from git_blackbird.cli.printed.setup import PruneOutput
+
+        call.data(PruneOutput(found, removed=is_agreed))
     return ExitCode.OK
 
 

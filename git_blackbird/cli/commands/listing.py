@@ -46,7 +46,10 @@ def list_command(
     if plan.tasks and which is None and status_name is None:
         empty = "no task is open: all are done or skipped; --all lists them"
     call.show([table(fields) if fields else line(empty)])
-    call.data("plan:ListOutput", listed)
+    if call.as_json:
+        from git_blackbird.cli.printed.tasks import ListOutput
+
+        call.data(ListOutput(listed))
     call.warn_problems(workspace)
     call.warn_uncounted(workspace)
     return ExitCode.OK

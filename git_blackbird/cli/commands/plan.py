@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from git_blackbird.cli.output import CommandContext, confirm
+from git_blackbird.cli.printed.given import RenameOutput, ValidateOutput
 from git_blackbird.cli.render.stops import show_status_change
 from git_blackbird.cli.ui.page_questions import AskAboutPage
 from git_blackbird.controller.config.settings import Scope, write_key
@@ -79,7 +80,10 @@ def init(call: CommandContext, *, hooks: bool | None, statuses: str | None) -> E
 
         result = install_hook_and_report(call) if hooks else offer_hook(call)
     hook = None if result is None else result.outcome
-    call.data("plan:InitOutput", plan=place, created=made, config=config, hook=hook)
+    if call.as_json:
+        from git_blackbird.cli.printed.setup import InitOutput
+
+        call.data(InitOutput(place, made, config, hook))
     return ExitCode.OK
 
 
@@ -102,7 +106,7 @@ def validate(call: CommandContext, *, wants_lint: bool) -> ExitCode:
                 call.warn(f"{task.id}: there is no agent {task.agent}", f"agents: {', '.join(AGENT_NAMES)}")
         call.print("OK")
         found = _judged(call) if wants_lint else None
-    call.data("plan:ValidateOutput", valid=not faults, faults=faults, findings=found)
+    call.data(ValidateOutput(not faults, faults, found))
     return ExitCode.UNUSABLE if faults else lint_exit_code(found or ())
 
 
@@ -157,7 +161,10 @@ def add(
         result = _add_page(call, source, None if parent is None else str(parent))
     call.lines(page_lines(result))
     warn_deadlock(call, result.deadlock)
-    call.data("plan:AddOutput", result)
+    if call.as_json:
+        from git_blackbird.cli.printed.plan import AddOutput
+
+        call.data(AddOutput(result))
     return ExitCode.OK
 
 
@@ -233,7 +240,10 @@ def edit(
     result = _edited(call, task_id, values)
     call.lines(page_lines(result) if result.is_changed else [f"{task_id or 'the plan'} is unchanged"])
     warn_deadlock(call, result.deadlock)
-    call.data("plan:EditOutput", result)
+    if call.as_json:
+        from git_blackbird.cli.printed.plan import EditOutput
+
+        call.data(EditOutput(result))
     return ExitCode.OK
 
 
@@ -255,7 +265,7 @@ def _edited(call: CommandContext, task_id: str | None, values: Mapping[str, Any]
 def rename(call: CommandContext, *, task_id: str, new_id: str) -> ExitCode:
     before = rename_task(call.workspace, task_id, new_id)
     call.print(f"renamed {before} to {new_id}")
-    call.data("plan:RenameOutput", task=new_id, before=before)
+    call.data(RenameOutput(new_id, before))
     return ExitCode.OK
 
 
@@ -299,7 +309,10 @@ def deps(
     else:
         call.lines(_deps_lines(result, deps))
     warn_deadlock(call, result.deadlock)
-    call.data("plan:DepsOutput", result)
+    if call.as_json:
+        from git_blackbird.cli.printed.plan import DepsOutput
+
+        call.data(DepsOutput(result))
     return ExitCode.OK
 
 
@@ -336,7 +349,10 @@ def move(
     )
     call.lines(moved_task_lines(moved))
     warn_deadlock(call, moved.deadlock)
-    call.data("plan:MoveOutput", moved)
+    if call.as_json:
+        from git_blackbird.cli.printed.plan import MoveOutput
+
+        call.data(MoveOutput(moved))
     return ExitCode.OK
 
 
@@ -350,5 +366,8 @@ def delete(
         else delete_task(workspace, task_id, cascade_children=cascade_children, force=force)
     )
     call.lines(deletion_lines(result))
-    call.data("plan:DeleteOutput", result)
+    if call.as_json:
+        from git_blackbird.cli.printed.plan import DeleteOutput
+
+        call.data(DeleteOutput(result))
     return ExitCode.OK

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from git_blackbird.cli.commands.plan import lint_exit_code, warn_deadlock
 from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.printed.given import ExportOutput, GraphOutput, LintOutput
 from git_blackbird.cli.render.graph import render_graph
 from git_blackbird.controller.core.named_files import STDIN, load_all, load_text
 from git_blackbird.controller.plan import imports
@@ -22,7 +23,7 @@ from git_blackbird.model.rules.lint import RequirementSource
 def export(call: CommandContext, *, form: str) -> ExitCode:
     text = export_plan(call.workspace.plan_state().plan, form)
     _print_whole(call, text)
-    call.data("plan:ExportOutput", form=form, text=text)
+    call.data(ExportOutput(form, text))
     return ExitCode.OK
 
 
@@ -58,7 +59,10 @@ def import_tasks(
     result = result._replace(left_out=(*unread, *result.left_out))
     call.lines(f"left out: {line}" for line in result.left_out)
     warn_deadlock(call, result.page.deadlock)
-    call.data("plan:ImportOutput", result, form=found, source=name, is_dry_run=dry_run)
+    if call.as_json:
+        from git_blackbird.cli.printed.plan import ImportOutput
+
+        call.data(ImportOutput(result, found, name, is_dry_run=dry_run))
     return ExitCode.OK
 
 
@@ -73,7 +77,7 @@ def graph(call: CommandContext, *, form: str | None, opens: bool) -> ExitCode:
         _print_whole(call, text)
     elif not (call.can_confirm(sys.stdout) and webbrowser.open(place.as_uri())):
         call.print(strip_controls(str(place)))
-    call.data("plan:GraphOutput", form=form, text=text, place=place)
+    call.data(GraphOutput(form, text, place))
     return ExitCode.OK
 
 
@@ -81,7 +85,7 @@ def lint(call: CommandContext, *, sources: tuple[str, ...]) -> ExitCode:
     required = [RequirementSource(source, load_text(source)) for source in sources]
     found = judge_plan(call.workspace, required)
     call.lines(lint_lines(found))
-    call.data("plan:LintOutput", findings=found)
+    call.data(LintOutput(found))
     return lint_exit_code(found)
 
 

@@ -77,5 +77,7 @@ def _show(call: CommandContext, planned: Planned, *, is_unseen: bool) -> None:
     proposal = planned.proposal
     if proposal is not None and planned.is_saved and is_unseen:
         call.lines(proposal_lines(proposal))
-    if proposal is not None:
-        call.event("plan:PlannedEvent", planned)
+    if proposal is not None and call.as_json:
+        from git_blackbird.cli.printed.planning import PlannedEvent
+
+        call.event("planned", PlannedEvent.of(proposal, planned.draft, is_saved=planned.is_saved))

@@ -21,7 +21,10 @@ def report(call: CommandContext, *, since: str | None, page: str | None) -> Exit
 
         save_page(workspace, page, render_page(found))
         call.print(f"wrote {render_path(page)}")
-    call.data("report:ReportOutput", found, page=page)
+    if call.as_json:
+        from git_blackbird.cli.printed.report import ReportOutput
+
+        call.data(ReportOutput(found, page))
     call.warn_records(found.faults)
     call.warn_problems(workspace)
     return ExitCode.OK
@@ -32,5 +35,8 @@ def estimate(call: CommandContext, *, jobs: int | None) -> ExitCode:
     with gc_paused():
         found = build_estimate(workspace)
     call.lines(estimate_lines(found))
-    call.data("report:EstimateOutput", found)
+    if call.as_json:
+        from git_blackbird.cli.printed.report import EstimateOutput
+
+        call.data(EstimateOutput(found))
     return ExitCode.OK

@@ -58,7 +58,10 @@ def _show(call: CommandContext, name: str, *, wants_xml: bool) -> ExitCode:
     else:
         view = view_review(workspace, name)
         call.show(_parent_document(view))
-        call.data("runs:ParentReviewOutput", view)
+        if call.as_json:
+            from git_blackbird.cli.printed.runs import ParentReviewOutput
+
+            call.data(ParentReviewOutput(view))
     call.warn_problems(workspace)
     return ExitCode.OK
 
@@ -75,7 +78,10 @@ def _show_change(call: CommandContext, workspace: Workspace, task: Task, *, want
         call.print(render_merged_xml(view.merged).rstrip("\n"))
         return
     call.show(_change_document(view, call.environment.timestamp()))
-    call.data("runs:ChangeReviewOutput", view)
+    if call.as_json:
+        from git_blackbird.cli.printed.runs import ChangeReviewOutput
+
+        call.data(ChangeReviewOutput(view))
     call.warn_records(view.faults)
 
 
@@ -98,7 +104,11 @@ def _dismiss(call: CommandContext, task: str, reason: str | None) -> ExitCode:
     workspace.require_settings()
     result = dismiss_review(workspace, task, reason)
     call.print("\n  ".join(dismissal_lines(result.parent, result.dropped)))
-    call.data("runs:DismissOutput", result, reason=reason.strip())
+    if call.as_json:
+        from git_blackbird.cli.printed.given import DismissOutput
+
+        parent, run = result.parent, result.run
+        call.data(DismissOutput(parent.id, parent.status, run.id, reason.strip(), result.dropped))
     return ExitCode.OK
 
 

@@ -292,7 +292,10 @@ def tell(
     call.print(render_told(run, is_watched=is_watched))
     if is_watched and not run.stops_at_once:
         call.print("with --now it does not wait for the step")
-    call.data("calls:TellOutput", run, is_watched=is_watched)
+    if call.as_json:
+        from git_blackbird.cli.printed.changes import TellOutput
+
+        call.data(TellOutput(run, is_watched=is_watched))
     return ExitCode.OK
 
 

@@ -72,7 +72,10 @@ def _list(call: CommandContext, workspace: Workspace, task_id: str | None, limit
     if task_id is not None and work:
         opens = by_hand_lines(work[0], run_queries.attach_command(workspace, work[0]))
         call.show([section("open the session yourself", opens)])
-    call.data("runs:RunsOutput", listed)
+    if call.as_json:
+        from git_blackbird.cli.printed.runs import RunsOutput
+
+        call.data(RunsOutput(listed))
     call.warn_records(listed.faults)
 
 
@@ -90,7 +93,10 @@ def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: 
     prompt = _prompt_text(run)
     now = call.environment.timestamp()
     call.show(run_document(noted, now, prompt, logs, commit_lines(commits)))
-    call.data("runs:OneRunOutput", run=noted, prompt=prompt, logs=logs, commits=commits, record=run)
+    if call.as_json:
+        from git_blackbird.cli.printed.runs import OneRunOutput
+
+        call.data(OneRunOutput(noted, run, prompt, logs, commits))
 
 
 def _prompt_text(run: Run) -> str:

@@ -3,6 +3,7 @@
 import sys
 
 from git_blackbird.cli.output import CommandContext, confirm
+from git_blackbird.cli.printed.given import DeinitOutput
 from git_blackbird.controller.setup.install import (
     HookAction,
     HookResult,
@@ -53,7 +54,10 @@ def hooks(call: CommandContext, action: str) -> ExitCode:
     call.print(f"merge driver for the plan: {fault or ('installed' if merges else 'not installed')}")
     if action == "status" and view.blocked_reason is None and (fault or view.state in _TO_INSTALL):
         call.print("next: git blackbird hooks install")
-    call.data("setup:HooksOutput", view, outcome=outcome, merge_driver=merges and fault is None)
+    if call.as_json:
+        from git_blackbird.cli.printed.setup import HooksOutput
+
+        call.data(HooksOutput(outcome, view, merges and fault is None))
     return ExitCode.OK
 
 
@@ -121,7 +125,7 @@ def deinit(call: CommandContext, *, yes: bool) -> ExitCode:
     if removed:
         remove_all(workspace)
     call.print("removed git-blackbird from this repository" if removed else "nothing was removed")
-    call.data("setup:DeinitOutput", removed=removed)
+    call.data(DeinitOutput(removed))
     return ExitCode.OK
 
 

@@ -28,6 +28,7 @@ from git_blackbird.messages.display.task import (
     told_sections,
 )
 from git_blackbird.messages.document import Line, Section, Span, Style, Table, line, section, table
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.states import VERBS, Verb
@@ -41,7 +42,10 @@ def show(call: CommandContext, *, task_id: str | None, wants_prompt: bool, name:
     if name is not None:
         origin = find_origin(workspace, name)
         call.show(origin_document(origin))
-        call.data("runs:ShowCommitOutput", origin)
+        if call.as_json:
+            from git_blackbird.cli.printed.runs import ShowCommitOutput
+
+            call.data(ShowCommitOutput(origin))
     elif task_id is not None and wants_prompt:
         _show_prompt(call, workspace, task_id)
     elif task_id is not None:
@@ -58,7 +62,10 @@ def _show_task(call: CommandContext, workspace: Workspace, task_id: str) -> None
     elsewhere = list(runs_elsewhere(workspace, {view.task.id}))
     document = _document(view, call, commit_lines(commits))
     call.show((*document, worktree_section(elsewhere)))
-    call.data("runs:ShowOutput", view, commits=commits, other_worktrees=elsewhere)
+    if call.as_json:
+        from git_blackbird.cli.printed.runs import ShowOutput
+
+        call.data(ShowOutput(view, commits, elsewhere))
     call.warn_records(view.unreadable)
 
 
@@ -71,7 +78,11 @@ def _show_prompt(call: CommandContext, workspace: Workspace, task_id: str) -> No
     if overview is not None:
         part = "the beginning of " if overview.is_beginning else ""
         call.print_err(f"the agent is also told about the project, from {part}{overview.file}")
-    call.data("runs:ShowPromptOutput", view, task=task_id)
+    if call.as_json:
+        from git_blackbird.cli.printed.given import ShowPromptOutput
+
+        file = None if overview is None else overview.file
+        call.data(ShowPromptOutput(TaskId(task_id), view.agent, view.prompt, view.context, file))
 
 
 _MAX_RUNS = 5

@@ -27,7 +27,10 @@ def status(call: CommandContext, *, conflicts: bool = False) -> ExitCode:
 
         found = list(find_conflicts(workspace, state))
         call.show([conflict_section(found)])
-    call.data("status:StatusOutput", overview, other_worktrees=elsewhere, conflicts=found)
+    if call.as_json:
+        from git_blackbird.cli.printed.status import StatusOutput
+
+        call.data(StatusOutput(overview, elsewhere, found))
     call.warn_records(overview.unreadable)
     call.warn_problems(workspace)
     call.warn_uncounted(workspace)

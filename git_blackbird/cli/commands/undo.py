@@ -20,5 +20,8 @@ def show_undo(call: CommandContext, result: UndoResult) -> ExitCode:
     call.lines(undo_result_lines(result))
     for warning in result.warnings:
         call.warn(warning)
-    call.data("runs:UndoOutput", result)
+    if call.as_json:
+        from git_blackbird.cli.printed.changes import UndoOutput
+
+        call.data(UndoOutput(result))
     return ExitCode.OK if result.is_whole else ExitCode.FAILED

@@ -28,7 +28,10 @@ def show_dry_run(call: CommandContext, foreseen: DryRun, estimated: Estimate) ->
     if stop is not None:
         call.lines(reason_lines(stop))
         call.lines(render_next_steps(stop))
-    call.data("calls:DryRunOutput", foreseen, estimate=estimated)
+    if call.as_json:
+        from git_blackbird.cli.printed.dry_run import DryRunOutput
+
+        call.data(DryRunOutput(foreseen, estimated))
     return ExitCode.OK
 
 

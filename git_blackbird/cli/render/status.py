@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.controller.core.guards import RunElsewhere
-from git_blackbird.controller.queries.status import APPROVING, StatusReport
+from git_blackbird.controller.queries.status import APPROVING, Conflict, StatusReport
 from git_blackbird.messages.display.format import (
     adoptable_text,
     review_word,
@@ -38,9 +37,6 @@ from git_blackbird.model.rules.queue import (
     UNWATCHED,
     LiveRun,
 )
-
-if TYPE_CHECKING:
-    from git_blackbird.controller.queries.conflicts import Conflict
 
 # What is in a section of its own.
 _APART = frozenset({Due.FINISH_APPROVAL, Due.CLOSE, Due.START})
@@ -93,7 +89,7 @@ def status_document(
     yield from map(line, filter(None, [adoptable_text(overview.adoptable)]))
 
 
-def conflict_section(conflicts: "Sequence[Conflict]") -> Section:
+def conflict_section(conflicts: Sequence[Conflict]) -> Section:
     """Return the changes that conflict, and the paths."""
     lines = [
         f"{one.task_id} and {one.other or 'your worktree'}  {clean_line(', '.join(one.paths), 2000)}"

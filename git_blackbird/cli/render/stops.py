@@ -27,7 +27,10 @@ def show_stop(call: CommandContext, stop: Stop, shown: Collection[RunId] = ()) -
         blocked = sorted(stop.blocked.items())
         lines = [f"blocked: {task_id} waits for {', '.join(deps)}" for task_id, deps in blocked]
         call.show(listed(lines, _MAX_BLOCKED, " blocked (`git blackbird list --blocked`)"))
-        call.event("events:StopEvent", stop)
+        if call.as_json:
+            from git_blackbird.cli.printed.events import StopEvent
+
+            call.event("stop", StopEvent(stop))
     return stop.exit_code
 
 
@@ -54,7 +57,10 @@ def show_timings(call: CommandContext, timings: Timings) -> None:
     ]
     with ignore_broken_pipe():
         call.show([table(rows, flexible=0)])
-        call.event("events:TimingsEvent", timings)
+        if call.as_json:
+            from git_blackbird.cli.printed.events import TimingsEvent
+
+            call.event("timings", TimingsEvent(timings))
 
 
 def _timing_row(
@@ -69,4 +75,7 @@ def show_status_change(call: CommandContext, reset: StatusChange, headline: str)
     call.print(headline)
     for line in render_reset(reset):
         call.print(f"  {line}")
-    call.data("plan:StatusChangeOutput", reset)
+    if call.as_json:
+        from git_blackbird.cli.printed.plan import StatusChangeOutput
+
+        call.data(StatusChangeOutput(reset))

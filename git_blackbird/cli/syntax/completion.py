@@ -84,14 +84,6 @@ def agents(_: click.Context) -> Iterable[Suggestion]:
     return ((name, "") for name in AGENT_NAMES)
 
 
-SCHEMAS = os.path.join(os.path.dirname(__file__), "..", "..", "schemas")  # noqa: PTH118, PTH120  # pathlib is slow to load
-
-
-def schema_names() -> list[str]:
-    """Return the names of all schemas that ship with the program, sorted."""
-    return sorted(name.removesuffix(".json") for name in os.listdir(SCHEMAS))  # as above
-
-
 @_completer
 def keys(_: click.Context) -> Iterable[Suggestion]:
     """Offer the keys of the configuration."""
@@ -112,7 +104,9 @@ def key_values(ctx: click.Context) -> Iterable[Suggestion]:
 @_completer
 def schemas(_: click.Context) -> Iterable[Suggestion]:
     """Offer the schemas."""
-    return ((name, "") for name in schema_names())
+    from git_blackbird.cli.schemas import NAMES  # as above
+
+    return ((name, "") for name in NAMES)
 
 
 def folders(_: click.Context, _param: click.Parameter, incomplete: str) -> "list[CompletionItem[str]]":

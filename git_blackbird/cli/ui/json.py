@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from git_blackbird.cli.output import event_line
-from git_blackbird.cli.schema.events import CheckpointReached, Dropped, QuestionsAsked, event_of
+from git_blackbird.cli.printed.events import CheckpointReached, Dropped, QuestionsAsked, shown_event
 from git_blackbird.cli.ui.base import BaseUI
 from git_blackbird.cli.ui.writer import Writer
 from git_blackbird.controller.core.ui import Unanswered
@@ -26,21 +26,21 @@ class JsonUI(BaseUI):
 
     def show(self, event: Event) -> None:
         """Print the event; output and progress are counted instead while the reader does not keep up."""
-        line = event_line(event_of(event))
+        line = event_line(*shown_event(event))
         if isinstance(event, RunOutput | RunProgress) and self._writer.is_behind:
             self._dropped += 1
             return
         if self._dropped:
-            self._writer.put(event_line(Dropped(events=self._dropped)))
+            self._writer.put(event_line("dropped", Dropped(self._dropped)))
             self._dropped = 0
         self._writer.put(line)
 
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | Unanswered | None:
-        self._writer.put(event_line(QuestionsAsked(task=task.id, questions=questions)))
+        self._writer.put(event_line("questions", QuestionsAsked(task.id, questions)))
         return None
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | Unanswered | None:
-        self._writer.put(event_line(CheckpointReached.of(checkpoint)))
+        self._writer.put(event_line("checkpoint", CheckpointReached(checkpoint)))
         return None

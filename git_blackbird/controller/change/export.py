@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 from git_blackbird.controller.change.work.watch import own_writes
 from git_blackbird.controller.core.guards import require_usable
@@ -27,6 +28,7 @@ from git_blackbird.messages.display.pull_request import request_body, request_ti
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import quoted, shell_word
+from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.work import Work
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.commits import render_commit_message
@@ -38,30 +40,29 @@ _MAX_NAMED = 20
 
 @dataclass(frozen=True)
 class BranchResult:
-    """A new branch, and what its commit changes.
+    """The branch that was made of a task's change."""
 
-    ``remote`` is where it was pushed to, ``request`` the address of the request to merge it.
-    """
-
-    task_id: TaskId
-    name: str
-    commit: str
-    parent: str | None
-    summary: Summary
-    remote: str | None = None
-    request: str | None = None
+    task_id: Annotated[TaskId, Shown("The task.", "task")]
+    name: Annotated[str, Shown("The name of the branch.")]
+    commit: Annotated[str, Shown("The id of its commit.")]
+    parent: Annotated[
+        str | None, Shown("The commit that it begins at; null in a repository without commits.")
+    ]
+    summary: Annotated[Summary, Shown("What the commit changes.")]
+    remote: Annotated[str | None, Shown("The remote that it was pushed to.")] = None
+    request: Annotated[str | None, Shown("The address of the request to merge it.")] = None
 
 
 @dataclass(frozen=True)
 class RestoreResult:
-    """Where the files of a run, or of a worktree ``kept`` by a reference, are now: at ``commit``."""
+    """Where the files of a run are now."""
 
-    task_id: TaskId | None
-    run_id: RunId | None
-    commit: str
-    branch: str | None = None
-    folder: Path | None = None
-    kept: str | None = None
+    task_id: Annotated[TaskId | None, Shown("The task; null for files of a removed worktree.", "task")]
+    run_id: Annotated[RunId | None, Shown("The run; null for files of a removed worktree.", "run")]
+    kept: Annotated[str | None, Shown("The reference of the removed worktree, if it was one.")]
+    commit: Annotated[str, Shown("The id of a commit of these files.")]
+    branch: Annotated[str | None, Shown("The branch, if one was asked for.")] = None
+    folder: Annotated[Path | None, Shown("The worktree, if one was asked for.")] = None
 
 
 def create_task_branch(
@@ -202,7 +203,7 @@ def restore_run(
             raise RequestError(f"{kept[0]} has no files from before", hint="leave --before out")
         commit = _commit_kept_files(repo, kept[0])
         _create_requested(workspace, commit, folder, branch)
-        return RestoreResult(None, None, commit, branch, folder, kept[0])
+        return RestoreResult(None, None, kept[0], commit, branch, folder)
     run = _find_run(workspace, run_id)
     tree = run.base_tree if before else run.head_tree
     if tree is None:
@@ -216,7 +217,7 @@ def restore_run(
     message = f"Files {when} run {run.id} of {run.task_id}\n"
     commit = commit_tree(repo, tree, parent, message)
     _create_requested(workspace, commit, folder, branch)
-    return RestoreResult(run.task_id, run.id, commit, branch, folder)
+    return RestoreResult(run.task_id, run.id, None, commit, branch, folder)
 
 
 def _require_place(repo: Repository, folder: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
 from git_blackbird.controller.place.slots import stop_interrupted_setup
@@ -21,6 +21,7 @@ from git_blackbird.git.worktree.linked import (
     task_worktrees,
 )
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import IN_HAND
@@ -65,24 +66,23 @@ _OF_STAGE = {
 
 
 class PlaceOfTask(NamedTuple):
-    """The worktree of a task; ``since`` is when the last run there started, None where none has."""
+    """The worktree of a task."""
 
-    task_id: TaskId
-    path: Path
-    state: PlaceState
-    since: str | None
-    disk_bytes: int
+    task_id: Annotated[TaskId, Shown("The task.", "task")]
+    path: Annotated[Path, Shown("Its folder.")]
+    state: Annotated[PlaceState, Shown("What is going on in it.")]
+    since: Annotated[str | None, Shown("When the last run there started; null where none has.")]
+    disk_bytes: Annotated[int, Shown("How much room its files take.")]
 
 
 class Pruned(NamedTuple):
-    """What became of a worktree: None for one that was or would be removed, else why it stays.
+    """A worktree that was removed, would be, or stays."""
 
-    ``kept`` is the reference of what was edited in it after its last run.
-    """
-
-    place: PlaceOfTask
-    reason: str | None
-    kept: str | None = None
+    place: Annotated[PlaceOfTask, Shown("", is_spread=True)]
+    reason: Annotated[str | None, Shown("Why it stays; null where it does not.")]
+    kept: Annotated[
+        str | None, Shown("The reference with its files, if they were edited after its last run.")
+    ] = None
 
 
 def list_places(workspace: Workspace) -> list[PlaceOfTask]:

@@ -5,25 +5,17 @@ Loads pygit2, runs ``git merge-tree`` and takes snapshots: to be imported only b
 
 from collections.abc import Iterator
 from itertools import combinations
-from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.place import Place, place_of
 from git_blackbird.controller.place.snapshots import snapshot
+from git_blackbird.controller.queries.status import Conflict
 from git_blackbird.git.change.both_added import with_additions
 from git_blackbird.git.change.merging import merge_trees
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.summary import Trees
-
-
-class Conflict(NamedTuple):
-    """Paths in which a change conflicts with another task's; with the user's worktree if that is None."""
-
-    task_id: TaskId
-    other: TaskId | None
-    paths: tuple[str, ...]
 
 
 def find_conflicts(workspace: Workspace, state: PlanState) -> Iterator[Conflict]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.status import StatusReport, build_overview
@@ -13,6 +13,7 @@ from git_blackbird.messages.display.format import format_decision
 from git_blackbird.messages.display.reviews import overall_word
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
 from git_blackbird.model.base.sanitize import quoted
+from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.base.timestamps import SECOND, format_timestamp, parse_timestamp
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
@@ -102,8 +103,10 @@ class ReportedTask:
 
 
 class AgentSpent(NamedTuple):
-    agent: str
-    spent: Spent
+    """What the runs of one agent took."""
+
+    agent: Annotated[str, Shown("The agent.")]
+    spent: Annotated[Spent, Shown("What its runs took.")]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from git_blackbird.controller.core.guards import current_holds, processes_at_work, spent_before
 from git_blackbird.controller.core.workspace import Workspace, find_task
@@ -12,6 +12,7 @@ from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
+from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.stages import BY_ITSELF, Due, is_half_written
 from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.config.layers import ConfigProblem
@@ -78,6 +79,14 @@ _COUNTED = (
     (Status.BLOCKED, "blocked"),
     (Status.SKIPPED, "skipped"),
 )
+
+
+class Conflict(NamedTuple):
+    """Two changes that conflict, or a change and the user's worktree."""
+
+    task_id: Annotated[TaskId, Shown("The task whose change it is.", "task")]
+    other: Annotated[TaskId | None, Shown("The other task; null for your worktree.")]
+    paths: Annotated[tuple[str, ...], Shown("Where they conflict.")]
 
 
 class StatusReport(NamedTuple):

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.core.process import GitError
@@ -29,6 +30,7 @@ from git_blackbird.git.hooks.script import (
     uses_own_path,
 )
 from git_blackbird.git.worktree.index_lock import is_open_file
+from git_blackbird.model.base.shown import Shown
 
 ASIDE = f"{NAME}.before-blackbird"
 # A folder with a link to the hook under its original name, for hooks that look at that name.
@@ -64,21 +66,16 @@ _HINTS = {
 
 @dataclass(frozen=True)
 class HookStatus:
-    """The state of one hook file.
+    """The state of one hook file."""
 
-    ``backup`` is the earlier hook, moved aside, and ``runs_aside`` whether it can be run; ``other`` says that
-    someone else's hook is in use, ``blocked_reason`` why ours cannot be installed. ``missing_programs`` are
-    those that our hook would start; ``shared`` describes what else uses the folder.
-    """
-
-    path: Path
-    state: HookState
-    other: bool = False
-    backup: Path | None = None
-    runs_aside: bool = False
-    blocked_reason: str | None = None
-    missing_programs: tuple[str, ...] = ()
-    shared: str | None = None
+    path: Annotated[Path, Shown("The path of the hook.")]
+    state: Annotated[HookState, Shown("Whose it is.")]
+    other: Annotated[bool, Shown("Whether a hook of someone else's is in use.")] = False
+    backup: Annotated[Path | None, Shown("The path of the previous hook.")] = None
+    runs_aside: Annotated[bool, Shown("Whether the previous hook runs first.", "runsBackup")] = False
+    blocked_reason: Annotated[str | None, Shown("Why the hook cannot be installed.")] = None
+    missing_programs: Annotated[tuple[str, ...], Shown("What the hook would start and is not there.")] = ()
+    shared: Annotated[str | None, Shown("Whom the folder of hooks serves besides this repository.")] = None
 
 
 class HookAction(StrEnum):

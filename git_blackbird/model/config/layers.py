@@ -2,9 +2,10 @@
 
 import re
 from enum import IntEnum
-from typing import Literal, NamedTuple, get_args
+from typing import Annotated, Literal, NamedTuple, get_args
 
 from git_blackbird.model.base.sanitize import short_json
+from git_blackbird.model.base.shown import Shown
 
 
 class Layer(IntEnum):
@@ -30,16 +31,13 @@ class RawSetting(NamedTuple):
 
 
 class ConfigProblem(NamedTuple):
-    """A problem in a configuration layer.
+    """Something wrong in the configuration."""
 
-    A ``fatal`` one stops commands that start or decide; the others are reported, and the value is ignored.
-    """
-
-    origin: str
-    key: str
-    what: str
-    hint: str
-    fatal: bool = True
+    origin: Annotated[str, Shown("The file or variable.")]
+    key: Annotated[str, Shown("The key.")]
+    what: Annotated[str, Shown("What is wrong.")]
+    hint: Annotated[str, Shown("What to do.")]
+    fatal: Annotated[bool, Shown("Whether it stops commands that start or decide.")] = True
 
     def __str__(self) -> str:
         return f"{self.origin}: {self.key}: {self.what}"

@@ -2,21 +2,22 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from git_blackbird.model.base.ids import TASK_ID_RULE, TaskId, case_conflicts, task_id_fault
 from git_blackbird.model.base.sanitize import quoted
+from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.plan.graph import find_cycle
 from git_blackbird.model.plan.plan import Plan, Task
 
 
 class PlanError(NamedTuple):
-    """An error in a plan file; ``place`` is a JSON path."""
+    """One error in the plan file."""
 
-    place: str
-    what: str
-    fix: str
+    place: Annotated[str, Shown("Where it is, as a JSON path.")]
+    what: Annotated[str, Shown("What is wrong.")]
+    fix: Annotated[str, Shown("How to correct it.")]
 
     def __str__(self) -> str:
         return f"{self.place}: {self.what} ({self.fix})"

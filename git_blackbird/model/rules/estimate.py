@@ -5,9 +5,10 @@ import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from graphlib import TopologicalSorter
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.plan.graph import find_deadlock, subtree_leaves
 from git_blackbird.model.plan.plan import Plan, Task
 
@@ -28,10 +29,10 @@ class Sample(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """The median of a quantity, and what 9 of 10 stay within."""
+    """A quantity that is estimated."""
 
-    median: float
-    p90: float
+    median: Annotated[float, Shown("Half of the times it is no more than this.")]
+    p90: Annotated[float, Shown("9 of 10 times it is no more than this.")]
 
 
 class Estimate(NamedTuple):

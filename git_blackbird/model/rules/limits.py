@@ -7,8 +7,9 @@ task. Two of one agent on different tasks, in the same words, are a refusal of t
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
+from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.base.timestamps import SECOND, format_timestamp, moment_of
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.parts import UsageLimit
@@ -20,10 +21,12 @@ _DIGIT = re.compile(r"\d")
 
 
 class AgentModel(NamedTuple):
-    """An agent and the model that it is configured to use; None for its own choice."""
+    """An agent and its model."""
 
-    agent: str
-    model: str | None = None
+    agent: Annotated[str, Shown("The agent.")]
+    model: Annotated[
+        str | None, Shown("The model that it is told to use; null for its own choice, and in a session.")
+    ] = None
 
     @classmethod
     def of(cls, run: Run) -> "AgentModel":

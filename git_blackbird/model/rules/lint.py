@@ -5,11 +5,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.plan.named_paths import named_paths, overlaps
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.validation import item_place
@@ -33,15 +34,15 @@ class Severity(StrEnum):
 
 
 class LintFinding(NamedTuple):
-    """One doubt about a plan: a task and its field, or the whole plan for None, and where to look."""
+    """One doubt about the structure of a plan."""
 
-    severity: Severity
-    code: str
-    task_id: TaskId | None
-    field: str
-    message: str
-    suggestion: str
-    places: tuple[str, ...]
+    severity: Annotated[Severity, Shown("How bad it is.")]
+    code: Annotated[str, Shown("Which doubt it is.")]
+    task_id: Annotated[TaskId | None, Shown("The task; null for what is about the whole plan.")]
+    field: Annotated[str, Shown("The field of the task: `task`, `acceptanceCriteria` or `deps`.")]
+    message: Annotated[str, Shown("What is doubtful.")]
+    suggestion: Annotated[str, Shown("What to do about it.")]
+    places: Annotated[tuple[str, ...], Shown("Where to look: JSON paths of the plan, or `FILE:LINE`.")]
 
 
 class RequirementSource(NamedTuple):

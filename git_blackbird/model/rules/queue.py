@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import (
@@ -18,6 +18,7 @@ from git_blackbird.model.base.next_steps import (
     restart_command,
 )
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.stages import (
     TABLE,
     AgentOf,
@@ -71,17 +72,13 @@ class LiveRun(NamedTuple):
 
 
 class InterruptedApproval(NamedTuple):
-    """An interrupted approval; ``command`` finishes it.
+    """An approval that was killed while git committed it."""
 
-    ``commit`` is what HEAD has of it, None where nothing was committed; the index may not follow it, and
-    with ``is_recorded`` that is all that is left to do.
-    """
-
-    task_id: TaskId
-    run_id: RunId
-    commit: str | None
-    is_recorded: bool
-    command: str
+    task_id: Annotated[TaskId, Shown("The task.", "task")]
+    run_id: Annotated[RunId, Shown("The run.", "run")]
+    commit: Annotated[str | None, Shown("What HEAD has of it; null where nothing was committed.")]
+    is_recorded: bool  # all that is left to do is that the index may not follow HEAD
+    command: Annotated[str, Shown("The command that finishes it.")]
 
 
 class Seen(NamedTuple):
@@ -103,7 +100,9 @@ NOTHING_SEEN = Seen()
 
 
 class Questions(NamedTuple):
-    questions: tuple[Question, ...]
+    """What an agent asks, where the kind is `answers`."""
+
+    questions: Annotated[tuple[Question, ...], Shown("The questions.")]
 
 
 class Merged(NamedTuple):

@@ -7,9 +7,10 @@ from enum import StrEnum
 from functools import reduce
 from math import inf
 from operator import add
-from typing import NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.base.timestamps import seconds_between
 from git_blackbird.model.config.config import Amounts, BudgetConfig
 from git_blackbird.model.run.parts import Usage
@@ -19,20 +20,22 @@ from git_blackbird.model.run.states import RunStatus, TerminalReason
 _NOT_BEGUN = {TerminalReason.NOT_STARTED, TerminalReason.AGENT_UNAVAILABLE, TerminalReason.WITHOUT_WORK}
 
 
+_Unpriced = Annotated[int, Shown("How many runs that sum lacks, since their cost is not known.")]
+
+
 @dataclass(frozen=True)
 class Spent:
-    """What runs took: their number, seconds, tokens, and dollars.
+    """What runs took."""
 
-    ``cost_usd`` is None where no agent reports any. ``no_cost`` and ``no_tokens`` count the runs that these
-    sums lack, by agent.
-    """
-
-    runs: int = 0
-    seconds: float = 0.0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    cost_usd: float | None = None
+    runs: Annotated[int, Shown("How many there were, reviews included.")] = 0
+    seconds: Annotated[float, Shown("How long they took, one after the other.")] = 0.0
+    input_tokens: Annotated[int, Shown("Tokens read.")] = 0
+    output_tokens: Annotated[int, Shown("Tokens written.")] = 0
+    cached_tokens: Annotated[int, Shown("Of those read, how many came from a cache.")] = 0
+    cost_usd: Annotated[
+        float | None, Shown("What they cost, as far as agents report it; null where none does.")
+    ] = None
+    # How many runs these sums lack, by agent.
     no_cost: Counter[str] = field(default_factory=Counter)
     no_tokens: Counter[str] = field(default_factory=Counter)
 
@@ -60,8 +63,7 @@ class Spent:
         return self.input_tokens + self.output_tokens
 
     @property
-    def unpriced(self) -> int:
-        """How many runs the cost lacks."""
+    def unpriced(self) -> _Unpriced:
         return self.no_cost.total()
 
     def __add__(self, other: "Spent") -> "Spent":

@@ -7,11 +7,12 @@ from functools import cached_property
 from itertools import takewhile
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.base.timestamps import Moment, moment_of
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.parent_verdict import Feedback
@@ -32,10 +33,10 @@ UNREADABLE = "one of its records cannot be used"
 
 
 class RecordError(NamedTuple):
-    """A file that cannot be used: its task is stopped."""
+    """A record that cannot be read."""
 
-    path: str
-    what: str
+    path: Annotated[str, Shown("The path of the file.")]
+    what: Annotated[str, Shown("What is wrong with it.")]
 
     @property
     def text(self) -> str:

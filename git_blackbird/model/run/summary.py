@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from operator import not_
-from typing import NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 from pydantic import Field
 
 from git_blackbird.model.base.ids import ObjectId
 from git_blackbird.model.base.record import Part, Record, Unmasked
+from git_blackbird.model.base.shown import Shown
 
 MAX_FILES = 25
 MAX_DIFFSTAT_BYTES = 4000
@@ -149,8 +150,8 @@ class Summary(Record):
 class Trees(NamedTuple):
     """Two git trees of the worktree: before and after."""
 
-    base: str
-    head: str
+    base: Annotated[str, Shown("The tree before.")]
+    head: Annotated[str, Shown("The tree after.")]
 
     @property
     def is_empty(self) -> bool:

@@ -1,10 +1,11 @@
 """What a person needs for a decision."""
 
-from typing import NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import NO_OPTIONS, CallOptions, ShellLine, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.change import Asked, Told
 from git_blackbird.model.change.decision import VIEWS, ChoiceSpec, Decision, choices_for
 from git_blackbird.model.plan.plan import Task
@@ -18,16 +19,15 @@ T = TypeVar("T")
 
 
 class CommitPreview(NamedTuple):
-    """What approving would commit: the number of paths, onto ``branch`` (None: a detached HEAD).
+    """What approving would commit."""
 
-    ``with_status``: one of them is the plan, with the status of the task. With ``obstacles``, in words, it
-    would be refused at present. Without paths and obstacles, HEAD already has the whole change.
-    """
-
-    paths: int = 0
-    branch: str | None = None
-    obstacles: tuple[str, ...] = ()
-    with_status: bool = False
+    # Without paths and obstacles HEAD has the whole change.
+    paths: Annotated[int, Shown("How many paths.")] = 0
+    branch: Annotated[str | None, Shown("The branch; null where HEAD is detached.")] = None
+    obstacles: Annotated[tuple[str, ...], Shown("Why it would be refused as things stand.")] = ()
+    with_status: Annotated[
+        bool, Shown("Whether one of the paths is the plan, with the status of the task.")
+    ] = False
 
 
 class ApprovalCommit(NamedTuple):
@@ -44,16 +44,12 @@ class ApprovalCommit(NamedTuple):
 
 
 class OtherBranch(NamedTuple):
-    """The branch of a run, and the current one; None for a detached HEAD.
+    """The branch of the run, and the one that HEAD is on."""
 
-    ``by_agent``: HEAD is where the agent left it. ``was_approved``: it was on ``worked_on`` when the
-    change was approved.
-    """
-
-    worked_on: str
-    now: str | None
-    by_agent: bool = False
-    was_approved: bool = False
+    worked_on: Annotated[str, Shown("The branch of the run.")]
+    now: Annotated[str | None, Shown("The branch that HEAD is on; null where it is detached.")]
+    by_agent: bool = False  # HEAD is where the agent left it
+    was_approved: bool = False  # on `worked_on`
 
     @property
     def text(self) -> str:
@@ -79,23 +75,21 @@ class WorkElsewhere(NamedTuple):
 
 
 class CommentOutcome(NamedTuple):
-    """A comment of a change request; ``is_taken_up``: its lines were changed since."""
+    """A comment on lines, and whether these were changed since."""
 
-    comment: ReviewComment
-    is_taken_up: bool
+    comment: Annotated[ReviewComment, Shown("The comment, as in the record.")]
+    is_taken_up: Annotated[bool, Shown("Whether its lines were changed.")]
 
 
 class SinceRequest(NamedTuple):
-    """A person's last request, unchanged, and what the task's runs did since.
+    """What was last requested, and what changed since."""
 
-    ``pair`` is None if the snapshots are gone. ``comments`` are those on lines that this request and those
-    before it had.
-    """
-
-    request: str
-    summary: Summary
-    pair: Trees | None
-    comments: tuple[CommentOutcome, ...] = ()
+    request: Annotated[str, Shown("The request.")]
+    summary: Annotated[Summary, Shown("What changed since.")]
+    pair: Annotated[Trees | None, Shown("The worktree before and after.", "trees")]
+    comments: Annotated[
+        tuple[CommentOutcome, ...], Shown("The comments on lines that this request and those before it had.")
+    ] = ()
 
 
 class Checkpoint(NamedTuple):

@@ -1,9 +1,10 @@
 """What is wrong in a repository, what can be done about it, and how much room its runs take."""
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from git_blackbird.model.base.next_steps import ShellLine
+from git_blackbird.model.base.shown import Shown
 
 FIX = ShellLine("git blackbird doctor --fix", "mends it")
 
@@ -39,8 +40,8 @@ class Finding(NamedTuple):
 
 
 class DiskUse(NamedTuple):
-    """How much there is of runs, and how much room records and logs take."""
+    """How much room the runs take."""
 
-    records: int
-    references: int
-    disk_bytes: int
+    records: Annotated[int, Shown("How many records there are.")]
+    references: Annotated[int, Shown("How many references below `refs/blackbird/`.")]
+    disk_bytes: Annotated[int, Shown("The room of records, copies and logs.")]

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.rules.limits import LimitHold
 from git_blackbird.model.run.agent_io import Progress
 from git_blackbird.model.run.findings import MergedReview
@@ -33,9 +34,9 @@ class RunStarted(NamedTuple):
 class RunPlaced(NamedTuple):
     """A worker of a cluster has taken a run."""
 
-    task_id: TaskId
-    run_id: RunId
-    worker: str
+    task_id: Annotated[TaskId, Shown("The task.", "task")]
+    run_id: Annotated[RunId, Shown("The run.", "run")]
+    worker: Annotated[str, Shown("The name of the worker.")]
 
 
 class RunProgress(NamedTuple):
@@ -137,10 +138,12 @@ class Level(StrEnum):
 
 
 class Notice(NamedTuple):
-    weight: Level
-    text: str
-    hint: str | None = None
-    task_id: TaskId | None = None
+    """Something to know."""
+
+    weight: Annotated[Level, Shown("How important it is.", "level")]
+    text: Annotated[str, Shown("What it is, in one line.")]
+    hint: Annotated[str | None, Shown("What to do.")] = None
+    task_id: Annotated[TaskId | None, Shown("The task that it is about.", "task")] = None
 
 
 class Phase(StrEnum):

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from git_blackbird.cli.schema.events import event_of
+from git_blackbird.cli.json_values import encode
+from git_blackbird.cli.printed.events import shown_event
 from git_blackbird.cli.ui.agent_printer import AgentPrinter
 from git_blackbird.cli.ui.prompts import PathCompleter
 from git_blackbird.cli.ui.writer import MAX_BACKLOG, Writer
@@ -461,9 +462,9 @@ def test_steps_are_dropped_as_what_is_printed_and_that_is_said(capfd: pytest.Cap
 
 def test_a_json_step_tells_what_was_spent() -> None:
     step = Progress(ProgressKind.SPENDS, "", Usage(input_tokens=10, output_tokens=2, cached_tokens=4), 0.5)
-    event = event_of(RunProgress(TaskId("a"), RUN.id, step))
-    assert event.event == "progress"
-    assert event.to_json() == {
+    name, shown = shown_event(RunProgress(TaskId("a"), RUN.id, step))
+    assert name == "progress"
+    assert encode(shown) == {
         "task": "a",
         "run": RUN.id,
         "kind": "spends",

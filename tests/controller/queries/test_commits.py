@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.cli.json_values import encode
 from git_blackbird.cli.paint import painted_lines
+from git_blackbird.cli.printed.runs import ShowCommitOutput
 from git_blackbird.cli.render.runs import commit_lines, origin_document
-from git_blackbird.cli.schema.runs import ShowCommitOutput
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_live_commits
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.document import plain
@@ -50,7 +51,7 @@ def test_a_commit_of_an_agent_at_work_is_its_runs(repo: Path, at_work: Run) -> N
         "known from the hook's notes; the run has not ended",
         "    git blackbird runs a 0123456789abcdef",
     ]
-    assert ShowCommitOutput.of(origin, STAMP).known_from == Evidence.NOTE
+    assert encode(ShowCommitOutput(origin), STAMP)["knownFrom"] == Evidence.NOTE
 
 
 def test_the_record_of_a_run_that_is_over_stands(repo: Path, at_work: Run) -> None:
@@ -101,7 +102,7 @@ def test_a_rebased_copy_of_work_by_hand_names_the_commit_that_the_run_lists(repo
         f"    {made[:12]}  by hand  (not in history any more: amended, rebased or dropped)",
         "    git blackbird runs a 0123456789abcdef",
     ]
-    told = ShowCommitOutput.of(find_origin(open_at(repo), "HEAD"), STAMP).to_json()
+    told = encode(ShowCommitOutput(find_origin(open_at(repo), "HEAD")), STAMP)
     listed = {
         "commit": made,
         "subject": "by hand",

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.cli.schema.status import StatusOutput
+from git_blackbird.cli.json_values import encode
+from git_blackbird.cli.printed.status import StatusOutput
 from git_blackbird.controller.change.commit.refusal import ApprovalRefusedError
 from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
 from git_blackbird.controller.change.decide.record import DecisionResult, record_decision
@@ -487,7 +488,7 @@ def test_while_hooks_run_nobody_waits_and_nobody_decides_otherwise(waiting: Path
             assert run.id in locked.value.message
         overview = build_overview(open_at(waiting))
         assert overview.due == ()
-        assert StatusOutput.of(overview, other_worktrees=(), conflicts=None).to_json()["approving"] == {
+        assert encode(StatusOutput(overview, (), None))["approving"] == {
             "task": "a",
             "run": run.id,
         }
@@ -719,9 +720,7 @@ def test_an_approval_killed_with_its_git_after_the_commit_is_named(
         "it is not recorded, and the index may lack it\n"
         "      git blackbird decide a --approve    # finishes it"
     )
-    assert StatusOutput.of(build_overview(open_at(waiting)), other_worktrees=(), conflicts=None).to_json()[
-        "interruptedApproval"
-    ] == {
+    assert encode(StatusOutput(build_overview(open_at(waiting)), (), None))["interruptedApproval"] == {
         "task": "a",
         "run": run.id,
         "commit": made,

@@ -1,1 +1,0 @@
-"""What ``--json`` prints: one model for each output. Imported only when JSON is printed."""
