@@ -6,12 +6,13 @@ from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
 from git_blackbird.controller.core.agents import continue_with_other_agent
 from git_blackbird.controller.core.workspace import Workspace, configured_now
 from git_blackbird.errors import InterruptedByUserError
-from git_blackbird.messages.display.budgets import raise_command, spent_text
+from git_blackbird.messages.display.budgets import enough_text, raise_command, spent_text
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import (
     DECIDE_EACH,
     EXECUTE,
     MESSAGE,
+    OPTIONS_OF,
     FixedCommand,
     TaskCommand,
     restart_command,
@@ -93,11 +94,16 @@ def steps_after_rejection(task_id: TaskId) -> tuple[TaskCommand, ...]:
 def budget_stop(workspace: Workspace, lines: Sequence[BudgetLine], again: TaskCommand) -> Stop:
     """Return the stop where no agent may start before a budget is raised, or ``again`` has one of its own.
 
-    What was raised while the call was at work counts for the next one.
+    That is enough where this call's was not. What was raised while the call was at work counts for the next.
     """
     set_by, budget = workspace.settings.applied, configured_now(workspace).budget
     configured = [line for line in lines if set_by[line.key].layer is not Layer.FLAG]
     raises = dict.fromkeys(raise_command(line) for line in configured if line.limited_by(budget).is_spent)
+    of_call = {line.unit.value: enough_text(line) for line in lines if line.scope is BudgetScope.CALL}
+    if of_call and "budget" in OPTIONS_OF.get(again.verb, ()):
+        given = (amount.partition("=") for amount in workspace.call_options.budget)
+        amounts = {unit: amount for unit, _, amount in given} | of_call
+        again = again.with_budget(f"{unit}={amount}" for unit, amount in amounts.items())
     if all(line.scope is BudgetScope.CALL for line in lines):
         steps = (again.with_remark("has a budget of its own"), *raises)
     else:

@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from git_blackbird.messages.display.quantities import counted, short_number
-from git_blackbird.model.base.next_steps import Blank, ShellLine
+from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.spending import BudgetLine, BudgetScope, BudgetUnit
 from git_blackbird.model.run.agent_io import agent_in_text
 
-_AMOUNT = Blank(" AMOUNT")
 _REPORTED = {BudgetUnit.USD: "cost", BudgetUnit.TOKENS: "tokens"}
 
 
@@ -52,9 +51,15 @@ def spent_text(lines: Iterable[BudgetLine]) -> str:
     return "; ".join(dict.fromkeys(texts)) or "the budget is spent"
 
 
+def enough_text(line: BudgetLine) -> str:
+    """Return a limit that leaves as much again as was spent, as it is typed."""
+    return f"{line.enough:.2f}" if line.unit is BudgetUnit.USD else f"{line.enough:.0f}"
+
+
 def raise_command(line: BudgetLine) -> ShellLine:
     """Return the command that raises a limit, whichever file it is from."""
-    return ShellLine(f"git blackbird config {line.key}{_AMOUNT.text}", "raises it in this clone", _AMOUNT)
+    remark = "raises it in this clone; leaves as much again as was spent"
+    return ShellLine(f"git blackbird config {line.key} {enough_text(line)}", remark)
 
 
 def budget_rows(lines: Iterable[BudgetLine]) -> Iterator[str]:

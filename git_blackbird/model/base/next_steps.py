@@ -144,12 +144,18 @@ class TaskCommand(FixedCommand):
         """Add the options of the present command, if this one takes them and has them not."""
         if self.agent is not None or self.blank is AGENT:
             options = options._replace(agent=None)
+        if " --budget " in self.rest:
+            options = options._replace(budget=())
         return self._changed(rest=options.for_verb(self.verb) + self.rest)
 
     def with_agent(self, name: str | None = None, remark: str = OTHER_AGENT_REMARK) -> "TaskCommand":
         """Return the command with an agent, by default with a blank for the name of another one."""
         blank = AGENT if name is None else None
         return TaskCommand(self.verb, self.task_id, self.rest, remark, blank=blank, agent=name)
+
+    def with_budget(self, amounts: Iterable[str]) -> "TaskCommand":
+        """Return the command with these budgets in place of those of the present call."""
+        return self._changed(rest="".join(f" --budget {amount}" for amount in amounts) + self.rest)
 
     def with_remark(self, remark: str) -> "TaskCommand":
         return self._changed(remark=remark)

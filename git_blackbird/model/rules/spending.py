@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import reduce
-from math import inf
+from math import floor, inf, log10
 from operator import add
 from typing import Annotated, NamedTuple, Self
 
@@ -132,6 +132,13 @@ class BudgetLine(NamedTuple):
     def is_spent(self) -> bool:
         """Whether nothing may start any more, and what runs is to be paused."""
         return self.spent > self.limit - 1e-9
+
+    @property
+    def enough(self) -> float:
+        """A limit that leaves more than was spent: that is what the largest run took, at least."""
+        amount = 2 * max(self.spent, self.limit)
+        step = max(10.0 ** (floor(log10(amount)) - 1), 0.01 if self.unit is BudgetUnit.USD else 1.0)
+        return (floor(amount / step) + 1) * step
 
     def limited_by(self, budget: BudgetConfig) -> "BudgetLine":
         limit: float | None = getattr(getattr(budget, self.scope), self.unit)

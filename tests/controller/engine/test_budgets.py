@@ -15,10 +15,12 @@ from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.planning.session import PlanSession
 from git_blackbird.controller.queries.status import read_budgets
-from git_blackbird.messages.display.budgets import budget_text
+from git_blackbird.messages.display.budgets import budget_text, enough_text
 from git_blackbird.messages.outgoing.planning import PlanKind, PlanRequest
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.spending import BudgetLine, BudgetScope, BudgetUnit
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, TerminalReason
 from git_blackbird.model.views.events import Event, RunEnded, RunProgress, RunStarted
@@ -77,6 +79,9 @@ finish success false
 """
 
 
+RAISES = "# raises it in this clone; leaves as much again as was spent"
+
+
 @pytest.fixture
 def project(repo: Path) -> Path:
     """A repository whose agent is a Claude Code that says what it spends while it works."""
@@ -105,8 +110,8 @@ def test_a_run_is_paused_at_the_hard_limit_and_goes_on_in_the_next_call(project:
     assert (stop.reason, stop.exit_code) == (StopReason.BUDGET_SPENT, 4)
     assert stop.text == "the budget of the call is spent: 1.0k tokens of 1.0k"
     assert stop.next_steps == (
-        "git blackbird execute    # has a budget of its own",
-        "git blackbird config budget.call.tokens AMOUNT    # raises it in this clone",
+        "git blackbird execute --budget tokens=2100    # has a budget of its own",
+        f"git blackbird config budget.call.tokens 2100    {RAISES}",
     )
     run = only_run(project, "a")
     assert (run.status, run.terminal_reason) == (RunStatus.PAUSED, TerminalReason.BUDGET)
@@ -129,7 +134,7 @@ def test_one_task_stops_at_its_budget_and_the_others_go_on(project: Path) -> Non
     assert (stop.reason, stop.exit_code) == (StopReason.BUDGET_SPENT, 4)
     assert stop.text == "the budget of a is spent: 2.0k tokens of 1.5k"
     assert stop.next_steps == (
-        "git blackbird config budget.task.tokens AMOUNT    # raises it in this clone",
+        f"git blackbird config budget.task.tokens 4100    {RAISES}",
         "git blackbird execute    # goes on then",
     )
     assert [status(project, task) for task in "abc"] == [Status.WAITING_USER, Status.DONE, Status.TODO]
@@ -143,6 +148,37 @@ def test_one_task_stops_at_its_budget_and_the_others_go_on(project: Path) -> Non
     assert raised == ("git blackbird execute    # with the budget as it is by now",)
     assert execute(project).reason is StopReason.COMPLETED
     assert [len(runs_of(project, task)) for task in "abc"] == [2, 1, 1]
+
+
+@pytest.mark.parametrize("scope", BudgetScope)
+def test_the_budget_that_is_advised_suffices_for_another_run(project: Path, scope: BudgetScope) -> None:
+    put_plan(project, leaf("a", "a long one"))
+    configure(project, **{f"budget__{scope}__tokens": "1"})
+    stop = execute(project)
+    assert stop.reason is StopReason.BUDGET_SPENT
+    key = f"budget.{scope}.tokens"
+    (command,) = (step.command for step in stop.next_steps if isinstance(step, ShellLine) and key in step)
+    configure(project, **{f"budget__{scope}__tokens": command.removeprefix(f"git blackbird config {key} ")})
+    assert execute(project).reason is StopReason.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("unit", "limit", "spent", "enough"),
+    [
+        (BudgetUnit.TOKENS, 1000, 586_123, "1200000"),
+        (BudgetUnit.TOKENS, 1000, 1000, "2100"),
+        (BudgetUnit.TOKENS, 1, 1, "3"),
+        (BudgetUnit.USD, 0.4, 0.4, "0.81"),
+        (BudgetUnit.USD, 0.01, 0.01, "0.03"),
+        (BudgetUnit.USD, 5, 5.17, "11.00"),
+        (BudgetUnit.MINUTES, 1, 1.02, "3"),
+        (BudgetUnit.MINUTES, 90, 90.3, "190"),
+    ],
+)
+def test_enough_is_more_than_twice_what_was_spent(
+    unit: BudgetUnit, limit: float, spent: float, enough: str
+) -> None:
+    assert enough_text(BudgetLine(BudgetScope.PLAN, unit, limit, spent, {})) == enough
 
 
 def test_nothing_starts_over_what_a_task_left_at_its_budget_in_place(project: Path) -> None:
