@@ -309,14 +309,14 @@ class BlackbirdApp(GracefulShutdown):
         self._open_for_current(self.commands.redo)
 
     def action_answer(self) -> None:
-        """Open the next decision; if none is due, go to what waits next, and open it if it is a question."""
+        """Go to what is first in the queue, or comes next, and open it if it is a decision or a question."""
         if self.questions:
             self.questions.open_first()
             return
         item = self.main.next_required
         if item is None:
             return
-        self.main.plan_tree.select(item.task.id)
+        self.main.lead_to(item)
         if self.main.is_decision(item):
             self.action_decide()
         elif self.main.is_question(item) and self.can_execute:

@@ -108,7 +108,7 @@ ACTIONS = (
         "a",
         "answer",
         "Action",
-        "open the next decision or question, or go to what else waits",
+        "open what is first in the queue of `status`, then what comes next, or go to its task",
         When.ASKED,
         "status",
     ),

@@ -140,6 +140,10 @@ class Item:
     def run_id(self) -> RunId | None:
         return None if self.run is None else self.run.id
 
+    def is_same(self, other: "Item") -> bool:
+        """Whether both are about the same, as two looks at the records found it."""
+        return (self.due, self.task.id, self.run_id) == (other.due, other.task.id, other.run_id)
+
     @property
     def of_run(self) -> Run:
         """Its run, of a kind that is about one."""

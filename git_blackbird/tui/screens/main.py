@@ -1,7 +1,6 @@
 """The main screen: the plan beside what is known of one task, above them what waits for a person."""
 
 from collections.abc import Callable, Mapping
-from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -30,7 +29,6 @@ from git_blackbird.tui.widgets.bars import (
     SingleLineInput,
     StatusBar,
     banner_text,
-    next_item,
     warnings_text,
 )
 from git_blackbird.tui.widgets.line_view import TextPane
@@ -95,6 +93,7 @@ class MainScreen(Screen[None]):
         self.keys = KeyTable()
         self.view_state: ViewState | None = None
         self.required: tuple[Item, ...] = ()
+        self._led_to: Item | None = None
         self._open_workspace = open_workspace
         self._chosen_agent = chosen_agent
         self._plan_graph: PlanGraph | None = None
@@ -125,9 +124,18 @@ class MainScreen(Screen[None]):
 
     @property
     def next_required(self) -> Item | None:
-        """The next item after those of the current task: of the first ones while they can be opened here."""
-        opened = tuple(takewhile(self.can_open, self.required))
-        return next_item(opened or self.required, None if self.current is None else self.current.id)
+        """The first item of the queue, or the one after that to which this key has led."""
+        here = None if self.current is None else self.current.id
+        led_to = None if self._led_to is None or self._led_to.task.id != here else self._led_to
+        places = [place for place, item in enumerate(self.required) if led_to and item.is_same(led_to)]
+        after = places[0] + 1 if places else 0
+        return self.required[after % len(self.required)] if self.required else None
+
+    def lead_to(self, item: Item) -> None:
+        """Put the cursor on the task of an item; the key then leads on to the next one."""
+        self._led_to = item
+        self.plan_tree.select(item.task.id)
+        self._show_all()
 
     def can_open(self, item: Item) -> bool:
         return self.is_decision(item) or self.is_question(item)

@@ -1,6 +1,6 @@
 """The lines around the plan: what waits for a person, warnings, the search, and the keys that work now."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import ClassVar, Protocol, runtime_checkable
 
 from rich.cells import cell_len
@@ -17,15 +17,8 @@ from git_blackbird.messages.display.budgets import budget_name
 from git_blackbird.messages.display.format import adoptable_counts
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.display.queue import item_words, why_text
-from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.queue import Item
-
-
-def next_item(waiting: Sequence[Item], here: TaskId | None) -> Item | None:
-    """Return the item after those of the task ``here``, or else the first one."""
-    indexes = [index for index, item in enumerate(waiting) if item.task.id == here]
-    return waiting[(indexes[-1] + 1) % len(waiting) if indexes else 0] if waiting else None
 
 
 class StatusBar(Static):
