@@ -67,7 +67,7 @@ def test_a_task_is_watched_changed_as_asked_and_approved(
         await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
         await pilot.press(*"Say goodbye.", "ctrl+s")
         await see(app, pilot, "2 runs together", "It parts.")
-        await pilot.press("enter")
+        await pilot.press("1", "enter")
         await see(app, pilot, "] 1/1 · ", "every task is done")
 
     drive(trial.repo, session, SIZE)

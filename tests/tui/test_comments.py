@@ -75,7 +75,7 @@ def test_comments_are_kept_sent_and_looked_after(planned: Path, monkeypatch: pyt
         await wait_for(pilot, lambda: isinstance(app.screen, CommentScreen))
         await pilot.press("escape")
         await see(app, pilot, "you: a digit")
-        await pilot.press("escape", "3", "enter")
+        await pilot.press("3", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
         for _ in range(2):
             # The cursor is on a line of its own, below an empty one.
@@ -267,6 +267,8 @@ def test_a_click_on_a_choice_drops_no_comments_either(planned: Path) -> None:
         await at_diff(app, pilot)
         await pilot.press("j", "j", "j")
         await write_comment(app, pilot, "a digit")
+        await see(app, pilot, ">1. Approve and continue")
+        await pilot.press("2")
         await pilot.click(ChoiceRow, offset=(2, 0))
         await pilot.press("enter")
         await see(app, pilot, "1 comment is not sent", "Drop it?")

@@ -82,9 +82,9 @@ def test_a_checkpoint_is_approved_and_the_next_one_ends_the_call(planned: Path) 
         await pilot.press("e")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
         await see(app, pilot, "ACTION REQUIRED", "  A a.txt ", " +1 -0", "5. View full diff")
-        await pilot.press("enter")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: "Task: beta" in screen_text(app))
-        await pilot.press("enter")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: is_over(app))
 
     drive(planned, session, (100, 40))
@@ -132,7 +132,7 @@ def test_the_whole_diff_is_shown_and_scrolled(planned: Path) -> None:
         await wait_for(pilot, lambda: "a.txt  +200 -0  added" in screen_text(app))
         await pilot.press(*["pagedown"] * 30)
         await see(app, pilot, "200 + line 199")
-        await pilot.press("escape")
+        await pilot.press("V")
         await see(app, pilot, "Run status: success")
         await pilot.press("escape")
         await wait_for(pilot, lambda: is_over(app))
@@ -153,12 +153,12 @@ def test_the_second_checkpoint_shows_the_diff_since_the_request(planned: Path) -
         await wait_for(pilot, lambda: "@@ -1 +1,2 @@" in screen_text(app))
         await pilot.press("I")
         await wait_for(pilot, lambda: "@@ -0,0 +1,2 @@" in screen_text(app))
-        await pilot.press("escape", "8", "enter")
+        await pilot.press("8", "enter")
         await wait_for(pilot, lambda: "@@ -1 +1,2 @@" in screen_text(app))
         # Asked for again, it stays.
         await pilot.press("8", "enter", "i")
         await see(app, pilot, "@@ -1 +1,2 @@", "━ since your request ━")
-        await pilot.press("escape")
+        await pilot.press("V")
         await see(app, pilot, "Changes requested:")
         await pilot.press("escape")
         await wait_for(pilot, lambda: is_over(app))
@@ -177,7 +177,7 @@ def test_a_round_that_changes_nothing_more_is_told_from_a_task_that_changed_noth
         await see(app, pilot, "nothing was requested yet", "Run status: success")
         await pilot.press("v", "I")
         await see(app, pilot, "nothing was requested yet", "1 + one")
-        await pilot.press("escape", "3", "enter")
+        await pilot.press("3", "enter")
         await wait_for(pilot, lambda: asks(app, RequestScreen))
         await pilot.press(*"Again", "ctrl+s")
         await see(app, pilot, "2 runs together")
@@ -403,7 +403,7 @@ def test_what_was_read_is_read_in_the_next_round_unless_it_is_another(planned: P
         await see(app, pilot, "0 of 3 read")
         await pilot.press("right_square_bracket", "m", "m", "m")
         await see(app, pilot, "3 of 3 read")
-        await pilot.press("escape", "3", "enter")
+        await pilot.press("3", "enter")
         await wait_for(pilot, lambda: asks(app, RequestScreen))
         await pilot.press(*"Four.", "ctrl+s")
         await see(app, pilot, "2 of 3 read", "✓ D README.md", "  A a.txt", "✓ A b.txt")
@@ -636,7 +636,7 @@ def test_questions_are_answered_by_option_and_in_words(planned: Path) -> None:
         assert app.screen.query_one(Input).value == "Ada L."
         await pilot.press("enter")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
-        await pilot.press("enter")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: is_over(app))
 
     drive(planned, session)
@@ -662,7 +662,7 @@ def test_a_question_left_open_is_asked_again_by_resume_and_by_the_key_for_what_w
                 await wait_for(pilot, lambda: is_over(app))
         await pilot.press("1", "enter")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
-        await pilot.press("enter")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: is_over(app))
 
     drive(planned, session)
@@ -697,7 +697,7 @@ def test_enter_at_a_failed_run_does_nothing_and_a_retry_is_chosen(planned: Path)
         await see(app, pilot, "nothing is chosen")
         await pilot.press("6", "enter")
         await see(app, pilot, "Run status: success", "1. Approve")
-        await pilot.press("enter")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: is_over(app))
 
     drive(planned, session, (100, 40))
@@ -742,25 +742,49 @@ def test_an_agent_with_more_rights_starts_only_when_that_is_agreed_to(planned: P
     assert status(planned, "alpha") == Status.DONE
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize(("lines", "first"), [(2, ">1. Approve"), (19, ">(choose)")])
-def test_what_is_not_all_in_view_is_not_approved_by_enter_alone(repo: Path, lines: int, first: str) -> None:
-    commit(repo, {"README.md": "# Here\n"})
-    configure(repo, agent="demo", execution__stopAfterEachTask="true")
-    put_plan(repo, leaf("alpha", "write a.txt " + "\\n".join(["line"] * lines)))
-    execute(repo)
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("size", [(60, 16), (80, 24), (100, 30), (200, 60)])
+def test_an_approval_is_under_the_cursor_once_the_diff_was_shown_to_its_end(
+    planned: Path, size: tuple[int, int]
+) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt " + "\\n".join(["line"] * 99) + "\nwrite b.txt one"))
+    execute(planned)
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("d")
-        await see(app, pilot, first)
-        if first == ">(choose)":
-            await pilot.press("enter")
-            await see(app, pilot, "nothing is chosen: a digit or an arrow chooses")
-            await pilot.press("1")
+        await see(app, pilot, ">(choose)", "4. Reject changes")
+        await pilot.press("enter", "enter")
+        await see(app, pilot, "nothing is chosen: a digit or an arrow chooses; v shows")
+        await pilot.press("v")
+        await see(app, pilot, "a.txt  +99 -0", ">(choose)")
+        # What is folded was not shown.
+        await pilot.press("Z")
+        await see(app, pilot, "▸ b.txt  +1 -0", ">(choose)")
+        await pilot.press("Z", "G")
+        await see(app, pilot, "1 + one", ">1. Approve")
+        await pilot.press("V")
+        await see(app, pilot, "Change: 2 files", ">1. Approve")
         await pilot.press("enter")
-        await wait_for(pilot, lambda: status(repo, "alpha") is Status.DONE)
+        await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
 
-    drive(repo, session, (100, 24))
+    drive(planned, session, size)
+    assert states(planned, "alpha") == [DecisionState.APPROVED_CONTINUE]
+
+
+def test_a_choice_stays_where_the_end_of_the_diff_is_shown_later(planned: Path) -> None:
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await see(app, pilot, ">(choose)", "4. Reject changes")
+        await pilot.press("4", "v")
+        await see(app, pilot, "1 + one", ">4. Reject changes")
+        # One key goes to the plan, wherever the focus is.
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: app.screen is app.main)
+
+    drive(planned, session)
+    assert states(planned, "alpha") == [DecisionState.PENDING]
 
 
 def test_a_decision_that_is_left_open_names_its_key_once(planned: Path) -> None:

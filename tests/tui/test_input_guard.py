@@ -46,7 +46,7 @@ def test_a_checkpoint_is_not_approved_by_keys_that_were_under_way(planned: Path)
         await see(app, pilot, "  A a.txt ")
         app.accept_input()
         await wait_for(pilot, lambda: HINT in screen_text(app))
-        await pilot.press("enter")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: not isinstance(app.screen, CheckpointScreen))
 
     drive(planned, session, kind=PatientApp)
@@ -62,7 +62,7 @@ def test_keys_that_choose_nothing_work_at_once_where_a_checkpoint_comes_up(plann
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         await pilot.press("j", "down", "k", "v")
         await see(app, pilot, "+ one")
-        assert app.screen.query_one(ChoiceRow).cursor == 1
+        assert app.screen.query_one(ChoiceRow).cursor == 0
         await pilot.press("escape", "escape")
         await wait_for(pilot, lambda: not isinstance(app.screen, CheckpointScreen))
 
@@ -93,8 +93,9 @@ def test_a_checkpoint_is_not_approved_by_a_click_that_was_meant_for_the_plan(pla
 
 
 def click(app: BlackbirdApp, button: int = LEFT) -> None:
-    """Click on the first choice, as a terminal reports it."""
+    """Click on the first choice behind the line that is none, as a terminal reports it."""
     x, y = app.screen.query_one(ChoiceRow).content_region.offset
+    x += len(" (choose)  ")
     for kind in (MouseDown, MouseUp):
         app.post_message(kind(None, x, y, 0, 0, button, shift=False, meta=False, ctrl=False))
 

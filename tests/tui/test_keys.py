@@ -237,7 +237,7 @@ def test_the_line_below_a_decision_names_what_keys_do_now(planned: Path) -> None
         await opened(app, pilot, "d", CheckpointScreen)
         await see(app, pilot, "enter chooses, tab next pane, v diff,", "esc leaves it open")
         await pilot.press("v")
-        await see(app, pilot, "c comments, v range, / searches,", "esc overview")
+        await see(app, pilot, "c comments, v range, / searches,", "V overview")
         await pilot.press("slash", *"none")
         await see(app, pilot, "enter searches, esc ends the search")
         await pilot.press("enter")
@@ -252,11 +252,11 @@ def test_the_line_below_a_decision_names_what_keys_do_now(planned: Path) -> None
         await pilot.press("escape", "v")
         await see(app, pilot, "move to the end of the range; c comments it, esc gives it up")
         await pilot.press("escape", "s")
-        await see(app, pilot, "side by side needs 140 columns", "esc overview")
+        await see(app, pilot, "side by side needs 140 columns", "V overview")
         # From the choices as well, the next key ends it.
         await pilot.press("1")
         await wait_for(pilot, is_gone("side by side"))
-        await see(app, pilot, "enter chooses, tab next pane, v to the diff,", "esc overview")
+        await see(app, pilot, "enter chooses, tab next pane, v to the diff,", "V overview")
 
     drive(planned, session, (130, 30))
 
@@ -290,7 +290,7 @@ def test_help_and_palette_name_what_keys_do_there_and_plain_movement_last(planne
         await pilot.press("v")
         in_diff = await lines_of_help(app, pilot)
         assert "v Begin or give up a range of lines" in in_diff
-        assert "esc q Back to the overview" in in_diff
+        assert "esc q Leave the decision open" in in_diff
         assert in_diff[0] == "n Next hunk"
         assert not [line for line in in_diff if line.startswith("In the diff")]
         assert in_diff.index("c Comment the line or the range") < in_diff.index("5 View full diff")

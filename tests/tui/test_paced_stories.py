@@ -128,3 +128,36 @@ def test_marks_of_files_and_folders_stay_through_a_round(planned: Path, typist: 
     typist.quit()
     shown = git(planned, "show", "--name-status", "--format=").split()
     assert shown == ["A", "lib/a.txt", "A", "new.bin", "D", "old.bin", "A", "z.txt"]
+
+
+@pytest.mark.sampled(2)
+def test_enter_approves_only_what_was_shown_to_its_end(planned: Path, typist: Typist) -> None:
+    configure(planned, agent="demo")
+    long = "\\n".join(["line"] * 99)
+    put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta", f"write b.txt {long}"))
+    for task_id in ("alpha", "beta"):
+        execute(planned, None, task_id)
+    typist.open(planned)
+    typist.see(PLAN, "[a] opens alpha")
+    typist.type("a")
+    typist.see(f"{DECISION} alpha", TAKES_KEYS, ">(choose)")
+    typist.type(*["Enter"] * 5)
+    typist.see(f"{DECISION} alpha", "nothing is chosen", ">(choose)")
+    typist.type("v")
+    typist.see("1 + one", ">1. Approve and continue")
+    typist.leave()
+    typist.see("[a] opens beta")
+    typist.type("a")
+    typist.see(f"{DECISION} beta", TAKES_KEYS)
+    typist.type("v")
+    typist.see("1 + line", ">(choose)")
+    typist.type("G")
+    typist.see("99 + line", ">1. Approve and continue")
+    typist.type("V")
+    typist.see("Change: 1 file")
+    typist.type("Enter")
+    wait_until_done(planned, "beta")
+    typist.see(f"{DECISION} alpha", TAKES_KEYS, ">(choose)")
+    typist.leave()
+    typist.quit()
+    assert status(planned, "alpha") is Status.WAITING_USER

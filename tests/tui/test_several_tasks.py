@@ -50,9 +50,9 @@ def test_decisions_come_one_at_a_time_while_others_work(parallel: Path) -> None:
         go(parallel, "beta")
         await wait_for(pilot, lambda: runs_of(parallel, "beta")[-1].is_pending)
         assert question(app) == "alpha"
-        await pilot.press("enter")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: question(app) == "beta")
-        await pilot.press("enter")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: is_over(app))
 
     drive(parallel, session, (120, 40))

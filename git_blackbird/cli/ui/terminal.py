@@ -285,7 +285,7 @@ class TerminalUI(AskingUI):
 
     def _rows_below(self, checkpoint: Checkpoint) -> int:
         """Return how many rows the list of choices takes, and what is at work below it."""
-        offers = offers_of(checkpoint._replace(is_cut=True))
+        offers = offers_of(checkpoint._replace(is_shown=False))
         labels = (f"{offer.label} {offer.blocked_reason or ''}" for offer in offers)
         texts = (f"{self._about(checkpoint.task.id)}{_SELECT}{HOW_TO_CHOOSE}", *labels)
         return sum(self._display.height(styled(text)) for text in texts) + self._is_parallel

@@ -69,10 +69,10 @@ def render_checkpoint(checkpoint: Checkpoint) -> list[Line]:
 
 
 def fit_checkpoint(checkpoint: Checkpoint, rows: int, height: Height) -> tuple[list[Line], Checkpoint]:
-    """Return what fits into so many rows, and the checkpoint, which knows whether that is all of it."""
+    """Return what fits into so many rows, and the checkpoint, which knows where that is not all of it."""
     passages = fit(_passages(checkpoint), rows, height)
     is_cut = any(one.left_out and one.rank in _OF_CHANGE for one in passages)
-    return lines_of(passages), checkpoint._replace(is_cut=is_cut)
+    return lines_of(passages), checkpoint._replace(is_shown=False) if is_cut else checkpoint
 
 
 def _passages(checkpoint: Checkpoint) -> Iterator[Passage]:

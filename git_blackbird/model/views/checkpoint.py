@@ -108,9 +108,10 @@ class Checkpoint(NamedTuple):
     for this one alone. ``edited``: paths that a person edited in the task's worktree after the run, which is
     part of the change. ``conflict``: which conflicts are not resolved. ``both_added``: where both sides added
     lines, and what the change then adds to the user's worktree. ``worktree``: where the task's own worktree
-    is now. ``is_in_worktree``: whether the user's worktree has something of what the task did. ``is_cut``:
-    whether the terminal has no room for all that is known of the change. ``max_rounds``: up to so many rounds
-    of reviews, the agent fixes what they find. ``outside``: what happened outside the place of its runs.
+    is now. ``is_in_worktree``: whether the user's worktree has something of what the task did. ``is_shown``:
+    whether a person was shown all of the change; None where all of its summary was. ``max_rounds``: up to so
+    many rounds of reviews, the agent fixes what they find. ``outside``: what happened outside the place of
+    its runs.
     ``work_elsewhere``: set where the change is empty, and work begins elsewhere where the run began.
     ``follows``: the task with which the call goes on after an approval.
     """
@@ -142,7 +143,7 @@ class Checkpoint(NamedTuple):
     asked: Asked | None = None
     told: tuple[Told, ...] = ()
     rulings: tuple[Ruling, ...] = ()
-    is_cut: bool = False
+    is_shown: bool | None = None
     max_rounds: int = 1
     work_elsewhere: WorkElsewhere | None = None
     follows: TaskId | None = None
@@ -175,8 +176,8 @@ class Checkpoint(NamedTuple):
     @property
     def preselected(self) -> Choice | None:
         """The choice for Enter: an approval where all was shown and nothing speaks against it, else none."""
-        is_whole = self.summary.minimal is None and not self.summary.cut and not self.is_cut
-        is_shown = self.pair is not None and is_whole
+        is_whole = self.summary.minimal is None and not self.summary.cut
+        is_shown = self.pair is not None and (is_whole if self.is_shown is None else self.is_shown)
         has_failed = self.run.status is RunStatus.FAILED
         return None if self.has_objections or has_failed or not is_shown else Choice.APPROVE_CONTINUE
 

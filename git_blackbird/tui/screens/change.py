@@ -50,7 +50,7 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         marks: ReviewMarks,
     ) -> None:
         super().__init__(TITLE, "")
-        self.checkpoint = checkpoint
+        self.checkpoint = checkpoint._replace(is_shown=False)
         self._workspace = workspace
         self._drafts = drafts
         self._comments = drafts.comments(checkpoint.run)
@@ -181,7 +181,8 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
     def _is_diff_shown(self) -> bool:
         return self.query_one("#view", ContentSwitcher).current == "diff"
 
-    def _show_overview(self) -> None:
+    def action_overview(self) -> None:
+        """Show the overview instead of the diff."""
         self._switch("overview")
         with self.prevent(OptionList.OptionHighlighted):
             self._files.highlighted = OVERVIEW

@@ -20,6 +20,7 @@ from git_blackbird.messages.display.dialogue import (
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.change.decision import ChoiceSpec, Decision, Reply
 from git_blackbird.model.run.states import APPROVALS, Choice
+from git_blackbird.tui.driver import InputGuard
 from git_blackbird.tui.keys import NO_KEY, does_something
 from git_blackbird.tui.screens.change import ChangeScreen
 from git_blackbird.tui.screens.modal import ConfirmModal
@@ -28,6 +29,8 @@ from git_blackbird.tui.screens.review_keys import DIFF_BINDINGS, Focus, dead_key
 from git_blackbird.tui.widgets.choices import NO_DIGIT, ChoiceItem, ChoiceRow
 from git_blackbird.tui.widgets.file_list import ReviewMarks
 
+_NOTHING_CHOSEN = "nothing is chosen: a digit or an arrow chooses"
+_NOT_SHOWN = f"{_NOTHING_CHOSEN}; v shows the diff"
 _KEYS_AFTER_REQUEST = frozenset({"i", "I"})
 
 
@@ -45,7 +48,7 @@ class CheckpointScreen(ChangeScreen):
             offered = self._offered(rest.strip("')"))
             return None if offered is None else offered.label
         if name in {"leave", "back"}:
-            return "Back to the overview" if self._is_diff_shown else "Leave the decision open"
+            return "Leave the decision open"
         if name == "app.copy" and self._place is Focus.OVERVIEW:
             return "Copy the overview"
         return None
@@ -86,18 +89,17 @@ class CheckpointScreen(ChangeScreen):
         self.set_focus(self._choices)
         self.watch(self._choices, "cursor", self._unsay, init=False)
 
-    def on_diff_pane_file_changed(self) -> None:
-        """Preselect nothing once the change is known not to fit the screen."""
+    def on_diff_rows_end_shown(self) -> None:
+        """Preselect an approval, if nothing speaks against it, once the whole change was shown to its end."""
+        is_whole = self._viewed == self.checkpoint.pair and not self._diff.hides_lines
+        if not is_whole or not self._is_diff_shown or self.checkpoint.is_shown:
+            return
+        self.checkpoint = self.checkpoint._replace(is_shown=True)
         if self.checkpoint.preselected is not None:
-            self.call_after_refresh(self._preselect_what_is_shown)
-
-    def _preselect_what_is_shown(self) -> None:
-        """Preselect nothing if the overview or the diff has more than is in view."""
-        is_cut = len(self._diff.view.rows) > self._overview.size.height or self._overview.max_scroll_y > 0
-        if is_cut and self.checkpoint.preselected is not None:
-            self.checkpoint = self.checkpoint._replace(is_cut=True)
-            chosen = self._choices.cursor
-            self._choices.replace_items(tuple(self._items()), chosen and chosen + 1)
+            self._choices.replace_items(tuple(self._items()), max(0, self._choices.cursor - 1))
+            if self._choices.has_focus and isinstance(self.app, InputGuard):
+                # The next Enter may be meant for the line that stood there.
+                self.app.ignore_pending_input()
 
     def on_descendant_focus(self) -> None:
         if isinstance(self.focused, Input):
@@ -121,15 +123,15 @@ class CheckpointScreen(ChangeScreen):
         self._key_line.say(NO_KEY)
 
     def action_leave(self) -> None:
-        """Go back from the diff to the overview, else leave the decision open."""
-        if self._is_diff_shown:
-            self._show_overview()
-            self.set_focus(self._choices)
-        else:
-            if kept := len(self._comments.items):
-                verb = "is" if kept == 1 else "are"
-                self.notify(f"{counted(kept, 'comment')} {verb} kept for when you decide")
-            self.dismiss_once(None)
+        """Leave the decision open."""
+        if kept := len(self._comments.items):
+            verb = "is" if kept == 1 else "are"
+            self.notify(f"{counted(kept, 'comment')} {verb} kept for when you decide")
+        self.dismiss_once(None)
+
+    def action_overview(self) -> None:
+        super().action_overview()
+        self.set_focus(self._choices)
 
     def action_choice(self, digit: str) -> None:
         """Go to a choice, wherever the focus is; the next key may be meant for it already."""
@@ -139,7 +141,7 @@ class CheckpointScreen(ChangeScreen):
     async def on_choice_row_chosen(self, event: ChoiceRow.Chosen) -> None:
         choice = self._choices.items[event.index].value
         if choice is None:
-            self._key_line.say("nothing is chosen: a digit or an arrow chooses")
+            self._key_line.say(_NOTHING_CHOSEN if self.checkpoint.is_shown else _NOT_SHOWN)
         else:
             unsent = self._drafts.unsent(self.checkpoint.run)
             await self._take(next_step(self.checkpoint, choice, unsent))

@@ -19,6 +19,7 @@ _READ_KEY = "Mark the file or folder as read and go on to the next unread; on a 
 REVIEW_BINDINGS: list[BindingType] = [
     *SCROLL_BINDINGS,
     Binding("v", "diff", "Go to the diff", show=False),
+    Binding("V", "overview", "Show the overview", show=False),
     Binding("slash", "search", "Search in the diff", show=False),
     Binding("i", "after_request('view_since_request')", "Changes since your request", show=False),
     Binding("I", "after_request('view_diff')", "The whole change again", show=False),
@@ -63,7 +64,13 @@ def place_of(focused: Widget | None) -> Focus:
 
 _REQUESTED = "i since your request, I all"
 _AT_OVERVIEW = ("v diff, ][ files", "m read, o leave out", "? all keys", "esc leaves it open")
-_AT_DIFF = ("][ files, nN hunks, }{ comments", "m read, o leave out", "? all keys", "esc overview")
+_AT_DIFF = (
+    "][ files, nN hunks, }{ comments",
+    "m read, o leave out",
+    "? all keys",
+    "V overview",
+    "esc leaves it open",
+)
 
 
 def keys_line(place: Focus, *, is_diff_shown: bool, was_requested: bool) -> str:

@@ -116,10 +116,10 @@ def test_every_height_is_filled_and_not_exceeded(rows: int) -> None:
     assert rows - 2 <= len(lines) <= rows or len(lines) == len(render_checkpoint(WHOLE))
     assert {"Task: a - Task a", "Run status: success", "    together: 12 files, +24 -0"} <= set(lines)
     assert "  > Do it." in lines
-    assert shown.is_cut == (
+    assert (shown.is_shown is False) == (
         len([line for line in lines if "  A src/" in line]) < 12 or "      +two" not in lines
     )
-    assert (shown.preselected is None) == shown.is_cut
+    assert (shown.preselected is None) == (shown.is_shown is False)
 
 
 def test_the_last_words_of_an_agent_stay_and_lines_are_counted_once() -> None:

@@ -99,7 +99,7 @@ OF_CHANGE: tuple[dict[str, object], ...] = (
     {},
     {"pair": None},
     {"summary": Summary(cut=("files: 25 of 40 are shown",))},
-    {"is_cut": True},
+    {"is_shown": False},
     {"conflict": "a.txt has conflicts"},
 )
 OF_REVIEWS: tuple[dict[str, object], ...] = (

@@ -51,15 +51,15 @@ def test_what_is_typed_at_the_checkpoint_is_no_request_and_decides_nothing(pendi
         await see(app, pilot, NO_KEY)
         # After a letter that is none, keys are still keys, and what was said is gone.
         await pilot.press("v")
-        await see(app, pilot, "a.txt  +1 -0  added", "esc overview")
-        await pilot.press("escape")
+        await see(app, pilot, "a.txt  +1 -0  added", "V overview")
+        await pilot.press("V")
         app.post_message(Paste("approve it\n"))
         await see(app, pilot, NO_KEY)
         await pilot.press("slash")
         await see(app, pilot, "enter searches, esc ends the search")
         await pilot.press(*"one", "enter")
         await see(app, pilot, "match 1 of 1 (1 added): one")
-        await pilot.press("escape", "escape", "3", "enter")
+        await pilot.press("escape", "3", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
         assert app.screen.query_one(TextArea).text == ""
         await pilot.press("escape", "escape")
@@ -76,7 +76,7 @@ def test_after_a_digit_and_letters_of_the_list_the_keys_are_still_those_of_the_l
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
         await pilot.press("1", "j", "j", "k", "v")
         await see(app, pilot, "a.txt  +1 -0  added")
-        await pilot.press("escape", "enter")
+        await pilot.press("V", "enter")
         await wait_for(pilot, lambda: status(pending, "t1") is Status.DONE)
 
     drive(pending, session)

@@ -143,6 +143,12 @@ class DiffPane(Vertical):
         return self.shown if self._source is None else self._source.files
 
     @property
+    def hides_lines(self) -> bool:
+        """Whether lines are not shown, because a person folded files or white space is ignored."""
+        is_narrowed = self._source is not None and bool(self._source.hidden_words(self.shown))
+        return is_narrowed or not self._view.folded <= self._generated
+
+    @property
     def file(self) -> FilePatch | None:
         """The file under the cursor."""
         return self._view.file

@@ -51,6 +51,9 @@ class DiffRows(ScrollView, can_focus=True):
     class Moved(Message):
         """The cursor is on another line, or another patch is shown."""
 
+    class EndShown(Message):
+        """The last line was drawn."""
+
     def __init__(self, options: DiffOptions | None = None) -> None:
         super().__init__()
         self.options = DiffOptions() if options is None else options
@@ -269,6 +272,8 @@ class DiffRows(ScrollView, can_focus=True):
         if self._view is None:
             self._view = self._read_visible_strips()
             self._color()
+            if len(self.rows) and self.is_end_in_view(len(self.rows) - 1):
+                self.post_message(self.EndShown())
         return self._view
 
     def _read_visible_strips(self) -> list[tuple[int, Strip]]:
