@@ -16,13 +16,14 @@ from git_blackbird.messages.display.plan_dialogue import PlanPanel, PlanReply
 from git_blackbird.model.change.decision import STATE_OF, Decision, Reply, Retry
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.parts import Question
-from git_blackbird.model.run.states import Choice
+from git_blackbird.model.run.states import Choice, DecisionState
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.modal import ConfirmModal
 from git_blackbird.tui.screens.questions import QuestionScreen
-from git_blackbird.tui.screens.request import RequestScreen
+from git_blackbird.tui.screens.request import ReasonScreen, RequestScreen
 from git_blackbird.tui.ui import ThreadsafeUI
 from tests.controller.support import Prepare
 from tests.tui.driver import PATIENCE_SECONDS, SIZE, QuickApp, wait_for
@@ -117,7 +118,15 @@ class AtScreen:
             await self._pilot.press(LEAVE)
             return
         await self._pilot.press(_digit(checkpoint, reply), "enter")
-        if isinstance(reply, Decision) and reply.feedback is not None:
+        if not isinstance(reply, Decision):
+            return
+        if reply.undoes:
+            await self._see(ConfirmModal)
+            await self._pilot.press("2", "enter")
+        if reply.state is DecisionState.REJECTED:
+            await self._see(ReasonScreen)
+            await self._pilot.press(*(reply.feedback or ""), "enter")
+        elif reply.feedback is not None:
             await self._see(RequestScreen)
             typed = ("enter" if letter == "\n" else letter for letter in reply.feedback)
             await self._pilot.press(SELECT_ALL, *typed, "ctrl+s")

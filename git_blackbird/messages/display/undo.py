@@ -41,6 +41,12 @@ def _what(result: UndoResult) -> Iterator[str]:
     yield from (f"with it goes what `{clean_line(other)}` had to leave" for other in result.completes)
 
 
+def confirm_rejection(preview: UndoResult) -> Confirm:
+    """Ask whether to reject a change, and to take it back as a dry run has found."""
+    question = f"Reject {clean_line(preview.task.id)}, and take its change out of your files?"
+    return Confirm(tuple(_what(preview)), question, "Reject it, and take it back")
+
+
 def confirm_undo(preview: UndoResult) -> Confirm:
     """Ask whether to do what a dry run has found."""
     words = VERBS[preview.verb]

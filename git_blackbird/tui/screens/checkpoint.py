@@ -1,5 +1,6 @@
 """The decision on a run: a place to review its change, and the choices."""
 
+import asyncio
 from collections.abc import Iterable, Iterator
 
 from textual import events
@@ -7,6 +8,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.widgets import Input
 
+from git_blackbird.controller.change.undo.undo import preview_rejection
+from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.dialogue import (
     Confirm,
     Say,
@@ -18,6 +21,8 @@ from git_blackbird.messages.display.dialogue import (
     offers_of,
 )
 from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.display.undo import confirm_rejection
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import ChoiceSpec, Decision, Reply
 from git_blackbird.model.run.states import APPROVALS, Choice
 from git_blackbird.tui.driver import InputGuard
@@ -153,12 +158,30 @@ class CheckpointScreen(ChangeScreen):
                 self._view(step)
             case WriteRequest():
                 await self._compose_request(step)
+            case WriteReason(decision=Decision(undoes=True)) if isinstance(self.app, InputGuard):
+                self.app.open_modal(self._confirm_rejection(self.app, step))
             case WriteReason():
                 await self._write_reason(step)
             case Confirm():
                 await self._confirm(step)
             case _:
                 self._reply(step)
+
+    async def _confirm_rejection(self, guard: InputGuard, step: WriteReason) -> None:
+        """Show what of the change would be taken out of the files, and ask."""
+
+        async def go_on(answer: object) -> None:
+            if answer is True:
+                await self._write_reason(step)
+
+        try:
+            preview = await asyncio.to_thread(preview_rejection, self._workspace, self.checkpoint.task.id)
+        except BlackbirdError as error:
+            self._key_line.say(clean_line(error.message))
+        else:
+            # It took a moment, in which more may have been pressed.
+            guard.ignore_pending_input()
+            await guard.push_screen(ConfirmModal(confirm_rejection(preview)), go_on)
 
     def _reply(self, reply: Reply) -> None:
         """Close the screen with a reply; an approval leaves out what is marked so."""

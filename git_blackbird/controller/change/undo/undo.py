@@ -51,6 +51,14 @@ def redo_task(workspace: Workspace, task_id: str, *, dry_run: bool = False) -> U
     return _undo_or_redo(workspace, task_id, Verb.REDO, dry_run=dry_run)
 
 
+def preview_rejection(workspace: Workspace, task_id: str) -> UndoResult:
+    """Return what taking a change back would do on which a decision is pending; writes only objects.
+
+    Raises as ``undo_task`` does.
+    """
+    return _undo_of(workspace, task_id, Verb.UNDO, is_rejected=True).preview()
+
+
 def begin_undo(workspace: Workspace, task_id: str) -> None:
     """Record that the change of a rejected task is to be taken back.
 
@@ -78,22 +86,26 @@ def _undo_or_redo(workspace: Workspace, task_id: str, verb: Verb, *, dry_run: bo
         return undo.preview() if dry_run else undo.perform()
 
 
-def _undo_of(workspace: Workspace, task_id: str, verb: Verb) -> "_Undo":
+def _undo_of(workspace: Workspace, task_id: str, verb: Verb, *, is_rejected: bool = False) -> "_Undo":
     state = workspace.plan_state()
     task = find_task(state.plan, task_id)
     require_usable(task.id, state.history(task.id))
-    runs = runs_to_undo(state, task) if VERBS[verb].takes_back else runs_to_redo(state, task)
+    takes_back = VERBS[verb].takes_back
+    runs = runs_to_undo(state, task, is_rejected=is_rejected) if takes_back else runs_to_redo(state, task)
     return _Undo(workspace, state, task, runs, verb)
 
 
-def runs_to_undo(state: PlanState, task: Task) -> Sequence[Run]:
-    """Return the runs to take back, the last one first. Raises RequestError."""
+def runs_to_undo(state: PlanState, task: Task, *, is_rejected: bool = False) -> Sequence[Run]:
+    """Return the runs to take back, the last one first; ``is_rejected``: also where a decision is pending.
+
+    Raises RequestError.
+    """
     history = state.history(task.id)
-    if history.latest is not None and history.latest.is_pending:
+    if history.latest is not None and history.latest.is_pending and not is_rejected:
         hint = TaskCommand("decide", task.id, " --reject --undo", remark="rejects it and takes it back")
         raise RequestError(f"a decision on {task.id} is pending", hint=hint)
     is_half_done = history.moving is not None
-    if task.status in IN_HAND and not is_half_done:
+    if task.status in IN_HAND and not is_half_done and not is_rejected:
         hint = TaskCommand("retry", task.id, remark="gives up what it was doing; then undo it")
         raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
     work = Work(history)
