@@ -125,6 +125,8 @@ _NEEDS_LOCK = frozenset({When.ACCEPTED, When.HAS_RUN, When.LISTENS})
 def why_impossible(context: AppContext, action: KeyAction) -> str:
     """Say in a few words why an action cannot be done now, and which key does something instead."""
     task, when = context.current, action.when
+    if context.view_state is None:
+        return "the records cannot be read"
     if when is When.IDLE or (when in _NEEDS_LOCK and task is not None and not context.can_execute):
         return "agents are at work; ctrl+c pauses them" if context.is_busy else "another command runs here"
     if when in _ANYWHERE or task is None:

@@ -27,7 +27,7 @@ from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.tui.actions import ActionProvider, why_impossible
 from git_blackbird.tui.context import Prepare
 from git_blackbird.tui.driver import PAUSE_KEY
-from git_blackbird.tui.keys import ACTIONS, NO_KEY, PAUSE, KeyTable, bindings_of, does_something
+from git_blackbird.tui.keys import ACTIONS, NO_KEY, PAUSE, KeyTable, When, bindings_of, does_something
 from git_blackbird.tui.poller import Poller
 from git_blackbird.tui.screens.main import MainScreen
 from git_blackbird.tui.screens.modal import ConfirmModal
@@ -132,6 +132,13 @@ class BlackbirdApp(GracefulShutdown):
             self.notify(text, severity="warning")
         elif event.is_printable:
             self._report_dead_key()
+
+    def must_wait(self, event: events.Key | events.Paste) -> bool:
+        """Whether a key's action depends on the records, which are not read yet."""
+        if not self.is_reading or not isinstance(event, events.Key) or self.is_writing:
+            return False
+        action = self.keys.by_key.get(event.key)
+        return action is not None and action.when is not When.ALWAYS and self.screen is self.main
 
     def on_resize(self) -> None:
         """Draw everything again a moment later: a drawing under way has the old size."""

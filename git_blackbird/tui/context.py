@@ -62,7 +62,8 @@ class AppContext(ThemedApp, InputGuard):
     """The state that the parts of the application share, and the actions that they request of it.
 
     ``chosen_agent`` is the agent for new runs until the application quits. ``is_commit_interrupted`` keeps a
-    decision from starting anything: its commit can be completed although it was interrupted.
+    decision from starting anything: its commit can be completed although it was interrupted. ``is_reading``:
+    the records are being read for the first time.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class AppContext(ThemedApp, InputGuard):
         self.main = MainScreen(lambda: watcher.workspace, lambda: self.chosen_agent)
         self.chosen_agent: str | None = None
         self.is_commit_interrupted = False
+        self.is_reading = True
         self.questions = WaitingQuestions(self)
         self._diff_options = DiffOptions()
 
@@ -140,6 +142,8 @@ class AppContext(ThemedApp, InputGuard):
                 return True
             case When.AT_WORK:
                 return self.is_busy or COMMITTING.is_apart
+            case _ if self.view_state is None:
+                return False
             case When.ASKED:
                 return bool(self.main.required)
             case When.IDLE:

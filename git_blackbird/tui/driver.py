@@ -91,6 +91,15 @@ class InputGuard(App[None]):
         finally:
             self.modal_opened()
 
+    def must_wait(self, event: events.Key | events.Paste) -> bool:
+        """Whether what is typed cannot be answered yet; it waits for ``take_waiting``."""
+        del event
+        return False
+
+    def take_waiting(self) -> None:
+        """Take what was typed, one key after the other."""
+        self._settle()
+
     def modal_opened(self) -> None:
         """Accept input for the screen that ``open_modal`` waited for."""
         if self._is_opening:
@@ -104,7 +113,7 @@ class InputGuard(App[None]):
             return
         if not self._is_typed(event):
             await self._take(event)
-        elif self._is_opening or self._effects is not None or self._typed:
+        elif self._is_opening or self._effects is not None or self._typed or self.must_wait(event):
             self._typed.append((event, self.screen_stack))
         else:
             await self._take(event)
@@ -123,7 +132,8 @@ class InputGuard(App[None]):
 
     async def _take_next(self) -> None:
         """Take the next key that waits; drop it where a screen has opened since that takes no text."""
-        if self._typed and not self._is_opening and self._effects is None:
+        is_ready = self._typed and not self._is_opening and self._effects is None
+        if is_ready and not self.must_wait(self._typed[0][0]):
             event, screens = self._typed.popleft()
             if self.screen in screens or self.is_writing:
                 await self._take(event)

@@ -93,6 +93,13 @@ class Poller:
         self._last_error = None
         self._app.apply_theme(self._app.watcher.workspace)
         self._app.main.show_state(view_state, self._app.environment.timestamp())
+        self._answer_keys()
+
+    def _answer_keys(self) -> None:
+        """Let the keys act that waited for the records."""
+        if self._app.is_reading:
+            self._app.is_reading = False
+            self._app.take_waiting()
 
     def show_error(self, error: BlackbirdError) -> None:
         """Show what cannot be read, once."""
@@ -100,6 +107,7 @@ class Poller:
         if text != self._last_error:
             self._last_error = text
             self._app.main.show_error(text)
+        self._answer_keys()
 
 
 class _SpentCache:

@@ -1,5 +1,6 @@
 """A screen that opens by itself ignores keys that were meant for the previous one."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from textual.events import MouseDown, MouseUp
 from textual.pilot import Pilot
 
 from git_blackbird.controller.change.decide.record import record_decision
+from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
@@ -14,7 +16,7 @@ from git_blackbird.tui.screens.questions import QuestionScreen
 from git_blackbird.tui.widgets.choices import ChoiceRow
 from tests.controller.support import APPROVE, configure, execute, leaf, open_at, put_plan, runs_of
 from tests.support import commit
-from tests.tui.driver import StartingApp, drive, screen_text, see, wait_for
+from tests.tui.driver import RealApp, StartingApp, drive, environment_at, screen_text, see, wait_for
 
 HINT = "esc leaves it open"
 LEFT, RIGHT = 1, 3
@@ -90,6 +92,38 @@ def test_a_checkpoint_is_not_approved_by_a_click_that_was_meant_for_the_plan(pla
 
     drive(planned, session, kind=PatientApp)
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
+
+
+def test_keys_that_depend_on_the_records_wait_until_they_are_read(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta"))
+    execute(planned)
+
+    class ReadingApp(RealApp):
+        is_read = False
+
+        def poll(self) -> None:
+            if self.is_read:
+                super().poll()
+
+    async def run() -> None:
+        environment = environment_at(planned)
+        app = ReadingApp(environment, WorktreeWatcher(environment))
+        async with app.run_test(size=(100, 30)) as pilot:
+            await see(app, pilot, "reading the records...", "alpha", "beta")
+            await pilot.press("down")
+            assert app.current is not None
+            assert app.current.id == "beta"
+            await pilot.press("up", "d", "down")
+            await see(app, pilot, "reading the records...")
+            assert app.current.id == "alpha"
+            app.is_read = True
+            app.poll()
+            await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+            await see(app, pilot, "your decision on alpha")
+            await pilot.press("escape")
+            await wait_for(pilot, lambda: app.screen is app.main)
+
+    asyncio.run(run())
 
 
 def click(app: BlackbirdApp, button: int = LEFT) -> None:

@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -65,11 +66,15 @@ def typist(tmux: Tmux, size: tuple[int, int], request: pytest.FixtureRequest) ->
     return Typist(tmux, size, request.param)
 
 
-def wait_until_done(repo: Path, task_id: str) -> None:
+def wait_until(holds: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while status(repo, task_id) is not Status.DONE:
+    while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def wait_until_done(repo: Path, task_id: str) -> None:
+    wait_until(lambda: status(repo, task_id) is Status.DONE)
 
 
 WRITES = r"""
@@ -161,3 +166,43 @@ def test_enter_approves_only_what_was_shown_to_its_end(planned: Path, typist: Ty
     typist.leave()
     typist.quit()
     assert status(planned, "alpha") is Status.WAITING_USER
+
+
+@pytest.mark.sampled(2)
+def test_what_a_rejection_takes_out_is_shown_first_and_asked_about(planned: Path, typist: Typist) -> None:
+    configure(planned, agent="demo")
+    put_plan(planned, leaf("alpha", "write a.txt one\ndelete old.bin"))
+    execute(planned)
+    typist.open(planned)
+    typist.see(PLAN, "[a] opens alpha")
+    typist.type("a")
+    typist.see(DECISION, TAKES_KEYS)
+    # What comes along is for no question that nobody has seen.
+    typist.type("9", "Enter", "Enter", "2", "Enter")
+    typist.see("would take back the change of alpha: 2 files", "2. Reject it, and take it back")
+    typist.type("Escape")
+    typist.see(DECISION, TAKES_KEYS, ">9. Reject and take back")
+    assert status(planned, "alpha") is Status.WAITING_USER
+    typist.type("Enter")
+    typist.see("2. Reject it, and take it back")
+    typist.type("2")
+    typist.see("2. Reject it, and take it back")
+    typist.type("Enter")
+    typist.see(PLAN, IDLE, without=DECISION)
+    wait_until(lambda: status(planned, "alpha") is Status.FAILED and not (planned / "a.txt").exists())
+    assert (planned / "old.bin").exists()
+    typist.quit()
+
+
+@pytest.mark.sampled(2)
+def test_keys_of_the_first_second_wait_for_the_records(planned: Path, typist: Typist) -> None:
+    configure(planned, agent="demo")
+    put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta", deps=["alpha"]))
+    execute(planned)
+    typist.open(planned)
+    typist.see("Task alpha")
+    typist.type("e")
+    typist.see("Execute", "alpha: decision due", "enter does what is due")
+    typist.type("Escape")
+    typist.see(PLAN, IDLE)
+    typist.quit()
