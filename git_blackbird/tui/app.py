@@ -74,6 +74,7 @@ class BlackbirdApp(GracefulShutdown):
         )
         changed = zip(self.keys.actions, ACTIONS, strict=True)
         self.set_keymap({own.action: own.key for own, usual in changed if own.key != usual.key})
+        self.main.live.named = self.keys.as_key_hint
         self.apply_theme(watcher.workspace)
 
     @cached_property
@@ -162,10 +163,12 @@ class BlackbirdApp(GracefulShutdown):
             self.call_later(self.main.action_show_tab, "live")
         if isinstance(event, Decided) and self.is_running:
             self.call_later(self.drafts.settle, event)
-        if isinstance(event, Notice) and event.weight is not Level.INFO:
-            # A screen may come up next that the notice is about, and hide the log.
-            text = "\n".join(filter(None, (event.text, self.keys.as_key_hint(event.hint or ""))))
-            self.call_later(self.notify, text, severity="warning", timeout=_WARNING_SECONDS)
+        if isinstance(event, Notice):
+            event = event._replace(hint=self.keys.as_key_hint(event.hint or "") or None)
+            if event.weight is not Level.INFO:
+                # A screen may come up next that the notice is about, and hide the log.
+                text = "\n".join(filter(None, (event.text, event.hint)))
+                self.call_later(self.notify, text, severity="warning", timeout=_WARNING_SECONDS)
         self.main.live.handle_event(event)
 
     def show_stop(self, stop: Stop) -> None:

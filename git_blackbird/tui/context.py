@@ -227,9 +227,9 @@ class AppContext(ThemedApp, InputGuard):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Show a notification: whatever is named in it is text."""
+        """Show a notification: whatever is named in it is text, and commands by their keys."""
         del markup
-        shown = strip_controls(message)
+        shown = strip_controls(self.keys.as_key_hint(message))
         super().notify(shown, title=title, severity=severity, timeout=timeout, markup=False)
 
     def show_error(self, error: BlackbirdError) -> None:
@@ -249,6 +249,7 @@ class AppContext(ThemedApp, InputGuard):
 
     def log_and_notify(self, text: str, *, is_good: bool) -> None:
         """Show a notification, and write it to the log."""
+        text = self.keys.as_key_hint(text)
         self.main.live.log_line(text)
         self.notify(text, severity="information" if is_good else "warning")
 

@@ -108,7 +108,7 @@ ACTIONS = (
         "a",
         "answer",
         "Action",
-        "open what is first in the queue of `status`, then what comes next, or go to its task",
+        "open what waits first, in the order of status, then what comes next, or go to its task",
         When.ASKED,
         "status",
     ),

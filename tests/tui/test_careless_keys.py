@@ -344,7 +344,7 @@ def an_own_answer_arrives(hand: Hand, turn: int) -> None:
     else:
         for letter in "yes":
             hand.press(letter)
-        hand.see("▊  yes")
+        hand.see("┃ yes")
         hand.press("Enter")
     hand.see(f"{DECISION} asks", TAKES_KEYS)
     assert [answer.value for answer in runs_of(hand.repo, "asks")[-1].answers] == ["yes"]

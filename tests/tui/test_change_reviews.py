@@ -170,7 +170,7 @@ def test_enter_on_a_finding_goes_to_it_in_the_diff_and_its_file_is_marked(repo: 
         await pilot.press("enter")
         await see(app, pilot, "code reviewer, critical: Two.")
         assert stands_at() == "b.txt:2"
-        await pilot.press("escape")
+        await pilot.press("V")
         app.screen.set_focus(app.screen.query_one("#overview"))
         await pilot.press("down", "enter")
         await wait_for(pilot, lambda: stands_at() == "b.txt")

@@ -267,7 +267,7 @@ def test_a_click_on_a_choice_drops_no_comments_either(planned: Path) -> None:
         await at_diff(app, pilot)
         await pilot.press("j", "j", "j")
         await write_comment(app, pilot, "a digit")
-        await see(app, pilot, ">1. Approve and continue")
+        await see(app, pilot, ">1. Approve")
         await pilot.press("2")
         await pilot.click(ChoiceRow, offset=(2, 0))
         await pilot.press("enter")

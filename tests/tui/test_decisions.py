@@ -6,7 +6,7 @@ import pytest
 from textual.events import Key
 from textual.pilot import Pilot
 from textual.screen import Screen
-from textual.widgets import Input, TextArea
+from textual.widgets import TextArea
 
 from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.model.plan.status import Status
@@ -291,7 +291,7 @@ def test_what_is_rejected_is_taken_back(planned: Path, key: str, said: str) -> N
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
         await see(app, pilot, "9. Reject and take back")
         await pilot.press("9", "enter")
-        await see(app, pilot, "would take back the change of alpha: 1 file", "a.txt | 1 +")
+        await see(app, pilot, "would take back the change of alpha: 1 file", "a.txt | 1 -")
         await see(app, pilot, "Reject alpha, and take its change out of your files?", "1. Go back")
         await pilot.press("enter")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
@@ -488,7 +488,7 @@ def test_what_is_left_out_stays_so_through_a_round_and_when_the_screen_is_left(p
     async def approve(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("d")
         await see(app, pilot, "round 2", "✓ A src/a.txt", "✗ A src/b.txt")
-        await pilot.press("2", "enter")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
 
     for session in (leave_out, approve):
@@ -643,7 +643,7 @@ def test_questions_are_answered_by_option_and_in_words(planned: Path) -> None:
         await pilot.press("2", "enter")
         await wait_for(pilot, lambda: "alpha asks (2 of 2)" in screen_text(app))
         await pilot.press("enter", *"Ada L.")
-        assert app.screen.query_one(Input).value == "Ada L."
+        assert app.screen.query_one(TextArea).text == "Ada L."
         await pilot.press("enter")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
         await pilot.press("1", "enter")

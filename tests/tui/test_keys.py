@@ -276,9 +276,9 @@ def test_help_and_palette_name_what_keys_do_there_and_plain_movement_last(planne
         assert at_choices[0] == "esc q Leave the decision open"
         # What the focus is one key away from is named as well.
         assert at_choices.index("In the diff, to which v goes") < at_choices.index("w Wrap lines")
-        begin = at_choices.index("1 Approve and continue with a10 with a10")
+        begin = at_choices.index("1 Approve and continue with a10")
         assert at_choices[begin : begin + 7] == [
-            "1 Approve and continue",
+            "1 Approve and continue with a10",
             "2 Approve and stop",
             "3 Request changes",
             "4 Reject changes",

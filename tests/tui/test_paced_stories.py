@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.model.plan.status import Status
-from tests.controller.support import agree_to_agent, configure, execute, leaf, put_plan, status
+from tests.controller.support import agree_to_agent, configure, execute, leaf, put_plan, runs_of, status
 from tests.support import commit, git
 from tests.tui.tmux import PATIENCE_SECONDS, Tmux
 
@@ -28,6 +28,7 @@ class Typist:
         self._tmux = tmux
         self._size = size
         self.lines = size[1]
+        self.is_machine = not pause_seconds
         self._pause_seconds = pause_seconds
 
     def open(self, repo: Path) -> None:
@@ -127,7 +128,7 @@ def test_marks_of_files_and_folders_stay_through_a_round(planned: Path, typist: 
         "8. View changes",
         *(["✗ A lib/b.txt", "✗ A lib/c.txt", "2 of 6 read"] if has_list else []),
     )
-    typist.type("2", "Enter")
+    typist.type("1", "Enter")
     wait_until_done(planned, "alpha")
     typist.see(PLAN, IDLE)
     typist.quit()
@@ -149,7 +150,7 @@ def test_enter_approves_only_what_was_shown_to_its_end(planned: Path, typist: Ty
     typist.type(*["Enter"] * 5)
     typist.see(f"{DECISION} alpha", "nothing is chosen", ">(choose)")
     typist.type("v")
-    typist.see("1 + one", ">1. Approve and continue")
+    typist.see("1 + one", ">1. Approve")
     typist.leave()
     typist.see("[a] opens beta")
     typist.type("a")
@@ -157,7 +158,7 @@ def test_enter_approves_only_what_was_shown_to_its_end(planned: Path, typist: Ty
     typist.type("v")
     typist.see("1 + line", ">(choose)")
     typist.type("G")
-    typist.see("99 + line", ">1. Approve and continue")
+    typist.see("99 + line", ">1. Approve")
     typist.type("V")
     typist.see("Change: 1 file")
     typist.type("Enter")
@@ -177,16 +178,17 @@ def test_what_a_rejection_takes_out_is_shown_first_and_asked_about(planned: Path
     typist.see(PLAN, "[a] opens alpha")
     typist.type("a")
     typist.see(DECISION, TAKES_KEYS)
-    # What comes along is for no question that nobody has seen.
-    typist.type("9", "Enter", "Enter", "2", "Enter")
-    typist.see("would take back the change of alpha: 2 files", "2. Reject it, and take it back")
+    # What comes along at once is for no question that nobody has seen.
+    typist.type("9", "Enter", *(("Enter", "2", "Enter") if typist.is_machine else ()))
+    asks = "2. Reject it, and take it back", "enter chooses, esc goes back"
+    typist.see("would take back the change of alpha: 2 files", *asks)
     typist.type("Escape")
     typist.see(DECISION, TAKES_KEYS, ">9. Reject and take back")
     assert status(planned, "alpha") is Status.WAITING_USER
     typist.type("Enter")
-    typist.see("2. Reject it, and take it back")
-    typist.type("2")
-    typist.see("2. Reject it, and take it back")
+    typist.see(*asks)
+    typist.type("2", "Enter")
+    typist.see("Why is alpha rejected?")
     typist.type("Enter")
     typist.see(PLAN, IDLE, without=DECISION)
     wait_until(lambda: status(planned, "alpha") is Status.FAILED and not (planned / "a.txt").exists())
@@ -205,4 +207,95 @@ def test_keys_of_the_first_second_wait_for_the_records(planned: Path, typist: Ty
     typist.see("Execute", "alpha: decision due", "enter does what is due")
     typist.type("Escape")
     typist.see(PLAN, IDLE)
+    typist.quit()
+
+
+def read_to(typist: Typist, *texts: str) -> None:
+    """Page down until each of these texts was seen, in their order."""
+    for text in texts:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while text not in typist.see():
+            assert time.monotonic() < deadline, typist.see()
+            typist.type("NPage")
+
+
+@pytest.mark.sampled(2)
+def test_all_of_a_task_and_of_a_question_can_be_read(planned: Path, typist: Typist) -> None:
+    configure(planned, agent="demo")
+    words = " ".join(f"word-{number}" for number in range(400))
+    lines = "\n".join(f"line {number} of it" for number in range(60))
+    question = f"Which of them? {words} Say all."
+    put_plan(
+        planned,
+        leaf("alpha", f"write a.txt one\n{lines}\n{words} all.\nThe last line."),
+        leaf("asks", f"ask tone {question} | short | {'long ' * 90}the-end | third\nanswered tone tone.txt"),
+    )
+    execute(planned, None, "alpha")
+    execute(planned, None, "asks")
+    typist.open(planned)
+    typist.see(PLAN, "[a] opens alpha")
+    typist.type("+", "Tab")
+    read_to(typist, "line 0 of it", "line 59 of it", "word-399 all.", "The last line.")
+    typist.type("Escape", "Escape", "a")
+    typist.see(f"{DECISION} alpha", TAKES_KEYS)
+    read_to(typist, "line 0 of it", "line 59 of it", "word-399 all.", "The last line.")
+    typist.leave()
+    typist.see("[a] opens asks")
+    typist.type("a")
+    typist.see("asks asks", "1. short", "enter answers", "esc leaves it open")
+    read_to(typist, "word-399 Say all.", "2. long", "the-end")
+    typist.type("4")
+    typist.see("4. Other...")
+    typist.type("Enter")
+    typist.see("your answer", "ctrl+j begins a line")
+    for keys in (["One"], ["C-j"], ["two."], ["Enter"]):
+        typist.type(*keys)
+    wait_until(lambda: len(runs_of(planned, "asks")) == 2)
+    assert [answer.value for answer in runs_of(planned, "asks")[-1].answers] == ["One\ntwo."]
+
+
+@pytest.mark.sampled(2)
+def test_one_key_follows_the_queue_of_status(planned: Path, typist: Typist) -> None:
+    configure(planned, agent="demo")
+    later = [leaf(name, deps=["beta"]) for name in ("first", "second")]
+    put_plan(
+        planned,
+        leaf("alpha", "write a.txt one"),
+        leaf("beta", "write b.txt one"),
+        leaf("fails", "fail 3"),
+        *later,
+    )
+    for task_id in ("alpha", "beta", "fails"):
+        execute(planned, None, task_id)
+    typist.open(planned)
+    # What unblocks most comes first, wherever the cursor is.
+    typist.see(PLAN, "(3): [a] opens beta")
+    for task_id, after in (("beta", "alpha"), ("alpha", "fails"), ("fails", "beta"), ("beta", "alpha")):
+        typist.type("a")
+        typist.see(f"{DECISION} {task_id}", TAKES_KEYS)
+        typist.leave()
+        typist.see(f"(3): [a] opens {after}")
+    typist.type("Home")
+    typist.see("(3): [a] opens beta")
+    typist.quit()
+
+
+@pytest.mark.sampled(2)
+def test_hints_name_keys(planned: Path, typist: Typist) -> None:
+    configure(planned, agent="demo")
+    put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta", deps=["alpha"]))
+    execute(planned)
+    (planned / ".git/blackbird/runs/beta").mkdir(parents=True)
+    (planned / ".git/blackbird/runs/beta/0000000000000001.json").write_text("{")
+    typist.open(planned)
+    typist.see(PLAN, "1 unreadable record ([a])", "[a] opens alpha")
+    typist.type("a")
+    typist.see(DECISION, TAKES_KEYS)
+    typist.type("4", "Enter")
+    typist.see("Why is alpha rejected?")
+    typist.type("Enter")
+    shown = typist.see(PLAN, IDLE, "Rejected alpha.", "next step: U: ", without=DECISION)
+    assert "git blackbird" not in shown
+    typist.type("2")
+    assert "git blackbird" not in typist.see("Rejected alpha.")
     typist.quit()

@@ -63,7 +63,7 @@ def test_budgets_are_shown_with_what_is_spent(planned: Path) -> None:
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await see(
-            app, pilot, "the plan 0.00 USD of 2.50 · the plan ", "the budget of the plan is spent: `git"
+            app, pilot, "the plan 0.00 USD of 2.50 · the plan ", "the budget of the plan is spent ([c])"
         )
 
     drive(planned, session, (160, 30))
@@ -111,7 +111,7 @@ def test_what_is_odd_is_said_above_the_plan(planned: Path) -> None:
     (folder / "0123456789abcdef.json").write_text("{")
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await see(app, pilot, "1 unreadable record: `git blackbird status` says more")
+        await see(app, pilot, "1 unreadable record ([a])")
         (folder / "0123456789abcdef.json").unlink()
         await wait_for(pilot, lambda: "unreadable" not in screen_text(app))
 

@@ -66,3 +66,44 @@ def test_a_notice_covers_neither_the_plan_nor_the_question_nor_the_choices(pendi
         await wait_for(pilot, lambda: app.screen is app.main)
 
     drive(pending, session)
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("size", [(60, 16), (80, 24), (100, 30), (200, 60)])
+def test_all_of_a_task_and_of_a_question_can_be_read(repo: Path, size: tuple[int, int]) -> None:
+    commit(repo, {"README.md": "# Here\n"})
+    configure(repo, agent="demo", execution__stopAfterEachTask="true")
+    words = " ".join(f"word-{number}" for number in range(400))
+    lines = "\n".join(f"line {number} of it" for number in range(60))
+    text = f"write a.txt one\n{lines}\n{words} all.\nThe last line."
+    asked = f"ask q Which? {words} Say all. | short | {'long ' * 90}the-end | third"
+    put_plan(repo, leaf("alpha", text), leaf("asks", asked))
+    for task_id in ("alpha", "asks"):
+        execute(repo, None, task_id)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        async def read_to(*texts: str) -> None:
+            for text in texts:
+                for _ in range(400):
+                    if text in screen_text(app):
+                        break
+                    await pilot.press("pagedown")
+                assert text in screen_text(app), screen_text(app)
+
+        of_task = "line 0 of it", "line 59 of it", "word-399 all.", "The last line."
+        await pilot.press("plus", "tab")
+        await read_to(*of_task)
+        await pilot.press("escape", "escape", "d")
+        await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
+        await read_to(*of_task)
+        await pilot.press("escape", "down", "u")
+        await wait_for(pilot, lambda: isinstance(app.screen, QuestionScreen))
+        await see(app, pilot, "1. short", "enter answers", "esc leaves it open")
+        await read_to("word-399 Say all.", "2. long", "the-end")
+        await see(app, pilot, "1. short", "enter answers", "esc leaves it open")
+        await pilot.press("4", "enter")
+        await see(app, pilot, "your answer", "ctrl+j begins a line", "esc goes back")
+        await pilot.press("escape", "escape")
+        await wait_for(pilot, lambda: app.screen is app.main)
+
+    drive(repo, session, size)

@@ -182,7 +182,7 @@ def test_a_decision_is_asked_for(project: Path, album: Album) -> None:
         view = app.screen.query_one(DiffView)
         await wait_for(pilot, lambda: view.is_colored)
         await album.check(app, pilot, "diff")
-        await pilot.press("escape", "3", "enter", *"Round as in @weather/")
+        await pilot.press("3", "enter", *"Round as in @weather/")
         await see(app, pilot, "weather/__init__.py")
         still(app)
         await album.check(app, pilot, "request")

@@ -30,17 +30,19 @@ from git_blackbird.messages.display.quantities import (
     render_spent,
 )
 from git_blackbird.messages.display.reviews import REQUESTERS, overall_word
+from git_blackbird.messages.display.task import text_sections
 from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.change import Asked
+from git_blackbird.model.change.decision import SPECS
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.findings import MergedReview, MergedVerdict
 from git_blackbird.model.run.parts import CheckOutcome, ReviewComment
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import Requester
+from git_blackbird.model.run.states import Choice, Requester
 from git_blackbird.model.views.checkpoint import Checkpoint
 
 TITLE = "Task review checkpoint"
@@ -54,9 +56,7 @@ _MAX_REQUEST_LINES = 12
 _MAX_CRITERIA = 20
 _LONGEST_CRITERION = 400
 _LONGEST_QUOTED = 400
-# What they leave out is with the task; what was done comes below them.
-_MAX_TASK_LINES = 6
-_LONGEST_TASK_TEXT = 400
+_LONGEST_TASK_TEXT = 50_000
 _LONGEST_PATH = 1000
 
 
@@ -117,17 +117,16 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
 def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()) -> list[Line]:
     """Return the same without files and snippets, for where the whole diff stands beside it.
 
-    Totals and what the task asks for come in addition, and the comments that are not sent yet.
+    Totals and all that the task says come in addition, and the comments that are not sent yet.
     """
-    task, *criteria = _task(checkpoint.task)
+    criteria, texts = _texts_of(checkpoint.task)
     passages = chain(
-        _rulings(checkpoint),
-        [task, one_line(f"Change: {_totals(checkpoint)}")],
+        _rulings(checkpoint, f"{SPECS[Choice.REQUEST_CHANGES].digit}"),
+        [_title(checkpoint.task), one_line(f"Change: {_totals(checkpoint)}")],
         criteria,
         _outcome(checkpoint),
         _unsent(unsent),
-        [Passage(tuple(_texts_of(checkpoint.task)))],
-        _findings(checkpoint),
+        _findings(checkpoint, None),
         _account(checkpoint),
         _told(checkpoint),
         _asked(checkpoint),
@@ -135,6 +134,7 @@ def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()
         both_added_passages(checkpoint.both_added),
         () if checkpoint.pair is not None else summary_passages(checkpoint.summary),
         warning_passages(checkpoint),
+        texts,
     )
     return lines_of(passages)
 
@@ -144,21 +144,21 @@ def _totals(checkpoint: Checkpoint) -> str:
     return ", ".join(filter(None, (render_totals(checkpoint.summary), found)))
 
 
-def _rulings(checkpoint: Checkpoint) -> Iterator[Passage]:
-    """List what the agent decided itself, with the command that overrules it."""
+def _rulings(checkpoint: Checkpoint, key: str = "") -> Iterator[Passage]:
+    """List what the agent decided itself, with the key or the command that overrules it."""
     if not checkpoint.rulings:
         return
     heading = styled(f"{counted(len(checkpoint.rulings), 'ruling')} by the agent:", Style.WARNING)
     lines = (styled(f"  {line}") for ruling in checkpoint.rulings for line in ruling_lines(ruling))
     blanks = " --overrule ID=TEXT"
     command = TaskCommand("decide", checkpoint.task.id, blanks).command
-    overrule = styled(f"  {command} asks for another", Style.FAINT)
+    overrule = styled(f"  {key or command} asks for another", Style.FAINT)
     yield Passage((heading, *lines, overrule), Rank.REQUEST, _run_command(checkpoint.run), least=2)
 
 
 def _task(task: Task) -> Iterator[Passage]:
     """Say what was to be done."""
-    yield one_line(f"Task: {task.id} - {clean_line(task.title)}", Style.HEADING)
+    yield _title(task)
     if task.acceptance_criteria:
         command = TaskCommand("show", task.id).command
         texts = (f"- {clean_line(text, _LONGEST_CRITERION)}" for text in task.acceptance_criteria)
@@ -167,16 +167,19 @@ def _task(task: Task) -> Iterator[Passage]:
         yield Passage((heading, *lines), Rank.CRITERIA, command)
 
 
-def _texts_of(task: Task) -> Iterator[Line]:
-    """Show the beginnings of what the task says."""
-    for title, text in (("Description:", task.description), ("Prompt:", task.prompt)):
-        whole = strip_controls(text).strip()
-        lines = whole[:_LONGEST_TASK_TEXT].splitlines()[:_MAX_TASK_LINES]
+def _title(task: Task) -> Passage:
+    return one_line(f"Task: {task.id} - {clean_line(task.title)}", Style.HEADING)
+
+
+def _texts_of(task: Task) -> tuple[list[Passage], list[Passage]]:
+    """Return the acceptance criteria of a task, and its texts, each below its name."""
+    criteria, texts = list[Passage](), list[Passage]()
+    for title, parts in text_sections(task, _LONGEST_TASK_TEXT):
+        lines = [part.behind("  ") for part in parts if isinstance(part, Line)]
         if lines:
-            yield styled(title, Style.HEADING)
-            yield from (styled(f"  {_kept_indent(line)}") for line in lines)
-        if left := len(whole) - len("\n".join(lines)):
-            yield styled(f"  ({left} more characters)", Style.FAINT)
+            kind = criteria if title == "acceptance criteria" else texts
+            kind.append(Passage((styled(f"{title.capitalize()}:", Style.HEADING), *lines)))
+    return criteria, texts
 
 
 def _unsent(comments: Iterable[ReviewComment]) -> Iterator[Passage]:
@@ -204,7 +207,7 @@ def _run_command(run: Run) -> str:
     return TaskCommand("runs", run.task_id, f" {run.id}").command
 
 
-def _findings(checkpoint: Checkpoint) -> Iterator[Passage]:
+def _findings(checkpoint: Checkpoint, most: int | None = _MAX_REVIEW_LINES) -> Iterator[Passage]:
     """Show the reviewers' findings and why a person must judge."""
     merged = checkpoint.merged
     if merged is not None:
@@ -212,17 +215,17 @@ def _findings(checkpoint: Checkpoint) -> Iterator[Passage]:
         style = Style.PLAIN if is_clear else Style.WARNING
         lines = (
             styled(f"Reviews: {overall_word(merged)}", style),
-            *_review_lines(merged, checkpoint.task),
+            *_review_lines(merged, checkpoint.task, most),
         )
         yield Passage(lines, Rank.REVIEWS, TaskCommand("review show", checkpoint.task.id).command)
     yield from _reasons(checkpoint)
 
 
-def _review_lines(merged: MergedReview, task: Task) -> Iterator[Line]:
+def _review_lines(merged: MergedReview, task: Task, most: int | None) -> Iterator[Line]:
     lines = review_lines(merged)
-    yield from lines[:_MAX_REVIEW_LINES]
-    if len(lines) > _MAX_REVIEW_LINES:
-        rest, left_out = TaskCommand("review show", task.id), len(lines) - _MAX_REVIEW_LINES
+    yield from lines[:most]
+    if most is not None and len(lines) > most:
+        rest, left_out = TaskCommand("review show", task.id), len(lines) - most
         yield styled(f"({left_out} more lines: {rest})", Style.FAINT, left_out)
 
 

@@ -13,7 +13,7 @@ from git_blackbird.messages.display.format import MAX_LISTED, adoptable_lines, b
 from git_blackbird.messages.display.quantities import counted, some_of
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import PLANNING, TaskId
-from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.decision import APPROVES, SPECS, VIEWS, Decision, Reply, reply_of
 from git_blackbird.model.run.agent_io import RightsQuestion, agent_in_text
 from git_blackbird.model.run.findings import MergedReview
@@ -240,6 +240,14 @@ def answers_to(question: Question) -> tuple[AnswerOffer, ...]:
         return ()
     listed = (AnswerOffer(option, clean_line(option)) for option in question.options)
     return (*listed, AnswerOffer(None, OTHER))
+
+
+def question_text(question: Question) -> str:
+    """Return all of a question: its text, and the answers of which the list has only the beginning."""
+    labels = (offer.label for offer in answers_to(question))
+    listed = enumerate(zip(question.options, labels, strict=False), start=1)
+    cut = (f"\n\n{number}. {option}" for number, (option, label) in listed if label.endswith("..."))
+    return strip_controls(question.prompt + "".join(cut))
 
 
 def own_words(question: Question, draft: str) -> str:

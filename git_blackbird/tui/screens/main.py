@@ -168,7 +168,7 @@ class MainScreen(Screen[None]):
         overview = view_state.overview
         self.plan_tree.show(view_state.plan, _at_work(overview), stopped_tasks(view_state.state))
         self.required = overview.waiting
-        self.query_one("#odd", StatusBar).show_text(warnings_text(overview))
+        self.query_one("#odd", StatusBar).show_text(warnings_text(overview, self.keys))
         self._show_all()
         self.call_after_refresh(self._add_history)
 

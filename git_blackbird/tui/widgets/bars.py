@@ -7,6 +7,7 @@ from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.message import Message
 from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
@@ -19,6 +20,7 @@ from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.display.queue import item_words, why_text
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.queue import Item
+from git_blackbird.tui.keys import KeyTable
 
 
 class StatusBar(Static):
@@ -36,26 +38,29 @@ class StatusBar(Static):
             self.update(text, layout=layout)
 
 
-def warnings_text(overview: StatusReport) -> str:
-    """Return counts of the problems that nobody is asked about; ``status`` has the details."""
-    warnings = ", ".join(_warnings(overview))
-    return f"{warnings}: `git blackbird status` says more" if warnings else ""
+def warnings_text(overview: StatusReport, keys: KeyTable) -> str:
+    """Return counts of the problems that nobody is asked about, each with the key that helps on."""
+    return ", ".join(_warnings(overview, *(keys.by_name[name].key for name in _HELPING)))
 
 
-def _warnings(overview: StatusReport) -> Iterator[str]:
-    yield from (f"the budget of {budget_name(line)} is spent" for line in overview.budgets if line.is_spent)
+_HELPING = ("settings", "answer", "execute")
+
+
+def _warnings(overview: StatusReport, settings: str, answer: str, execute: str) -> Iterator[str]:
+    spent = (line for line in overview.budgets if line.is_spent)
+    yield from (f"the budget of {budget_name(line)} is spent ([{settings}])" for line in spent)
     if overview.unreadable:
-        yield counted(len(overview.unreadable), "unreadable record")
+        yield f"{counted(len(overview.unreadable), 'unreadable record')} ([{answer}])"
     if overview.adoptable:
-        yield f"{adoptable_counts(overview.adoptable)} of another program or clone"
+        yield f"{adoptable_counts(overview.adoptable)} of another program or clone ([{execute}] asks)"
     if overview.drift:
         differing = next(iter(overview.drift)) if len(overview.drift) == 1 else f"{len(overview.drift)} tasks"
-        yield f"plan and records differ on {differing}"
+        yield f"plan and records differ on {differing} ([{execute}])"
     if overview.orphaned:
-        yield f"{counted(len(overview.orphaned), 'task')} of another plan"
-    settings = [problem for problem in overview.problems if not problem.fatal]
-    if settings:
-        yield counted(len(settings), "remark") + " on the configuration ([c])"
+        # No key of the screen is about what its plan does not have.
+        yield f"{counted(len(overview.orphaned), 'task')} of another plan (`git blackbird status`)"
+    if remarks := [problem for problem in overview.problems if not problem.fatal]:
+        yield f"{counted(len(remarks), 'remark')} on the configuration ([{settings}])"
 
 
 def banner_text(count: int, item: Item | None, does: str) -> str:
@@ -154,6 +159,26 @@ class MultiLineInput(TextArea):
     def action_cursor_edge(self, end: int, select: bool = False) -> None:  # noqa: FBT001, FBT002  # of a binding
         """Go to the beginning (0) or the end (1) of the text."""
         self.move_cursor(self.document.end if end else (0, 0), select=select)
+
+
+class AnswerInput(MultiLineInput):
+    """A text that Enter sends; ctrl+j begins a new line of it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+j,shift+enter", "begin_line", "Begin a new line", show=False),
+    ]
+
+    class Submitted(Message):
+        """The text is meant so."""
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Submitted())
+
+    def action_begin_line(self) -> None:
+        self.insert("\n")
 
 
 class SingleLineInput(Input):

@@ -182,12 +182,13 @@ class TextPane(WrappedView, SearchesText, can_focus=True):
 
 
 def wrapped_line(line: Line, width: int) -> Iterator[Line]:
-    """Wrap a line at spaces, keeping its indent; a line of more than ``LONGEST`` characters is cut."""
-    line = line.part(0, LONGEST).without_tabs()
+    """Wrap a line at spaces, keeping its indent; one of more than ``LONGEST`` characters in parts."""
     text = line.text
     start = len(text) - len(text.lstrip(" "))
     indent = " " * max(0, min(start, width // 2 - 1))
-    return wrapped(line, width, get_character_cell_size, indent)
+    for begin in range(0, max(1, len(text)), LONGEST):
+        part = line.part(begin, begin + LONGEST).without_tabs()
+        yield from wrapped(part.behind(indent) if begin else part, width, get_character_cell_size, indent)
 
 
 def _columns(texts: Iterable[str]) -> int:

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Self
@@ -122,7 +122,8 @@ class LiveLog(TextPane, can_focus=True):
 
     def add(self, lines: Sequence[Line]) -> None:
         follows = self._follows
-        self._lines.extend(line.part(0, LONGEST) for line in lines)
+        lines = [line.part(0, LONGEST) for line in lines]
+        self._lines.extend(lines)
         rows = [row for line in lines for row in wrapped_line(line, self._width)] if self._width else []
         dropped = max(0, len(self._rows) + len(rows) - _MAX_ROWS)
         self._rows.extend(rows)
@@ -181,6 +182,8 @@ class LivePane(Vertical):
         self.followed: TaskId | None = None
         # Whether each line names its task, as of agents that start one by one and then work side by side.
         self.is_parallel = False
+        # How the screen names a command in a text.
+        self.named: Callable[[str], str] = str
 
     def has_others(self, task_id: TaskId) -> bool:
         """Whether a run of another task is at work that it shows."""
@@ -231,7 +234,7 @@ class LivePane(Vertical):
         else:
             text = render_event(event)
         if text is not None:
-            self._queue.put(text, event_style(event))
+            self._queue.put(self.named(text), event_style(event))
 
     def add_step(self, run_id: RunId, step: Progress) -> None:
         """Show one step of an active run, marked where others work side by side."""

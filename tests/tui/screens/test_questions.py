@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from textual.events import Paste
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import TextArea
 
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.states import RunStatus
@@ -40,7 +40,7 @@ def test_what_was_answered_is_gone_back_to_and_what_was_typed_is_kept(planned: P
         await wait_for(pilot, lambda: is_asked(app, "alpha asks (1 of 3)"))
         await pilot.press("k", "enter")
         await wait_for(pilot, lambda: is_asked(app, "Whose name?"))
-        assert app.screen.query_one(Input).value == "Ada L."
+        assert app.screen.query_one(TextArea).text == "Ada L."
         await pilot.press("enter")
         await wait_for(pilot, lambda: is_asked(app, "Anything else?"))
         await pilot.press(*"No", "escape")
@@ -65,16 +65,16 @@ def test_another_answer_is_written_and_gone_back_to(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: is_asked(app, "3. Other..."))
-        assert not app.screen.query_one(Input).display
+        assert not app.screen.query_one(TextArea).display
         await pilot.press("3", "enter")
-        await wait_for(pilot, lambda: app.screen.query_one(Input).has_focus)
+        await wait_for(pilot, lambda: app.screen.query_one(TextArea).has_focus)
         await pilot.press(*"dry, 2", "enter")
         await wait_for(pilot, lambda: is_asked(app, "Whose name?"))
         await pilot.press("shift+tab")
         await wait_for(pilot, lambda: is_asked(app, "Which tone?"))
-        assert app.screen.query_one(Input).value == "dry, 2"
+        assert app.screen.query_one(TextArea).text == "dry, 2"
         await pilot.press("enter")
-        await wait_for(pilot, lambda: app.screen.query_one(Input).has_focus)
+        await wait_for(pilot, lambda: app.screen.query_one(TextArea).has_focus)
         await pilot.press("enter")
         await wait_for(pilot, lambda: is_asked(app, "Whose name?"))
         await pilot.press(*"Ada", "enter")
@@ -104,10 +104,13 @@ def test_long_and_hostile_questions_with_many_options_fit(planned: Path) -> None
         assert "\x1b" not in shown
         assert "[bold red]Which[/]?" in shown
         assert "1. 0 [bold red]Which[/]?" in shown
-        await pilot.press(*["pagedown"] * 40)
-        await see(app, pilot, "The end.")
+        while "The end." not in screen_text(app):
+            await pilot.press("pagedown")
+        await pilot.press("ctrl+end")
+        # All of an answer of which the list has the beginning.
+        await see(app, pilot, f"{'y' * 70}\n")
         await pilot.press("end", "enter")
-        await wait_for(pilot, lambda: app.screen.query_one(Input).has_focus)
+        await wait_for(pilot, lambda: app.screen.query_one(TextArea).has_focus)
         await pilot.press("n", "escape")
         await see(app, pilot, "201. Other...")
         await pilot.press("up")
@@ -125,11 +128,11 @@ def test_of_a_text_that_is_pasted_nothing_gets_lost(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
         await wait_for(pilot, lambda: is_asked(app, "Whose name?"))
-        box = app.screen.query_one(Input)
+        box = app.screen.query_one(TextArea)
         app.post_message(Paste("Ada\rLovelace"))
-        await wait_for(pilot, lambda: box.value == "Ada Lovelace")
-        await pilot.press("enter")
+        await wait_for(pilot, lambda: box.text == "Ada\nLovelace")
+        await pilot.press("ctrl+j", *"both", "enter")
         await wait_for(pilot, lambda: is_over(app))
 
     drive(planned, session)
-    assert answers(planned) == [("name", "Ada Lovelace")]
+    assert answers(planned) == [("name", "Ada\nLovelace\nboth")]

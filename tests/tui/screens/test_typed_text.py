@@ -7,7 +7,7 @@ import pytest
 from textual.events import Key, Paste
 from textual.pilot import Pilot
 from textual.screen import Screen
-from textual.widgets import Input, TextArea
+from textual.widgets import TextArea
 
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.states import DecisionState
@@ -154,8 +154,8 @@ def test_of_another_answer_every_letter_arrives_however_fast_it_is_typed(pending
         await pilot.press("x")
         await wait_for(pilot, lambda: isinstance(app.screen, QuestionScreen))
         type_ahead(app, *"zj1jj", "enter", *"yes, 2")
-        field = app.screen.query_one(Input)
-        await wait_for(pilot, lambda: field.value == "yes, 2")
+        field = app.screen.query_one(TextArea)
+        await wait_for(pilot, lambda: field.text == "yes, 2")
         await pilot.press("escape", "2", "escape")
         await wait_for(pilot, lambda: is_over(app))
 
