@@ -797,6 +797,22 @@ def test_a_choice_stays_where_the_end_of_the_diff_is_shown_later(planned: Path) 
     assert states(planned, "alpha") == [DecisionState.PENDING]
 
 
+def test_the_digit_of_a_choice_that_is_not_possible_says_why(planned: Path) -> None:
+    execute(planned)
+    with open_at(planned).store.transaction() as transaction:
+        transaction.save_run(runs_of(planned, "alpha")[-1].updated(provider_session_ref=None))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
+        await pilot.press("3")
+        await see(app, pilot, "3 is not possible: run", "has no session to continue")
+        await pilot.press("escape")
+
+    drive(planned, session, (140, 30))
+    assert states(planned, "alpha") == [DecisionState.PENDING]
+
+
 def test_a_decision_that_is_left_open_names_its_key_once(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")

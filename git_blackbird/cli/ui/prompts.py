@@ -8,7 +8,7 @@ import os
 import sys
 import termios
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
 from functools import partial
@@ -33,7 +33,7 @@ from questionary.prompts.common import InquirerControl
 
 from git_blackbird.cli.ui.writer import STDOUT, Writer
 from git_blackbird.controller.core.drafts import Draft
-from git_blackbird.messages.display.dialogue import UNDECIDED
+from git_blackbird.messages.display.dialogue import NOTHING_CHOSEN, UNDECIDED
 from git_blackbird.model.base.path_search import MENTION, PathIndex
 
 
@@ -111,8 +111,9 @@ class Prompts:
         """Let one of a list be chosen: arrows, j/k or digits move, Enter chooses.
 
         The cursor begins at the choice whose value is ``start``, else at the first; on ``UNDECIDED`` Enter
-        does nothing, and neither does it once text was typed or pasted, which is meant for something else,
-        until an arrow moves the cursor. ``letters`` move it to the choices of their places.
+        chooses nothing, and neither does it once text was typed or pasted, which is meant for something else,
+        or the digit of a choice that is not possible, until an arrow moves the cursor. A line below says so.
+        ``letters`` move it to the choices of their places.
 
         Returns the value.
         """
@@ -129,13 +130,14 @@ class Prompts:
             instruction=HOW_TO_CHOOSE if has_digits else "(arrows or j/k; Enter chooses)",
             **self._settings,
         )
-        stray = _StrayText(question)
+        stray = _StrayKeys(
+            question, {str(one.shortcut_key): str(one.title) for one in choices if one.disabled}
+        )
         bindings = question.application.key_bindings
         if isinstance(bindings, KeyBindings):
             for key in ("escape", "c-d"):
                 bindings.add(key, eager=True)(_leave)
             stray.bind(bindings, letters)
-            bindings.add("enter", filter=Condition(lambda: _is_undecided(question)), eager=True)(_stay)
         return await self._run(question, lambda: stray.remark)
 
     async def read_line(self, message: str, draft: Draft | None) -> str | UnfinishedText:
@@ -263,24 +265,34 @@ def _composing() -> KeyBindings:
     return bindings
 
 
-class _StrayText:
-    """Text that was typed or pasted at a list, to which only some keys mean something."""
+class _StrayKeys:
+    """Keys at a list that choose nothing: other text, digits of choices that are not possible, Enter at once.
 
-    def __init__(self, question: questionary.Question) -> None:
+    ``blocked`` has the labels of those choices by their digits.
+    """
+
+    def __init__(self, question: questionary.Question, blocked: Mapping[str, str]) -> None:
         controls = question.application.layout.find_all_controls()
         self._lists = [one for one in controls if isinstance(one, InquirerControl)]
-        self._is_there = False
+        self._blocked = blocked
+        self._stray = ""
+        self._has_entered = False
 
     @property
     def remark(self) -> str:
-        """What to say of it, as long as Enter chooses nothing because of it."""
-        return "what you typed is no choice: an arrow key moves, then Enter chooses" if self._is_there else ""
+        """What to say of them, as long as Enter chooses nothing because of them."""
+        return self._stray or (NOTHING_CHOSEN if self._has_entered and self._is_undecided else "")
+
+    @property
+    def _is_undecided(self) -> bool:
+        return any(one.get_pointed_at().title == UNDECIDED.label for one in self._lists)
 
     def bind(self, bindings: KeyBindings, letters: Sequence[str]) -> None:
         """Take keys without a meaning, those that end it, and letters that have one."""
         bindings.add(Keys.Any)(self._note)
         bindings.add(Keys.BracketedPaste)(self._note)
-        bindings.add("enter", filter=Condition(lambda: self._is_there), eager=True)(_stay)
+        is_refused = Condition(lambda: bool(self._stray) or self._is_undecided)
+        bindings.add("enter", filter=is_refused, eager=True)(self._stay)
         for key, move in (("up", InquirerControl.select_previous), ("down", InquirerControl.select_next)):
             bindings.add(key, eager=True)(partial(self._move, move))
 
@@ -294,28 +306,21 @@ class _StrayText:
 
     def _note(self, event: KeyPressEvent) -> None:
         if event.data.strip() and (event.data.isprintable() or len(event.data) > 1):
-            self._is_there = True
+            blocked = "" if self._stray else self._blocked.get(event.data)
+            what = f"{blocked} is not possible" if blocked else "what you typed is no choice"
+            self._stray = f"{what}: an arrow key moves, then Enter chooses"
+
+    def _stay(self, event: KeyPressEvent) -> None:
+        del event
+        self._has_entered = True
 
     def _move(self, move: Callable[[InquirerControl], None], event: KeyPressEvent) -> None:
         del event
-        self._is_there = False
+        self._stray = ""
         for one in self._lists:
             move(one)
             while not one.is_selection_valid():
                 move(one)
-
-
-def _is_undecided(question: questionary.Question) -> bool:
-    """Whether the cursor of a list is on the line that chooses nothing."""
-    lists = question.application.layout.find_all_controls()
-    return any(
-        isinstance(one, InquirerControl) and one.get_pointed_at().title == UNDECIDED.label for one in lists
-    )
-
-
-def _stay(event: KeyPressEvent) -> None:
-    """Do nothing."""
-    del event
 
 
 def _leave(event: KeyPressEvent) -> None:

@@ -40,6 +40,7 @@ class Offer(NamedTuple):
 
 UNDECIDED = Offer(None, "(choose)", None)
 """Begins the list, under the cursor, where nothing is preselected."""
+NOTHING_CHOSEN = "nothing is chosen: a digit or an arrow chooses"
 
 
 def offers_of(checkpoint: Checkpoint) -> tuple[Offer, ...]:

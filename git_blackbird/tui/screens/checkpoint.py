@@ -11,6 +11,7 @@ from textual.widgets import Input
 from git_blackbird.controller.change.undo.undo import preview_rejection
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.dialogue import (
+    NOTHING_CHOSEN,
     Confirm,
     Say,
     ShowDiff,
@@ -34,8 +35,7 @@ from git_blackbird.tui.screens.review_keys import DIFF_BINDINGS, Focus, dead_key
 from git_blackbird.tui.widgets.choices import NO_DIGIT, ChoiceItem, ChoiceRow
 from git_blackbird.tui.widgets.file_list import ReviewMarks
 
-_NOTHING_CHOSEN = "nothing is chosen: a digit or an arrow chooses"
-_NOT_SHOWN = f"{_NOTHING_CHOSEN}; v shows the diff"
+_NOT_SHOWN = f"{NOTHING_CHOSEN}; v shows the diff"
 _KEYS_AFTER_REQUEST = frozenset({"i", "I"})
 
 
@@ -119,8 +119,12 @@ class CheckpointScreen(ChangeScreen):
             self._key_line.say("nothing was requested yet")
         elif event.is_printable and not does_something(self, event.key):
             event.stop()
-            has_diff = self._viewed is not None
-            self._key_line.say(dead_key_text(event.character or "", self._place, has_diff=has_diff))
+            blocked, has_diff = self._offered(event.key), self._viewed is not None
+            if blocked is not None:
+                why = clean_line(self.checkpoint.blocked_reason(blocked.choice) or "")
+                self._key_line.say(f"{event.key} is not possible: {why}")
+            else:
+                self._key_line.say(dead_key_text(event.character or "", self._place, has_diff=has_diff))
 
     def on_paste(self, event: events.Paste) -> None:
         """Say that a pasted text does nothing here."""
@@ -146,7 +150,7 @@ class CheckpointScreen(ChangeScreen):
     async def on_choice_row_chosen(self, event: ChoiceRow.Chosen) -> None:
         choice = self._choices.items[event.index].value
         if choice is None:
-            self._key_line.say(_NOTHING_CHOSEN if self.checkpoint.is_shown else _NOT_SHOWN)
+            self._key_line.say(NOTHING_CHOSEN if self.checkpoint.is_shown else _NOT_SHOWN)
         else:
             unsent = self._drafts.unsent(self.checkpoint.run)
             await self._take(next_step(self.checkpoint, choice, unsent))

@@ -31,7 +31,16 @@ from tests.cli.terminal import (
     Terminal,
     program_environ,
 )
-from tests.controller.support import Person, agree_to_agent, configure, leaf, put_plan, run_to_stop, runs_of
+from tests.controller.support import (
+    Person,
+    agree_to_agent,
+    configure,
+    leaf,
+    open_at,
+    put_plan,
+    run_to_stop,
+    runs_of,
+)
 from tests.support import Prepared, commit
 
 PENDING = DecisionState.PENDING
@@ -106,6 +115,31 @@ def test_text_that_is_typed_or_pasted_at_the_list_decides_nothing(pending: Path,
         terminal.wait_for("what you typed is no choice: an arrow key moves, then Enter chooses")
         assert last_run(pending).decision_state is DecisionState.PENDING
         terminal.type("1", DOWN, UP, ENTER)
+        assert terminal.end() == 0
+    assert last_run(pending).decision_state is DecisionState.APPROVED_CONTINUE
+
+
+def test_enter_where_nothing_is_chosen_says_so(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", "write a.txt one\nfail 7"))
+    with Terminal(demo_repo, "execute") as terminal:
+        terminal.wait_for("(choose)")
+        terminal.type(ENTER)
+        terminal.wait_to_see("nothing is chosen: a digit or an arrow chooses")
+        terminal.type("4", ENTER)
+        terminal.wait_to_see("Why is a rejected?")
+        terminal.type(ENTER)
+        assert terminal.end() == 1
+    assert last_run(demo_repo).decision_state is DecisionState.REJECTED
+
+
+def test_a_choice_that_is_not_possible_says_why(pending: Path) -> None:
+    with open_at(pending).store.transaction() as transaction:
+        transaction.save_run(last_run(pending).updated(provider_session_ref=None))
+    with Terminal(pending, "execute") as terminal:
+        terminal.wait_for_list()
+        terminal.type("3", ENTER)
+        terminal.wait_to_see("Request changes is not possible: an arrow key moves, then Enter chooses")
+        terminal.type(DOWN, UP, ENTER)
         assert terminal.end() == 0
     assert last_run(pending).decision_state is DecisionState.APPROVED_CONTINUE
 
