@@ -248,13 +248,18 @@ def confirm(question: str, *, default: bool, err: bool = False) -> bool:
     answers = _ANSWERS | {"": default}
     try:
         while True:
-            click.echo(prompt, nl=False, err=err)
-            answer = answers.get(_read_line().strip().lower())
+            answer = answers.get(ask(prompt, err=err).lower())
             if answer is not None:
                 return answer
             click.echo("Error: invalid input", err=err)
     except KeyboardInterrupt:
         raise click.Abort from None
+
+
+def ask(prompt: str, *, err: bool = False) -> str:
+    """Return the line that is typed after a prompt. Raises click.Abort at the end of input."""
+    click.echo(prompt, nl=False, err=err)
+    return _read_line().strip()
 
 
 def _read_line() -> str:

@@ -12,14 +12,15 @@ from git_blackbird.cli.commands.undo import show_undo
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.stops import show_stop
 from git_blackbird.cli.ui.base import SilentUI
-from git_blackbird.controller.change.decide.checkpoint import find_pending
+from git_blackbird.controller.change.decide.checkpoint import find_pending, pending_checkpoint
 from git_blackbird.controller.change.decide.record import DecisionResult, record_decision
 from git_blackbird.controller.change.decide.requests import edit_request, overruling_request
 from git_blackbird.controller.change.undo.undo import has_anything_to_undo, undo_task
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
 from git_blackbird.controller.engine.commands import decide_beside, decide_loop, require_messageable
-from git_blackbird.errors import ExitCode, LockedError, UsageError
+from git_blackbird.errors import ExitCode, LockedError, RequestError, UsageError
+from git_blackbird.messages.display.dialogue import no_diff_text
 from git_blackbird.messages.display.events import render_decided
 from git_blackbird.messages.display.format import moved_lines, undo_lines
 from git_blackbird.messages.forms.review_form import ReviewForm
@@ -30,7 +31,8 @@ from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import TABLE, Due, Stage, due_of, label_of, stage_of
 from git_blackbird.model.run.parts import ReviewComment
-from git_blackbird.model.run.states import DecisionState
+from git_blackbird.model.run.states import Choice, DecisionState
+from git_blackbird.model.run.summary import ChangePart
 from git_blackbird.model.views.stop import Stop, StopReason
 
 _COMMAND, _WAIT_SECONDS = "decide", 0.1
@@ -54,6 +56,7 @@ def decide(
     undo: bool,
     no_commit: bool,
     only: tuple[str, ...],
+    by_hunk: bool,
     overruled: tuple[str, ...],
     run_id: str | None,
     message: str | None,
@@ -65,19 +68,25 @@ def decide(
     goes_with = (
         (any_branch, "--any-branch", DecisionState.APPROVED_CONTINUE),
         (bool(only), "--files", DecisionState.APPROVED_CONTINUE),
+        (by_hunk, "--patch", DecisionState.APPROVED_CONTINUE),
         (no_commit, "--no-commit", DecisionState.APPROVED_CONTINUE),
         (undo, "--undo", DecisionState.REJECTED),
         (in_editor, "-e", DecisionState.CHANGES_REQUESTED),
     )
     given = {option: state for is_given, option, state in goes_with if is_given}
     decisions["request_changes"] |= bool(overruled)
+    decisions["approve"] |= by_hunk
     state = _chosen([_DECISIONS[name] for name, is_chosen in decisions.items() if is_chosen])
     if state is None:
         is_given = bool(given) or options.is_given or run_id is not None
         return _ask(call, task_ids, only_next=only_next, is_given=is_given)
     _require_together(state, given, has_text=options.is_given)
-    goes_with_one = run_id is not None or bool(only or overruled) or undo or call.as_json
+    goes_with_one = run_id is not None or bool(only or overruled) or by_hunk or undo or call.as_json
     _require_tasks(() if only_next else task_ids, goes_with_one=goes_with_one)
+    if by_hunk and only:
+        raise UsageError("--patch cannot be combined with --files")
+    if by_hunk and not call.can_confirm(sys.stdout):
+        raise UsageError("--patch asks at a terminal", hint="--files approves files by their names")
     if overruled and in_editor:
         raise UsageError("--overrule cannot be combined with -e")
     workspace, words = call.workspace, options.words
@@ -88,14 +97,14 @@ def decide(
         state,
         words,
         branch_confirmed=any_branch,
-        only=tuple(_below_top(workspace, path) for path in only),
+        only=tuple(ChangePart(_below_top(workspace, path)) for path in only),
         undoes=undo,
         without_commit=no_commit,
     )
     run = None if run_id is None else RunId(run_id)
     writes = in_editor or (not call.no_input and sys.stdin.isatty())
     is_open = writes and state is DecisionState.CHANGES_REQUESTED and words is None
-    return _record(call, task_ids, chosen, run, in_editor=is_open)
+    return _record(call, task_ids, chosen, run, in_editor=is_open, by_hunk=by_hunk)
 
 
 def _require_tasks(task_ids: Sequence[str], *, goes_with_one: bool) -> None:
@@ -104,7 +113,7 @@ def _require_tasks(task_ids: Sequence[str], *, goes_with_one: bool) -> None:
             "name the tasks to decide on", hint="git blackbird decide    # asks for each that waits"
         )
     if len(task_ids) > 1 and goes_with_one:
-        raise UsageError("--run, --files, --overrule, --undo and --json go with one task")
+        raise UsageError("--run, --files, --patch, --overrule, --undo and --json go with one task")
 
 
 def _chosen(states: Sequence[DecisionState]) -> DecisionState | None:
@@ -147,6 +156,7 @@ def _record(
     run_id: RunId | None,
     *,
     in_editor: bool,
+    by_hunk: bool,
 ) -> ExitCode:
     """Record one decision on each task, and land what was approved; the exit code says where that failed."""
     workspace, results, stop = call.workspace, list[DecisionResult](), None
@@ -157,6 +167,12 @@ def _record(
     try:
         for task_id in named:
             decision = _written(call, task_id, run_id, chosen) if in_editor else chosen
+            if by_hunk:
+                asked = _chosen_by_hunk(call, task_id, run_id, chosen)
+                if asked is None:
+                    call.print(f"Nothing is approved: the decision on {task_id} is open.")
+                    return ExitCode.DECISION_REQUIRED
+                decision, run_id = asked
             results.append(record_decision(workspace, task_id, decision, run_id))
             if chosen.undoes:
                 return _undo(call, results[-1])
@@ -205,6 +221,21 @@ def _written(call: CommandContext, task_id: str, run_id: RunId | None, chosen: D
     edited = _edited(call, task_id, run_id)
     comments: tuple[ReviewComment, ...] = edited.comments
     return chosen._replace(feedback=request_with(edited.text, comments, ()), comments=comments)
+
+
+def _chosen_by_hunk(
+    call: CommandContext, task_id: str, run_id: RunId | None, chosen: Decision
+) -> tuple[Decision, RunId] | None:
+    """Return an approval of the hunks that a person chooses, and of which run; None where they want none."""
+    from git_blackbird.cli.ui.patch_questions import choose_parts  # no other decision shows a diff
+
+    checkpoint = pending_checkpoint(call.workspace, task_id, run_id)
+    if checkpoint.pair is None:
+        raise RequestError(no_diff_text(checkpoint.blocked_reason(Choice.VIEW_DIFF) or ""))
+    parts = choose_parts(call, checkpoint.pair)
+    if parts == ():
+        return None
+    return chosen._replace(shown=checkpoint.pair, only=parts or ()), checkpoint.run.id
 
 
 def _land(call: CommandContext, task_ids: Sequence[TaskId]) -> Stop | None:

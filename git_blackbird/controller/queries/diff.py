@@ -3,12 +3,12 @@
 Loads pygit2: to be imported only by what shows a diff.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.change.changes import Filter, compose, diff_text, show_diff
+from git_blackbird.git.change.changes import Filter, compose, diff_colors, diff_text, show_diff
 from git_blackbird.git.core.repository import list_all_tracked, list_paths
 from git_blackbird.git.worktree.comparing import generated_paths
 from git_blackbird.git.worktree.linked import task_worktrees
@@ -22,6 +22,10 @@ from git_blackbird.model.run.summary import WHOLE, Extent, Trees
 def full_diff(workspace: Workspace, pair: Trees, extent: Extent = WHOLE) -> str:
     """Return the whole diff of a change as text. Raises UnusableError when its trees are gone."""
     return diff_text(workspace.repo, pair, extent).decode(errors="replace")
+
+
+def colors_of_diffs(workspace: Workspace) -> Mapping[str, str]:
+    return diff_colors(workspace.repo)
 
 
 LOCK_FILES = frozenset(

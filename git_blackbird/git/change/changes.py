@@ -1,23 +1,20 @@
-"""Changes as pairs of trees: paths, diffs for people, moves of HEAD in them, composing and taking parts."""
+"""Changes as pairs of trees: paths, diffs for people, moves of HEAD in them, and composing."""
 
 import contextlib
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from git_blackbird.errors import RequestError
 from git_blackbird.git.change.merging import merge_entries
 from git_blackbird.git.core.process import operands, revisions
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import OURS, SUBMODULE, TreeEntry, TreeStore, parents
 from git_blackbird.git.worktree.comparing import comparison
 from git_blackbird.git.worktree.log import tree_of
-from git_blackbird.git.worktree.summary import summarize
-from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.system import tick_of
 from git_blackbird.model.change.change import Contribution
 from git_blackbird.model.run.commits import HeadMove
@@ -113,14 +110,15 @@ def _page_diff(repo: Repository, pair: Trees, harmless: Filter) -> int:
         assert process.stdout is not None  # noqa: S101  # a pipe was asked for
         pieces = iter(partial(process.stdout.read, _CHUNK), b"")
         pager = pager_command(repo, "diff") if sys.stdout.isatty() else None
-        page(repo, pager or "cat", harmless(pieces, _colors(repo)))
+        page(repo, pager or "cat", harmless(pieces, diff_colors(repo)))
         process.stdout.close()
         status = process.wait()
     # Leaving the pager early is no error.
     return 0 if status == -signal.SIGPIPE else status if status >= 0 else 128 - status
 
 
-def _colors(repo: Repository) -> Mapping[str, str]:
+def diff_colors(repo: Repository) -> Mapping[str, str]:
+    """Return what begins each of git's colours; none where standard output is not coloured."""
     if not _is_colored(repo):
         return {}
     # Unlike --get-color, this ends with a line break.
@@ -307,33 +305,3 @@ def _pair_over(
         return pair
     cleared = trees.edited(context, dict.fromkeys(strangers))
     return Trees(trees.edited(cleared, before), trees.edited(cleared, after))
-
-
-def limited_to(repo: Repository, pair: Trees, only: Iterable[str]) -> Trees:
-    """Return a change at some files and folders alone. Raises RequestError for a path it does not change."""
-    changed = changed_paths(repo, pair)
-    left = set(changed)
-    for name in only:
-        path = b"" if name == "." else os.fsencode(name) + b"/"
-        named = {each for each in changed if (each + b"/").startswith(path)}
-        if not named:
-            raise RequestError(
-                f"the change has no file {quoted(name)}", hint="`git blackbird runs TASK` names its files"
-            )
-        left -= named
-    return without_paths(repo, pair, left)
-
-
-def paths_outside(repo: Repository, whole: Trees, part: Trees) -> tuple[str, ...]:
-    if whole == part:
-        return ()
-    left = changed_paths(repo, whole) - changed_paths(repo, part)
-    return tuple(path.decode(errors="replace") for path in sorted(left))
-
-
-def rename_halves(repo: Repository, whole: Trees, left_out: Collection[str]) -> dict[str, str]:
-    """Return each path left out of a change that is half of a rename, with the other half, which is in it."""
-    changes = summarize(repo, whole).changes
-    pairs = [(change.old_path, change.path) for change in changes if change.old_path is not None]
-    both = [*pairs, *((new, old) for old, new in pairs)]
-    return {path: other for path, other in both if path in left_out and other not in left_out}

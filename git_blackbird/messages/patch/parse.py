@@ -2,15 +2,17 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
 from git_blackbird.messages.patch.headers import parse_header
+from git_blackbird.model.run.summary import ChangedLines
 
 _FILE, _HUNK = "diff --git ", "@@ "
 _RANGES = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_EDITS = re.compile(r"([^-+]*)(-*\\?)(\+*\\?)")
 _MIXED = "some lines end with CRLF"
 CONTEXT, ADDED, REMOVED, NO_NEWLINE = " ", "+", "-", "\\"
 
@@ -22,6 +24,14 @@ class Hunk(NamedTuple):
     end: int
     old: int
     new: int
+
+
+class Edit(NamedTuple):
+    """Lines of a file that become others, and the lines of the patch that show them."""
+
+    start: int
+    end: int
+    lines: ChangedLines
 
 
 @dataclass(frozen=True)
@@ -142,6 +152,17 @@ class Patch:
         old = hunk.old + said - marks.count(ADDED, first, line)
         new = self.place_after(line)
         return LineNumbers(None if mark == ADDED else old, None if mark == REMOVED else new)
+
+    def edits(self, hunk: Hunk) -> Iterator[Edit]:
+        """Yield what a hunk changes, which is the same however many lines of context it has."""
+        # A side without lines is numbered 0.
+        old, new = max(0, hunk.old - 1), max(0, hunk.new - 1)
+        for match in _EDITS.finditer(self.marks, hunk.start + 1, hunk.end):
+            same = match.end(1) - match.start() - match[1].count(NO_NEWLINE)
+            lines = ChangedLines(old + same, match[2].count(REMOVED), new + same, match[3].count(ADDED))
+            if lines.old_count or lines.new_count:
+                yield Edit(match.start(2), match.end(), lines)
+            old, new = lines.old + lines.old_count, lines.new + lines.new_count
 
     def place_after(self, line: int) -> int:
         """Return the number that a line has after the change, or that the next one has if it was removed."""

@@ -10,7 +10,7 @@ from git_blackbird.model.change.stages import TABLE, Stage, stage_of
 from git_blackbird.model.run.parts import ReviewComment
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS, Choice, DecisionState, RunStatus
-from git_blackbird.model.run.summary import Trees
+from git_blackbird.model.run.summary import ChangePart, Trees
 
 
 class ChoiceSpec(NamedTuple):
@@ -126,8 +126,8 @@ class Decision(NamedTuple):
     """A decision; ``feedback`` holds the text of a change request, unchanged.
 
     ``branch_confirmed``: the user knows that HEAD is no longer on the branch of the run. ``shown``: the
-    change as it was shown, which the decision is about; None where it was not shown. ``only``: the paths of
-    the change that are approved, below the top of the worktree, files or folders; all of it without any.
+    change as it was shown, which the decision is about; None where it was not shown. ``only``: the parts of
+    the change that are approved; all of it without any.
     ``undoes``: what is in the worktree of a rejected change is taken back next. ``without_commit``: the
     approval makes no commit, whatever is configured.
     ``comments`` are those on lines that the feedback has.
@@ -137,7 +137,7 @@ class Decision(NamedTuple):
     feedback: str | None = None
     branch_confirmed: bool = False
     shown: Trees | None = None
-    only: tuple[str, ...] = ()
+    only: tuple[ChangePart, ...] = ()
     undoes: bool = False
     without_commit: bool = False
     comments: tuple[ReviewComment, ...] = ()
@@ -146,6 +146,11 @@ class Decision(NamedTuple):
     def may_commit(self) -> bool:
         """Whether it is an approval that may make a commit."""
         return self.state in APPROVALS and not self.without_commit
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files and folders of which something is approved; none for all."""
+        return tuple(path for part in self.only for path in (part.path, part.old_path) if path is not None)
 
 
 @dataclass(frozen=True)

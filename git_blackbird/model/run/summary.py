@@ -166,6 +166,29 @@ class Extent(NamedTuple):
     paths: tuple[str, ...] = ()
 
 
+class ChangedLines(NamedTuple):
+    """Lines of a file that become others.
+
+    They are ``old_count`` after the first ``old`` lines, and become ``new_count`` after the first ``new``.
+    """
+
+    old: int
+    old_count: int
+    new: int
+    new_count: int
+
+
+class ChangePart(NamedTuple):
+    """A file or folder of a change, below the top of the worktree; of a file only these ``lines``, if any.
+
+    ``old_path`` is what a renamed file was called before, which is then a part as well.
+    """
+
+    path: str
+    lines: tuple[ChangedLines, ...] | None = None
+    old_path: str | None = None
+
+
 WHOLE = Extent()
 """What git shows of a change."""
 

@@ -192,13 +192,13 @@ class CheckpointScreen(ChangeScreen):
         if not self._marks.left_out or not isinstance(reply, Decision) or reply.state not in APPROVALS:
             self.dismiss_once(reply)
             return
-        whole, paths = ReviewMarks().approved_paths(self._change), self._marks.approved_paths(self._change)
-        if not paths:
+        whole, parts = ReviewMarks().approved_parts(self._change), self._marks.approved_parts(self._change)
+        if not parts:
             why = "Every file is left out: o takes one in" if self._change else "Its files are being read"
             self.notify(why, severity="warning")
             return
         # What an earlier round left out may be no part of the change by now.
-        self.dismiss_once(reply if paths == whole else reply._replace(only=paths))
+        self.dismiss_once(reply if parts == whole else reply._replace(only=parts))
 
     async def _confirm(self, step: Confirm) -> None:
         async def go_on(answer: object) -> None:

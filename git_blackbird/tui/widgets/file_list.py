@@ -17,6 +17,7 @@ from textual.widgets.option_list import Option
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.patch.parse import FilePatch
+from git_blackbird.model.run.summary import ChangePart
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.diff.rows import DiffOptions
 from git_blackbird.tui.widgets.searching import find_matches
@@ -74,10 +75,10 @@ class ReviewMarks:
             return _LEFT_OUT if all(left_out) else _PARTLY
         return _READ if all(map(self.is_read, files)) else _UNREAD
 
-    def approved_paths(self, files: Iterable[FilePatch]) -> tuple[str, ...]:
-        """Return the paths of the files that are not left out; a renamed one has two."""
+    def approved_parts(self, files: Iterable[FilePatch]) -> tuple[ChangePart, ...]:
+        """Return the files that are not left out."""
         kept = (file for file in files if file.path not in self.left_out)
-        return tuple(path for file in kept for path in (file.path, file.old_path) if path is not None)
+        return tuple(ChangePart(file.path, old_path=file.old_path) for file in kept)
 
 
 class FileList(OptionList):

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.core.workspace import hold_controller
-from tests.cli.terminal import ENTER, Terminal
+from tests.cli.terminal import CTRL_C, ENTER, Terminal
 from tests.controller.support import agree_to_agent, configure, leaf, open_at, put_plan
-from tests.support import commit, wait_until
+from tests.records import fact
+from tests.support import commit, git, wait_until
 from tests.trial.program import Trial
 
 
@@ -172,3 +173,34 @@ def test_approve_and_stop_lands_it_and_asks_nothing_else(trial: Trial) -> None:
         assert terminal.end() == 0
         assert "2 decisions left" in terminal.plain
     assert sorted(trial.statuses().values()) == ["done", "todo", "waiting_user", "waiting_user"]
+
+
+def test_hunks_are_approved_one_by_one_at_a_terminal(repo: Path) -> None:
+    commit(repo, {"f": "".join(f"{number}\r\n" for number in range(30))})
+    trial = Trial(repo)
+    trial.command("sed -i 's/^[29].$/line\\r/' f; echo more >new")
+    agree_to_agent(repo)
+    put_plan(repo, leaf("a"))
+    trial.expect(3, "execute", "--no-input", "--stop-after-each")
+    whole = (repo / "f").read_bytes()
+    assert "--patch asks at a terminal" in trial.expect(2, "decide", "a", "--patch")
+    assert "cannot be combined" in trial.expect(2, "decide", "a", "--patch", "--files", "f")
+    for keys, code, said in ((["y", CTRL_C], 130, "nothing is decided"), (["q"], 3, "Nothing is approved")):
+        with Terminal(repo, "decide", "a", "--patch") as terminal:
+            for times, key in enumerate(keys, 1):
+                terminal.wait_for("]? ", times=times)
+                terminal.type(key if key == CTRL_C else f"{key}\n")
+            assert (terminal.end(), said in terminal.plain) == (code, True)
+        assert trial.statuses()["a"] == "waiting_user"
+    with Terminal(repo, "decide", "a", "--patch") as terminal:
+        for times, key in enumerate("syny", 1):
+            terminal.wait_for("]? ", times=times)
+            terminal.type(f"{key}\n")
+        terminal.wait_for("Approve 2 of 3 and leave out the rest? [Y/n]: ")
+        terminal.type("\n")
+        assert terminal.end() == 0
+        assert "left out, it stays in your worktree: some of the lines of f" in terminal.plain
+    (record,) = trial.records("a")
+    approved = git(repo, "diff", fact(record, "shown")["base"], fact(record, "shown")["head"])
+    assert [line for line in approved.splitlines() if line[:1] in "+-"][2:4] == ["-2", "+line"]
+    assert (repo / "f").read_bytes() == whole

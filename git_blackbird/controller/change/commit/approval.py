@@ -40,6 +40,7 @@ from git_blackbird.errors import (
     UnusableError,
 )
 from git_blackbird.git.change.changes import path_differs
+from git_blackbird.git.change.parts import without_change
 from git_blackbird.git.commit.create import (
     CommitInterruptedError,
     CommitRefusedError,
@@ -77,7 +78,8 @@ class ApprovalRequest:
     """An approval of the change of ``runs``, after which the record of ``run`` is what it ``becomes``.
 
     ``strayed`` is set if HEAD has left the branch of the run and nobody confirmed that. ``written`` is what
-    was just written of it: edits on top of that stay out of the commit.
+    was just written of it: edits on top of that stay out of the commit. ``left`` are lines of its files that
+    are left out, and may be in the worktree.
     """
 
     state: PlanState
@@ -88,6 +90,7 @@ class ApprovalRequest:
     runs: Sequence[Run] = ()
     strayed: OtherBranch | None = None
     written: str | None = None
+    left: Trees | None = None
 
 
 def warn_uncommitted(workspace: Workspace, ui: UserInterface) -> None:
@@ -164,8 +167,10 @@ def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, 
     try:
         worktree = snapshot(workspace, since=pair.head).tree
         origin = origin_of(workspace, approval.state, approval.runs)
-        plan = plan_commit(workspace.repo, pair, approval.written or worktree, origin)
-        moved = path_differs(workspace.repo, worktree, pair)
+        left = approval.left
+        files = worktree if left is None else without_change(workspace.repo, worktree, left)
+        plan = plan_commit(workspace.repo, pair, approval.written or files, origin)
+        moved = path_differs(workspace.repo, files, pair)
         if plan.edits:
             # Obstacles to updating the index are found before there is a commit.
             require_free_index(workspace.repo)
@@ -176,7 +181,7 @@ def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, 
         require_branch(task, approval.strayed)
     if plan.edits and plan.obstacles:
         named = name_undecided(workspace, approval.state, task.id, plan, worktree)
-        raise obstructed_error(workspace, task, pair, named)
+        raise obstructed_error(workspace, task, (approval.left or pair).head, named)
     return plan, moved, worktree
 
 

@@ -220,21 +220,22 @@ def _switch_hint(branch: OtherBranch) -> str:
     return f"go back with `git switch {shell_word(branch.worked_on)}`, or {here},"
 
 
-def obstructed_error(
-    workspace: Workspace, task: Task, pair: Trees | None, plan: CommitPlan
-) -> ApprovalRefusedError:
-    """Return the refusal of a commit that would touch the work of others, with the ways out."""
+def obstructed_error(workspace: Workspace, task: Task, tree: str, plan: CommitPlan) -> ApprovalRefusedError:
+    """Return the refusal of a commit that would touch the work of others, with the ways out.
+
+    ``tree`` is what the change made of the worktree.
+    """
     why = f"its change cannot be committed yet\n{bulleted_lines(plan.obstacles, MAX_NAMED)}"
     if plan.has_moved_on:
         return ApprovalRefusedError(task, why, None)
-    if pair is None or not plan.later_edits:
+    if not plan.later_edits:
         return ApprovalRefusedError(task, why, plan.hint or "resolve that")
     remedies = [plan.hint, "set the later edits aside as below"]
     return ApprovalRefusedError(
         task,
         why,
         ", ".join(filter(None, remedies)),
-        _aside_commands(workspace, task, plan.later_edits, pair.head),
+        _aside_commands(workspace, task, plan.later_edits, tree),
     )
 
 

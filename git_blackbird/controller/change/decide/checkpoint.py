@@ -135,14 +135,14 @@ def _both_added(workspace: Workspace, run: Run) -> Summary | None:
         return Summary(files=merge.additions, minimal=error.message)
 
 
-def pending_checkpoint(workspace: Workspace, task_id: str) -> Checkpoint:
+def pending_checkpoint(workspace: Workspace, task_id: str, run_id: RunId | None = None) -> Checkpoint:
     """Put together the checkpoint of a task on which a decision is due, as plan and records are now.
 
-    Raises RequestError when none is due.
+    Raises RequestError when none is due, or on another than this run.
     """
     state = workspace.plan_state()
     task = find_task(state.plan, task_id)
-    run = find_pending(state, task.id, None)
+    run = find_pending(state, task.id, run_id)
     follows = next_after_approval(state, CallScope(), task.id, lambda _: True)
     return build_checkpoint(workspace, state, task, run, follows)
 

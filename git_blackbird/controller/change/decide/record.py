@@ -41,7 +41,8 @@ from git_blackbird.controller.core.status_sync import save_statuses, update_run
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.place.place import is_conflict_shown, place_of, unresolved_text
 from git_blackbird.errors import RequestError, UnusableError
-from git_blackbird.git.change.changes import limited_to, paths_outside, rename_halves
+from git_blackbird.git.change.changes import changed_paths
+from git_blackbird.git.change.parts import limited_to, paths_outside, rename_halves, without_change
 from git_blackbird.messages.display.checkpoint import GOES_BACK
 from git_blackbird.messages.display.format import bare_quote_error
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
@@ -69,7 +70,8 @@ class DecidedChange(NamedTuple):
 
     ``edited`` are paths that a person edited in the task's worktree after the run, which is part of it,
     ``left_out`` those of the whole change that are none of it, and ``halves`` those of them to or from which
-    a path of it was renamed, each with that. ``unresolved`` says what of a conflict is.
+    a path of it was renamed, each with that. ``left`` is what else of the whole change is left out: lines of
+    the files ``in_part``. ``unresolved`` says what of a conflict is.
     """
 
     trees: Trees | None
@@ -77,6 +79,8 @@ class DecidedChange(NamedTuple):
     edited: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     halves: Mapping[str, str] = MappingProxyType({})
+    left: Trees | None = None
+    in_part: tuple[str, ...] = ()
     unresolved: str | None = None
 
 
@@ -114,6 +118,7 @@ class DecisionResult:
                 for path in change.edited
             ),
             *(f"left out, {kept}: {clean_line(path)}{self._rename_text(path)}" for path in change.left_out),
+            *(f"left out, {kept}: some of the lines of {clean_line(path)}" for path in change.in_part),
         )
 
     def _rename_text(self, path: str) -> str:
@@ -185,12 +190,15 @@ def _decide(workspace: Workspace, task_id: str, decision: Decision, run_id: RunI
     commits = may_commit and (pair is None or not pair.is_empty)
     if commits and (run.is_in_place or run.has_landed):
         becomes = partial(_decided, workspace, decision, pair, ApprovalCommit())
-        approval = ApprovalRequest(state, task, run, pair, becomes, change.runs, strayed)
+        approval = ApprovalRequest(state, task, run, pair, becomes, change.runs, strayed, left=change.left)
         return _approve(workspace, approval, decision, change)
     require_branch(task, strayed if commits else None)
     if not decision.undoes:
         _require_undone(state, run)
-    moved = () if pair is None else diverged_names(workspace, pair, place.files_now(pair))
+    now = None if pair is None else place.files_now(pair)
+    if now is not None and change.left is not None:
+        now = without_change(workspace.repo, now, change.left)
+    moved = diverged_names(workspace, pair, now)
     saved = _save(workspace, run, decision, change)
     if decision.state is DecisionState.REJECTED:
         # Where the index cannot follow a killed approval's commit now, the status says so.
@@ -236,8 +244,8 @@ def _decided_change(workspace: Workspace, state: PlanState, run: Run, decision: 
         whole = edits.pair
     unresolved = None
     if decision.state in APPROVALS and whole is not None:
-        _require_resolved(workspace, run, whole, decision.only)
-        unresolved = unresolved_text(place_of(workspace, run).conflicts(whole, decision.only))
+        _require_resolved(workspace, run, whole, decision.paths)
+        unresolved = unresolved_text(place_of(workspace, run).conflicts(whole, decision.paths))
     edited = () if edits is None else edits.paths
     if not decision.only:
         return DecidedChange(whole, runs, edited, unresolved=unresolved)
@@ -246,7 +254,9 @@ def _decided_change(workspace: Workspace, state: PlanState, run: Run, decision: 
     part = limited_to(workspace.repo, whole, decision.only)
     left_out = paths_outside(workspace.repo, whole, part)
     halves = rename_halves(workspace.repo, whole, left_out) if left_out else {}
-    return DecidedChange(part, runs, edited, left_out, halves)
+    left = Trees(part.head, whole.head)
+    names = (path.decode(errors="replace") for path in changed_paths(workspace.repo, left))
+    return DecidedChange(part, runs, edited, left_out, halves, left, tuple(sorted(names)))
 
 
 def _require_resolved(workspace: Workspace, run: Run, pair: Trees, only: tuple[str, ...]) -> None:

@@ -10,8 +10,10 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.snapshots import own_commits
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.change.changes import Carrier, changed_paths, without_paths
+from git_blackbird.git.change.parts import without_change
 from git_blackbird.git.commit.create import CommitRefusedError, IndexUpdateError, commit_in_subprocess
 from git_blackbird.git.commit.plan import plan_commit
+from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.log import commit_of_run, commit_parts, commits_in_head, find_commit, tree_of
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.plan.plan import Task
@@ -70,7 +72,7 @@ class UndoCommitter:
             return UndoCommit(
                 why_not=f"some files could not be written; `{again}` tries again", is_refused=True
             )
-        plan = plan_commit(workspace.repo, wanted, written.head)
+        plan = plan_commit(workspace.repo, wanted, wanted.head)
         mark = undo_mark(self.verb, run_id)
         if not plan.edits and not plan.obstacles and self.goes_on:
             made = commit_of_run(workspace.repo, mark, self.marked.start_commit)
@@ -93,7 +95,9 @@ class UndoCommitter:
         """Return the part to commit: not what a person did; a redo commits only what a commit took back."""
         repo, nothing = self.workspace.repo, Trees(written.head, written.head)
         if VERBS[self.verb].takes_back:
-            return without_paths(repo, written, self._paths_of_persons()) if self._is_in_head() else nothing
+            if not self._is_in_head():
+                return nothing
+            return without_paths(repo, self._as_in(head(repo).commit, written), self._paths_of_persons())
         made = self.marked.undo_commit
         if made is None and self.goes_on:
             made = commit_of_run(repo, undo_mark(Verb.UNDO, self.marked.id), self.marked.start_commit)
@@ -104,7 +108,19 @@ class UndoCommitter:
             if find_commit(repo, commit) is not None:
                 committed |= carrier.changed_by(find_commit(repo, f"{commit}^"), commit)
         uncommitted = (changed_paths(repo, written) - committed) | self._paths_of_persons()
-        return without_paths(repo, written, uncommitted)
+        return without_paths(repo, self._as_in(find_commit(repo, f"{made}^"), written), uncommitted)
+
+    def _as_in(self, commit: str | None, written: Trees) -> Trees:
+        """Return what was written with what a commit has of the files that were approved in part."""
+        repo = self.workspace.repo
+        tree = None if commit is None else tree_of(repo, commit)
+        for run in self.runs:
+            if run.is_in_place and run.decided_in_part and run.shown and run.head_tree and tree:
+                left = Trees(run.shown.head, run.head_tree)
+                others = changed_paths(repo, left) & changed_paths(repo, Trees(tree, left.base))
+                left = without_paths(repo, left, others)
+                written = Trees(*(without_change(repo, each, left) for each in written))
+        return written
 
     def _paths_of_persons(self) -> frozenset[bytes]:
         return self._paths(is_persons=True) - self._paths(is_persons=False)

@@ -32,7 +32,7 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.parts import CheckOutcome, Moving
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, LandingState, Requester, Verb
-from git_blackbird.model.run.summary import Trees
+from git_blackbird.model.run.summary import ChangePart, Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import LandingEnded, Notice
 from git_blackbird.model.views.stop import Stop, StopReason
@@ -715,7 +715,7 @@ def test_a_conflict_that_is_never_resolved_is_for_a_person(demo: Path) -> None:
     write(demo, {"x.txt": "both\n"})
     with pytest.raises(RequestError, match="a is not approved: the conflict in x"):
         record_decision(open_at(demo), "a", APPROVE)
-    record_decision(open_at(demo), "a", APPROVE._replace(only=("own.txt",)))
+    record_decision(open_at(demo), "a", APPROVE._replace(only=(ChangePart("own.txt"),)))
     assert execute(demo).reason is StopReason.COMPLETED
     assert git(demo, "status", "--short") == "?? own.txt\n?? x.txt"
     assert (demo / "x.txt").read_text() == "both\n"
@@ -780,7 +780,7 @@ def test_what_a_person_edits_in_the_worktree_of_a_task_is_approved_with_it(demo:
     # By name: either may have ended first.
     assert pending_checkpoint(open_at(demo), "a").edited == ("x.txt",)
     record_decision(open_at(demo), "a", APPROVE)
-    result = record_decision(open_at(demo), "b", APPROVE._replace(only=("z.txt",)))
+    result = record_decision(open_at(demo), "b", APPROVE._replace(only=(ChangePart("z.txt"),)))
     assert result.remarks == (
         "with what was edited in its worktree after the run: z.txt",
         f"left out, run {last(demo, 'b').id} keeps it: y.txt",
@@ -919,7 +919,7 @@ def test_what_is_in_the_way_is_found_before_the_first_file_is_written(
     assert text.startswith(f"{target}: {reason}")
     assert (demo / there).read_text() == "mine\n"
     assert not (demo / "a.new").exists()
-    record_decision(open_at(demo), "a", APPROVE._replace(only=("a.new",)))
+    record_decision(open_at(demo), "a", APPROVE._replace(only=(ChangePart("a.new"),)))
     assert execute(demo).reason is StopReason.COMPLETED
     assert (demo / "a.new").read_text() == "a\n"
     record_decision(open_at(demo), "a", REJECT._replace(undoes=True))
@@ -1169,6 +1169,6 @@ def test_who_approves_one_half_of_a_rename_is_told(demo: Path, named: str, other
     by_command(demo, "git mv a.txt b.txt")
     pending(demo, "")
     kept = f"left out, run {last(demo, 'a').id} keeps it: {other}"
-    assert record_decision(open_at(demo), "a", APPROVE._replace(only=(named,))).remarks == (
+    assert record_decision(open_at(demo), "a", APPROVE._replace(only=(ChangePart(named),))).remarks == (
         f"{kept}, the other half of a rename: {named} is approved",
     )
