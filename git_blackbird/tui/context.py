@@ -85,7 +85,8 @@ class AppContext(ThemedApp, InputGuard):
         """Return what was marked in a task's change, which is kept with its drafts."""
         reading = self.drafts.reading(task_id)
         saved = reading.load()
-        return ReviewMarks(dict(saved.files), set(saved.left_out), self._diff_options, reading.keep)
+        edits = {path: frozenset(keys) for path, keys in saved.edits_left_out.items()}
+        return ReviewMarks(dict(saved.files), set(saved.left_out), edits, self._diff_options, reading.keep)
 
     @property
     def view_state(self) -> ViewState | None:

@@ -497,6 +497,42 @@ def test_what_is_left_out_stays_so_through_a_round_and_when_the_screen_is_left(p
     assert not list((planned / ".git/blackbird").rglob("read-files*"))
 
 
+def test_hunks_are_left_out_of_an_approval_and_stay_so_when_the_screen_is_left(planned: Path) -> None:
+    lines = [f"{number}\n" for number in range(60)]
+    commit(planned, {"f": "".join(lines)})
+    script = "sed -i 's/^[25]0$/new/' f; echo more >>rest"
+    configure(planned, agent="command", command__run=script, execution__commit="approved")
+    put_plan(planned, leaf("alpha"))
+    execute(planned)
+
+    async def leave_out(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await see(app, pilot, "0 of 2 read", "  M f ", "  A rest ")
+        await pilot.press("v", "n", "n", "o")
+        await see(app, pilot, "◐ M f", "✗ @@ -48,7", "◐ in part")
+        await pilot.press("N", "o")
+        await see(app, pilot, "✗ M f", "✗ @@ -18,7", "✗ @@ -48,7")
+        # With more context both are one hunk, of which a part is left out.
+        await pilot.press("o", "r", "r")
+        await see(app, pilot, "40 lines of context")
+        await pilot.press("N")
+        await see(app, pilot, "◐ @@ -1,60 +1,60 @@")
+        await pilot.press("escape", "escape")
+        await wait_for(pilot, lambda: app.screen is app.main)
+
+    async def approve(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await see(app, pilot, "◐ M f")
+        await pilot.press("2", "enter")
+        await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
+
+    for session in (leave_out, approve):
+        drive(planned, session, (100, 40))
+    assert git(planned, "show", "HEAD:f") + "\n" == "".join([*lines[:20], "new\n", *lines[21:]])
+    assert git(planned, "status", "--short", "f", "rest") == " M f"
+    assert (planned / "f").read_text().count("new") == 2
+
+
 @pytest.mark.exhaustive
 def test_what_is_left_out_is_so_too_where_only_the_last_changes_are_shown(planned: Path) -> None:
     prompt = "write a.txt one\nwrite b.txt two\nwrite c.txt three\non-feedback write a.txt four"

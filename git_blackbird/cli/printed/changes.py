@@ -37,6 +37,9 @@ class DecideOutput(Printed[DecisionResult]):
     left_out: tuple[str, ...] = field(
         "Paths of the change that were not approved.", lambda it: it.change.left_out
     )
+    in_part: tuple[str, ...] = field(
+        "Files of which some lines were not approved.", lambda it: it.change.in_part
+    )
     undo: tuple[str, ...] = field(
         "Commands that take a rejected change back, each one line.", lambda it: it.undo
     )

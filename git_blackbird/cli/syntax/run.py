@@ -160,7 +160,7 @@ decide = CommandSpec(
     flag("With --approve: make no commit, whatever execution.commit says.", "--no-commit"),
     flag("Approve although HEAD has left the branch of the run.", "--any-branch"),
     texts("Approve the change at this file or folder alone; repeatable.", "PATH", "--files", "only"),
-    flag("Ask about each hunk of the change of TASK whether to approve it.", "-p", "--patch", "by_hunk"),
+    flag("Ask hunk by hunk what of the change to approve, as `git add -p` does.", "-p", "--patch", "by_hunk"),
     texts(
         "Request TEXT instead of what the agent decided itself on its question ID; repeatable.",
         "ID=TEXT",

@@ -167,10 +167,14 @@ class CommentDraft:
 
 
 class SavedReading(Record):
-    """``files`` were read, each with its content then; the paths ``left_out`` are not to be approved."""
+    """``files`` were read, each with its content then; the paths ``left_out`` are not to be approved.
+
+    ``edits_left_out`` are those of other files, by their content.
+    """
 
     files: dict[str, str] = Field(default_factory=dict)
     left_out: tuple[str, ...] = ()
+    edits_left_out: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
 
 class ReadingDraft:
@@ -186,9 +190,15 @@ class ReadingDraft:
             # None yet, or a file that a hand edited.
             return SavedReading()
 
-    def keep(self, files: Mapping[str, str], left_out: Iterable[str]) -> None:
+    def keep(
+        self, files: Mapping[str, str], left_out: Iterable[str], edits: Mapping[str, Iterable[str]]
+    ) -> None:
         """Save what is marked a moment from now. Needs a running event loop."""
-        saved = SavedReading(files=dict(files), left_out=tuple(sorted(left_out)))
+        saved = SavedReading(
+            files=dict(files),
+            left_out=tuple(sorted(left_out)),
+            edits_left_out={path: tuple(sorted(keys)) for path, keys in edits.items()},
+        )
         is_empty = saved == SavedReading()
         self._draft.text = "" if is_empty else json.dumps(saved.to_json(), ensure_ascii=False)
 

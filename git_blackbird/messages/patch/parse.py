@@ -2,9 +2,11 @@
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from hashlib import blake2b
 from typing import NamedTuple
 
 from git_blackbird.messages.patch.headers import parse_header
@@ -163,6 +165,16 @@ class Patch:
             if lines.old_count or lines.new_count:
                 yield Edit(match.start(2), match.end(), lines)
             old, new = lines.old + lines.old_count, lines.new + lines.new_count
+
+    def named_edits(self, file: FilePatch) -> dict[str, Edit]:
+        """Return the edits of a file, each by a name that it has as long as its lines are the same."""
+        named, alike = dict[str, Edit](), Counter[str]()
+        for edit in (edit for hunk in file.hunks for edit in self.edits(hunk)):
+            text = "\n".join(self.lines[edit.start : edit.end]).encode(errors="surrogatepass")
+            name = blake2b(text, digest_size=12).hexdigest()
+            named[f"{name}.{alike[name]}"] = edit
+            alike[name] += 1
+        return named
 
     def place_after(self, line: int) -> int:
         """Return the number that a line has after the change, or that the next one has if it was removed."""

@@ -1,6 +1,7 @@
 """A place to review a change: what is known of it, its files and its diff."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,11 +13,11 @@ from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.checkpoint import TITLE, checkpoint_facts, render_overview
 from git_blackbird.messages.display.dialogue import Say, ShowDiff, view_step
-from git_blackbird.messages.patch.parse import FilePatch
+from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.run.states import Choice
-from git_blackbird.model.run.summary import Trees
+from git_blackbird.model.run.summary import ChangedLines, Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.tui.screens.comment import CommentScreen
 from git_blackbird.tui.screens.modal import Modal
@@ -59,8 +60,8 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         self._viewed = checkpoint.pair
         # The diff in which the cursor was put on what is not read.
         self._begun: Trees | None = None
-        # The files of the whole change, also while only what changed since the request is shown.
-        self._change: Sequence[FilePatch] = ()
+        # The whole change, also while only what changed since the request is shown.
+        self._change = Patch("")
         self._key_line = KeyLine()
         self._files = FileList(marks, id="files")
         self._diff = DiffPane(id="diff", options=marks.options)
@@ -87,11 +88,16 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
             self._files.show_findings(
                 (*(one.file for one in merged.findings), *(one.file for one in merged.minor))
             )
+        self._diff.sign_lines = self._sign_lines
         self._diff.annotate(self._comments, merged, () if since is None else since.comments)
         self._show_comments()
         self._path_lister.prepare(self.app)
         if self.checkpoint.pair is not None:
             self._diff.read(self._workspace, self.checkpoint.pair)
+
+    def _sign_lines(self, patch: Patch) -> Mapping[int, str]:
+        is_whole = self._viewed == self.checkpoint.pair
+        return self._marks.sign_lines(self._change, patch) if is_whole else {}
 
     @property
     def _place(self) -> Focus:
@@ -209,8 +215,11 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
             self._begun = self._viewed
             self._go_to_unread(self._diff.shown)
         self._files.show(self._diff.shown)
-        if self._diff.whole and self._viewed == self.checkpoint.pair:
-            self._change = self._diff.whole
+        whole = self._diff.whole
+        if whole.files and self._viewed == self.checkpoint.pair and whole is not self._change:
+            self._change = whole
+            self._marks.settle(whole)
+            self._diff.show_signs()
         if self._is_diff_shown:
             self._files.follow(self._diff.file)
         self._name_file()
@@ -272,6 +281,7 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
 
     def _show_marks(self) -> None:
         self._files.show_marks()
+        self._diff.show_signs()
         self._name_file()
 
     def action_zoom(self) -> None:
@@ -282,9 +292,26 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
             self.set_focus(self._diff.view if self._is_diff_shown else self._overview)
 
     def action_leave_out(self) -> None:
-        if files := self._marked_files():
+        """Leave the hunk under the cursor out of an approval, or the file or folder; or take it in."""
+        files = self._marked_files()
+        if not files:
+            return
+        lines = {edit.lines for edit in self._diff.edits_here} if self._place is Focus.DIFF else set()
+        if not lines:
             self._marks.toggle_left_out(files)
-            self._show_marks()
+        elif file := self._file_with(files[0].path, lines):
+            self._marks.toggle_edits(self._change, file, lines)
+        else:
+            self._key_line.say("o leaves out a hunk where the whole change is shown, with white space (I, W)")
+        self._show_marks()
+
+    def _file_with(self, path: str, lines: AbstractSet[ChangedLines]) -> FilePatch | None:
+        """Return a file of the whole change if these are edits of it: without white space it has others."""
+        for file in self._change.files if self._viewed == self.checkpoint.pair else ():
+            known = self._change.named_edits(file).values() if file.path == path else ()
+            if lines <= {edit.lines for edit in known}:
+                return file
+        return None
 
     def _marked_files(self) -> Sequence[FilePatch]:
         """Return the file under the cursor, or those of the folder; if there is none, say so."""

@@ -189,12 +189,15 @@ class CheckpointScreen(ChangeScreen):
 
     def _reply(self, reply: Reply) -> None:
         """Close the screen with a reply; an approval leaves out what is marked so."""
-        if not self._marks.left_out or not isinstance(reply, Decision) or reply.state not in APPROVALS:
+        marks = self._marks
+        leaves_out = marks.left_out or marks.edits
+        if not leaves_out or not isinstance(reply, Decision) or reply.state not in APPROVALS:
             self.dismiss_once(reply)
             return
-        whole, parts = ReviewMarks().approved_parts(self._change), self._marks.approved_parts(self._change)
+        whole, parts = ReviewMarks().approved_parts(self._change), marks.approved_parts(self._change)
         if not parts:
-            why = "Every file is left out: o takes one in" if self._change else "Its files are being read"
+            is_read = bool(self._change.files)
+            why = "Every file is left out: o takes one in" if is_read else "Its files are being read"
             self.notify(why, severity="warning")
             return
         # What an earlier round left out may be no part of the change by now.

@@ -32,7 +32,7 @@ REVIEW_BINDINGS: list[BindingType] = [
     Binding("left_curly_bracket", "in_diff('note(-1)')", "Comment or finding before", show=False),
     Binding("m", "mark_read", _READ_KEY, show=False),
     Binding("plus", "zoom", "Give the files' room to what is shown, or give it back", show=False),
-    Binding("o", "leave_out", "Leave the file or folder out of an approval, or take it in", show=False),
+    Binding("o", "leave_out", "Leave the hunk, file or folder out of an approval, or take it in", show=False),
     # The screen names the choices.
     *(Binding(digit, f"choice('{digit}')", f"Choice {digit}", show=False) for digit in "1234567890"),
 ]

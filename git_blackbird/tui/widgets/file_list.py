@@ -2,7 +2,7 @@
 
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -16,8 +16,8 @@ from textual.widgets.option_list import Option
 
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.messages.patch.parse import FilePatch
-from git_blackbird.model.run.summary import ChangePart
+from git_blackbird.messages.patch.parse import Edit, FilePatch, Patch
+from git_blackbird.model.run.summary import ChangedLines, ChangePart
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.diff.rows import DiffOptions
 from git_blackbird.tui.widgets.searching import find_matches
@@ -30,20 +30,22 @@ _SIGN_COLUMNS, _SCROLL_BAR_COLUMNS = 4, 1
 _LEAST_COLUMNS = 32
 _MOST_PERCENT = 38
 _FEWEST_PATH_COLUMNS = 8
+_NONE: frozenset[str] = frozenset()
 
 
 @dataclass
 class ReviewMarks:
-    """The files of a change that someone has read, and the paths that are not to be approved.
+    """The files of a change that someone has read, and the paths and edits that are not to be approved.
 
-    ``read`` has the content that each path had then; ``keep`` saves both. ``options`` say how diffs are
-    shown, for all changes.
+    ``read`` has the content that each path had then, and ``edits`` are known by theirs, so that marks stay
+    through the rounds of a change; ``keep`` saves all. ``options`` say how diffs are shown, for all changes.
     """
 
     read: dict[str, str] = field(default_factory=dict)
     left_out: set[str] = field(default_factory=set)
+    edits: dict[str, frozenset[str]] = field(default_factory=dict)
     options: DiffOptions = field(default_factory=DiffOptions)
-    keep: Callable[[dict[str, str], set[str]], None] = lambda *_: None
+    keep: Callable[[dict[str, str], set[str], dict[str, frozenset[str]]], None] = lambda *_: None
 
     def is_read(self, file: FilePatch) -> bool:
         """Whether a file was read as it is now."""
@@ -59,26 +61,87 @@ class ReviewMarks:
                 del self.read[file.path]
             else:
                 self.read[file.path] = file.content
-        self.keep(self.read, self.left_out)
+        self.keep(self.read, self.left_out, self.edits)
         return not was_read
 
     def toggle_left_out(self, files: Sequence[FilePatch]) -> None:
         """Leave files out of an approval, or take them in where all are left out."""
         paths = {file.path for file in files}
         self.left_out = self.left_out - paths if paths <= self.left_out else self.left_out | paths
-        self.keep(self.read, self.left_out)
+        self.edits = {path: keys for path, keys in self.edits.items() if path not in paths}
+        self.keep(self.read, self.left_out, self.edits)
+
+    def toggle_edits(self, patch: Patch, file: FilePatch, lines: Collection[ChangedLines]) -> None:
+        """Leave some edits of a file out of an approval, or take them in where all are left out.
+
+        ``patch`` is that of the whole change.
+        """
+        named = patch.named_edits(file)
+        wanted = {name for name, edit in named.items() if edit.lines in lines}
+        out = self._names_out(file, named)
+        self._leave_out(file, named, out - wanted if wanted <= out else out | wanted)
+        self.keep(self.read, self.left_out, self.edits)
+
+    def settle(self, patch: Patch) -> None:
+        """Forget edits that are no part of the whole change any more."""
+        for file in patch.files:
+            if file.path in self.edits:
+                named = patch.named_edits(file)
+                self._leave_out(file, named, self._names_out(file, named))
+
+    def _names_out(self, file: FilePatch, named: Mapping[str, Edit]) -> frozenset[str]:
+        is_whole = file.path in self.left_out
+        return frozenset(named) if is_whole else self.edits.get(file.path, _NONE) & named.keys()
+
+    def _leave_out(self, file: FilePatch, named: Mapping[str, Edit], out: frozenset[str]) -> None:
+        """Leave these edits of a file out; with all of them goes the file."""
+        self.left_out.discard(file.path)
+        self.edits.pop(file.path, None)
+        if len(out) == len(named):
+            self.left_out.add(file.path)
+        elif out:
+            self.edits[file.path] = out
+
+    def sign_lines(self, whole: Patch, patch: Patch) -> dict[int, str]:
+        """Return the signs of the lines of a patch that are left out, and of the heads of their hunks."""
+        signs: dict[int, str] = {}
+        marked = self.left_out | self.edits.keys()
+        known = {file.path: file for file in whole.files if file.path in marked}
+        for file in patch.files:
+            if file.path in known:
+                named = whole.named_edits(known[file.path])
+                out = {named[name].lines for name in self._names_out(known[file.path], named)}
+                for hunk in file.hunks:
+                    edits = list(patch.edits(hunk))
+                    left = [edit for edit in edits if edit.lines in out]
+                    for edit in left:
+                        signs |= dict.fromkeys(range(edit.start, edit.end), "")
+                    if left:
+                        signs[hunk.start] = _LEFT_OUT if len(left) == len(edits) else _PARTLY
+        return signs
 
     def mark(self, *files: FilePatch) -> str:
         """Return the sign before a path, or before a folder with these files."""
         left_out = [file.path in self.left_out for file in files]
-        if any(left_out):
+        if any(left_out) or any(file.path in self.edits for file in files):
             return _LEFT_OUT if all(left_out) else _PARTLY
         return _READ if all(map(self.is_read, files)) else _UNREAD
 
-    def approved_parts(self, files: Iterable[FilePatch]) -> tuple[ChangePart, ...]:
-        """Return the files that are not left out."""
-        kept = (file for file in files if file.path not in self.left_out)
-        return tuple(ChangePart(file.path, old_path=file.old_path) for file in kept)
+    def approved_parts(self, patch: Patch) -> tuple[ChangePart, ...]:
+        """Return what of the whole change is not left out."""
+        return tuple(
+            ChangePart(file.path, self._approved_lines(patch, file), file.old_path)
+            for file in patch.files
+            if file.path not in self.left_out
+        )
+
+    def _approved_lines(self, patch: Patch, file: FilePatch) -> tuple[ChangedLines, ...] | None:
+        """Return the edits of a file that are not left out; None for the whole file."""
+        if file.path not in self.edits:
+            return None
+        named = patch.named_edits(file)
+        out = self._names_out(file, named)
+        return tuple(edit.lines for name, edit in named.items() if name not in out) if out else None
 
 
 class FileList(OptionList):
@@ -255,7 +318,8 @@ class FileList(OptionList):
             yield f"{_READ} read"
         if paths & self._marks.left_out:
             yield f"{_LEFT_OUT} left out"
-        if any(self._marks.mark(*self._below(folder)) == _PARTLY for folder in self._folded):
+        shown = (self._below(line) if isinstance(line, str) else [line] for line in self._shown)
+        if any(self._marks.mark(*files) == _PARTLY for files in shown):
             yield f"{_PARTLY} in part"
         if paths & (self._commented.keys() | self._commented_before):
             yield f"{_COMMENTED} commented"

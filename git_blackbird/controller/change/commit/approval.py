@@ -170,6 +170,10 @@ def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, 
         left = approval.left
         files = worktree if left is None else without_change(workspace.repo, worktree, left)
         plan = plan_commit(workspace.repo, pair, approval.written or files, origin)
+        if plan.obstacles and (cut_off := commit_of_run(workspace.repo, approval.run.id, origin.began)):
+            # A part of it, which is in no record: it is the run's own as well.
+            origin = origin._replace(commits=origin.commits | {cut_off})
+            plan = plan_commit(workspace.repo, pair, approval.written or files, origin)
         moved = path_differs(workspace.repo, files, pair)
         if plan.edits:
             # Obstacles to updating the index are found before there is a commit.

@@ -59,6 +59,8 @@ class Painter:
         self._style = style
         self._number_columns = max(3, len(str(patch.largest_number)))
         self.notes: Mapping[int, Sequence[NoteRow]] = {}
+        self.signs: Mapping[int, str] = {}
+        """The lines that are left out, with a sign at the heads of their hunks."""
         self.moved: frozenset[int] = frozenset()
         """The lines that are only in another place."""
         self.is_simple = False
@@ -74,7 +76,7 @@ class Painter:
             return [self._whole([Segment(f"   {fact}", self._style("fact"))], frame, "fact")]
         if self._patch.marks[row.line] == "@":
             # It scrolls with nothing: it says where the lines are.
-            text = f"   {display_text(self._patch.lines[row.line])}"
+            text = f" {self.signs.get(row.line, ' ')} {display_text(self._patch.lines[row.line])}"
             return [self._whole([Segment(text, self._style("place"))], frame, "place")]
         if not frame.is_split:
             return self._side(row.left, frame.width, frame, self._numbers(row.left, frame.width))
@@ -176,7 +178,7 @@ class Painter:
             yield Segment(_NO_NEWLINE, base)
             return
         text, changed = self.text_of(line), self._style(f"{_NAMES.get(mark, 'same')}-part")
-        if line in self.moved:
+        if line in self.moved or line in self.signs:
             yield from segments(text, base + self._style("moved"), [self._match_styles(text, needle)])
             return
         layers = [

@@ -1,6 +1,6 @@
 """A diff with its search and remarks on its keys; every diff is shown by it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import ClassVar, NamedTuple
 
@@ -17,7 +17,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.patch.comments import comment_on
-from git_blackbird.messages.patch.parse import FilePatch, Patch
+from git_blackbird.messages.patch.parse import Edit, FilePatch, Patch
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.findings import Finding, MergedReview, MinorIssue
 from git_blackbird.model.run.parts import ReviewComment
@@ -118,6 +118,8 @@ class DiffPane(Vertical):
         self._file: FilePatch | None = None
         self._caption = PLAIN
         self._is_read = False
+        self.sign_lines: Callable[[Patch], Mapping[int, str]] = lambda _: {}
+        """Returns the signs of lines that are left out."""
 
     def compose(self) -> ComposeResult:
         yield Static("", classes="diff-caption", markup=False)
@@ -138,9 +140,16 @@ class DiffPane(Vertical):
         return self._view.patch.files
 
     @property
-    def whole(self) -> tuple[FilePatch, ...]:
-        """The files of the diff, also those that are hidden."""
-        return self.shown if self._source is None else self._source.files
+    def whole(self) -> Patch:
+        """The diff with what is hidden."""
+        return self._view.patch if self._source is None else self._source.whole
+
+    @property
+    def edits_here(self) -> Sequence[Edit]:
+        """The edits of the hunk under the cursor; none at the head of a file."""
+        row, patch = self._view.row, self._view.patch
+        hunk = None if row is None else patch.hunk_at(row.line)
+        return () if hunk is None else tuple(patch.edits(hunk))
 
     @property
     def hides_lines(self) -> bool:
@@ -207,8 +216,12 @@ class DiffPane(Vertical):
             self._comments.put(comment)
             self._show_notes()
 
+    def show_signs(self) -> None:
+        self._view.show_signs(self.sign_lines(self._view.patch))
+
     def _show_notes(self) -> None:
         patch = self._view.patch
+        self.show_signs()
         self._view.no_notes = self._no_notes
         comments = () if self._comments is None else self._comments.items
         self._view.annotate(

@@ -1,6 +1,6 @@
 """The rows of a patch on the screen, with the row under the cursor: scrolling and painting."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -76,6 +76,12 @@ class DiffRows(ScrollView, can_focus=True):
         self._painter = Painter(patch, self._colors, self._style)
         self._painted = lru_cache(_CACHED_ROWS)(self._painter.paint)
         self.notes: Sequence[Note] = ()
+
+    def show_signs(self, signs: Mapping[int, str]) -> None:
+        """Dim these lines, with a sign at those that have one."""
+        if signs != self._painter.signs:
+            self._painter.signs = signs
+            self.repaint()
 
     def annotate(self, notes: Iterable[Note]) -> None:
         """Show these notes under their lines instead of those before."""

@@ -18,8 +18,8 @@ class DiffSource:
 
     def __init__(self, workspace: Workspace, pair: Trees) -> None:
         self.pair = pair
-        self.files: tuple[FilePatch, ...] = ()
-        """Those of the whole diff, also while white space is ignored."""
+        self.whole = Patch("")
+        """The whole diff as it is read first, also while white space is ignored."""
         self._generated: frozenset[str] = frozenset()
         self._ignores_space = False
         self._workspace = workspace
@@ -33,7 +33,7 @@ class DiffSource:
         with gc_paused():
             patch = Patch(text)
         if not extent.ignores_space:
-            self.files = patch.files
+            self.whole = patch
             paths = (file.path for file in patch.files)
             # A change does not fold itself.
             self._generated = generated_files(self._workspace, self.pair.base, paths)
@@ -61,7 +61,8 @@ class DiffSource:
         """Say what is hidden while white space is ignored; "" if it counts."""
         if not self._ignores_space:
             return ""
-        lines, files = _changed_lines(self.files) - _changed_lines(shown), len(self.files) - len(shown)
+        whole = self.whole.files
+        lines, files = _changed_lines(whole) - _changed_lines(shown), len(whole) - len(shown)
         counts = [counted(files, "file")] * bool(files) + [counted(lines, "line")]
         return f"white space is ignored (W), which hides {' and '.join(counts)}"
 

@@ -121,7 +121,7 @@ def test_white_space_is_ignored_and_what_that_hides_is_counted(repo: Path) -> No
         await see(app, pilot, "white space is ignored (W), which hides 1 file and 6 lines")
         assert under_cursor(app).split() == [">", "1", "+", "other"]
         assert [file.path for file in app.pane.shown] == ["a.py", "c.py"]
-        assert [file.path for file in app.pane.whole] == ["a.py", "b.py", "c.py"]
+        assert [file.path for file in app.pane.whole.files] == ["a.py", "b.py", "c.py"]
         await press(app, pilot, "g", "r")
         await see(app, pilot, "10 lines of context")
         assert [file.additions for file in app.pane.shown] == [1, 1]
