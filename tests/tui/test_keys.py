@@ -185,7 +185,7 @@ def test_what_is_long_is_paged_in_both_panes(planned: Path) -> None:
 def test_every_screen_lists_its_keys_is_left_by_q_and_has_a_palette(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         for key, screen, told in (
-            ("d", CheckpointScreen, "Leave the file out of an approval"),
+            ("d", CheckpointScreen, "Leave the hunk, file or folder out of an approval"),
             ("s", ChoiceModal, "find an action by name"),
             ("c", SettingsScreen, "find an action by name"),
         ):
