@@ -46,6 +46,23 @@ def edit(trial: Trial, line: int, text: str) -> None:
     (trial.repo / "old.txt").write_text("".join(lines))
 
 
+def test_what_was_taken_back_has_not_failed_and_redo_alone_names_it(trial: Trial) -> None:
+    assert trial.expect(0, "redo") == "nothing was taken back that could be brought back\n"
+    work(trial, "a", "echo a >new.txt")
+    trial.expect(0, "undo", "a")
+    assert trial.expect(0, "redo") == "git blackbird redo a    # A\n"
+    assert "--json goes with a TASK" in trial.expect(2, "redo", "--json")
+    counts, bar, *_ = trial.expect(0, "status").splitlines()
+    assert (counts, set(bar)) == ("2 tasks: 1 taken back, 1 todo (0 ready)", set("[.]"))
+    assert trial.expect(0, "list", "--status", "failed") == "a  TAKEN_BACK  A\n"
+    assert "a     taken back  1" in trial.expect(0, "report")
+    trial.expect(0, "redo", "a")
+    assert trial.expect(0, "redo") == "nothing was taken back that could be brought back\n"
+    trial.command("exit 1")
+    trial.run("execute", "--no-input", "b")
+    assert "1 failed" in trial.expect(0, "status")
+
+
 def test_later_edits_of_others_stay_and_what_is_taken_back_comes_back(trial: Trial) -> None:
     work(trial, "a", "sed -i 's/line 3$/a/' old.txt; echo a >new.txt; mkdir d; echo a >d/e")
     work(trial, "b", "sed -i 's/line 9$/b/' old.txt; echo b >other.txt")

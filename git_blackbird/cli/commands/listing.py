@@ -3,7 +3,7 @@
 import gc
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.controller.queries.listing import Filter, stopped_tasks, tree_of_tasks
+from git_blackbird.controller.queries.listing import Filter, labels_by_records, tree_of_tasks
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import agent_words, label_span
 from git_blackbird.messages.document import line, table
@@ -33,14 +33,14 @@ def list_command(
         only_ready=which == "ready",
         only_blocked=which == "blocked",
         status=None if status_name is None else Status(status_name),
-        stopped=stopped_tasks(state),
+        labels=labels_by_records(state),
     )
     rows = (
         tree_of_tasks(plan, wanted)
         if tree
         else [(0, task) for _, task in plan.walk() if wanted.admits(plan, task)]
     )
-    listed = [(depth, task, state_label(plan, task, wanted.stopped)) for depth, task in rows]
+    listed = [(depth, task, state_label(plan, task, wanted.labels)) for depth, task in rows]
     fields = [("  " * depth + task.id, label_span(word), _title(task)) for depth, task, word in listed]
     empty = "no tasks" if which in {None, "all"} else f"no {which} tasks"
     if plan.tasks and which is None and status_name is None:

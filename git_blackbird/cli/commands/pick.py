@@ -12,7 +12,7 @@ from questionary.prompts.common import InquirerControl
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.syntax.registry import load_command
 from git_blackbird.cli.ui.prompts import terminal_output
-from git_blackbird.controller.queries.listing import stopped_tasks
+from git_blackbird.controller.queries.listing import labels_by_records
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
@@ -43,9 +43,9 @@ def pick(call: CommandContext) -> ExitCode:
 
 
 def _tasks(state: PlanState) -> Iterator[questionary.Choice]:
-    stopped = stopped_tasks(state)
+    labels = labels_by_records(state)
     for depth, task in state.plan.walk():
-        word = state_label(state.plan, task, stopped)
+        word = state_label(state.plan, task, labels)
         yield questionary.Choice(f"{'  ' * depth}{task.id}  {clean_line(task.title)}  [{word}]", task.id)
 
 

@@ -30,7 +30,9 @@ class PlannedTask(Printed[Task]):
         "Why, by task, as far as reasons are given.", lambda it: it.dep_rationale
     )
     status: Status = field("Its status.", lambda it: it.status)
-    label: Annotated[str, Shown("`READY`, `BLOCKED`, `TODO` (a parent), or the status in capitals.")]
+    label: Annotated[
+        str, Shown("`READY`, `BLOCKED`, `TODO` (a parent), `TAKEN_BACK`, or the status in capitals.")
+    ]
     created_at: str = field("When it was created.", lambda it: it.created_at)
     updated_at: str = field("When it was last changed.", lambda it: it.updated_at)
     notes: str | None = field("Notes for people.", lambda it: it.notes)

@@ -106,8 +106,10 @@ def worktree_section(elsewhere: Iterable[RunElsewhere]) -> Section:
 
 def _bar(overview: StatusReport, columns: int) -> Line:
     """Draw the bar; whatever there is of a status shows as one mark at least."""
-    counts = overview.counts
-    parts = [(mark, style, counts[status]) for status, mark, style in _BAR if counts[status]]
+    # What was taken back is as what is to be done.
+    todo = overview.counts[Status.TODO] + overview.taken_back
+    counts = {**overview.counts, Status.FAILED: overview.failed, Status.TODO: todo}
+    parts = [(mark, style, counts[status]) for status, mark, style in _BAR if counts.get(status)]
     widths = [max(1, columns * count // overview.leaves) for _, _, count in parts]
     largest = widths.index(max(widths))
     widths[largest] += max(0, columns - sum(widths))

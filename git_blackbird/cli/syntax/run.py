@@ -183,7 +183,7 @@ undo = CommandSpec(
 
     What anyone did since stays: each run of TASK is taken back by a three-way merge, and a path where later
     edits overlap is left alone and named. Where the branch has commits of the change, a commit takes them
-    back. TASK then counts as failed. `git blackbird redo` brings the change back.
+    back. TASK is taken back then, failed in the plan. `git blackbird redo` brings the change back.
     """,
     _TASK,
     _DRY_RUN,
@@ -191,8 +191,11 @@ undo = CommandSpec(
 redo = CommandSpec(
     "redo",
     "undo:redo",
-    "Bring back the change of TASK that undo took out last.",
-    _TASK,
+    """Bring back the change of TASK that undo took out last.
+
+    Without TASK it says whose change can come back.
+    """,
+    Argument(["task_id"], type=TASK, required=False, metavar="[TASK]", shell_complete=complete.tasks),
     _DRY_RUN,
 )
 branch = CommandSpec(

@@ -2,19 +2,24 @@
 
 from typing import NamedTuple
 
-from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.plan.graph import NONE_STOPPED, is_ready, state_label
+from git_blackbird.model.change.stages import is_taken_back
+from git_blackbird.model.plan.graph import NO_LABELS, Labels, is_ready, state_label
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState, is_stopped
 
 
-def stopped_tasks(state: PlanState) -> frozenset[TaskId]:
-    """Return the ready tasks stopped by an unusable record, of their own or of a dependency."""
-    if not state.unreadable:
-        return NONE_STOPPED
-    leaves = state.plan.leaves()
-    return frozenset(task.id for task in leaves if is_ready(state.plan, task) and is_stopped(state, task))
+def label_by_records(state: PlanState, task: Task) -> str | None:
+    """Return the label of a task that its change was taken back of, or that an unusable record stops."""
+    if task.status is Status.FAILED and is_taken_back(state.history(task.id).latest):
+        return "TAKEN_BACK"
+    is_blocked = state.unreadable and is_ready(state.plan, task) and is_stopped(state, task)
+    return "BLOCKED" if is_blocked else None
+
+
+def labels_by_records(state: PlanState) -> Labels:
+    labels = ((task.id, label_by_records(state, task)) for task in state.plan.leaves())
+    return {task_id: label for task_id, label in labels if label is not None}
 
 
 class Filter(NamedTuple):
@@ -25,7 +30,7 @@ class Filter(NamedTuple):
     only_blocked: bool = False
     status: Status | None = None
     text: str = ""
-    stopped: frozenset[TaskId] = NONE_STOPPED
+    labels: Labels = NO_LABELS
 
     def admits(self, plan: Plan, task: Task) -> bool:
         if self.text and self.text.casefold() not in f"{task.id} {task.title}".casefold():
@@ -33,16 +38,16 @@ class Filter(NamedTuple):
         if self.status is not None:
             return task.status == self.status
         if self.only_ready:
-            return state_label(plan, task, self.stopped) == "READY"
+            return state_label(plan, task, self.labels) == "READY"
         if self.only_blocked:
-            return task.is_leaf and state_label(plan, task, self.stopped) == "BLOCKED"
+            return task.is_leaf and state_label(plan, task, self.labels) == "BLOCKED"
         return self.everything or (task.is_leaf and not task.is_over)
 
 
 def tree_of_tasks(plan: Plan, wanted: Filter) -> list[tuple[int, Task]]:
     """Return the tasks of a tree with their depth; parents of what is shown are shown too."""
     rows = list(plan.walk())
-    if wanted._replace(stopped=NONE_STOPPED) == Filter(everything=True):
+    if wanted._replace(labels=NO_LABELS) == Filter(everything=True):
         return rows
     shown = {task.id for _, task in rows if wanted.admits(plan, task)}
     for _, task in reversed(rows):

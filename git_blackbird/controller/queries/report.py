@@ -15,6 +15,7 @@ from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.base.timestamps import SECOND, format_timestamp, parse_timestamp
+from git_blackbird.model.change.stages import is_taken_back
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.estimate import Estimate, Sample, estimate
@@ -67,6 +68,7 @@ class ReportedTask:
     status: Status | None
     runs: tuple[ReportedRun, ...]
     is_leaf: bool = True
+    is_taken_back: bool = False
 
     @cached_property
     def spent(self) -> Spent:
@@ -276,7 +278,12 @@ def _tasks(state: PlanState, reading: _Reading) -> Iterator[ReportedTask]:
     for _, task in plan.walk():
         if task.id in reading.runs or _was_done_by_hand(state, task, reading):
             yield ReportedTask(
-                task.id, task.title, task.status, reading.sorted_runs(task.id), is_leaf=task.is_leaf
+                task.id,
+                task.title,
+                task.status,
+                reading.sorted_runs(task.id),
+                is_leaf=task.is_leaf,
+                is_taken_back=is_taken_back(state.history(task.id).latest),
             )
     for task_id in sorted(reading.runs.keys() - plan.tasks.keys() - {PLANNING}):
         yield ReportedTask(task_id, "", None, reading.sorted_runs(task_id))

@@ -8,17 +8,17 @@ from typing import Annotated, NamedTuple
 
 from git_blackbird.controller.core.guards import current_holds, processes_at_work, spent_before
 from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.queries.listing import label_by_records
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.base.shown import Shown
-from git_blackbird.model.change.stages import BY_ITSELF, Due, is_half_written
+from git_blackbird.model.change.stages import BY_ITSELF, Due, is_half_written, is_taken_back
 from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.plan.graph import (
     dependents,
-    is_ready,
     readiness,
     state_label,
 )
@@ -39,7 +39,6 @@ from git_blackbird.model.rules.state import (
     PlanState,
     blocked_tasks,
     full_readiness,
-    may_start,
     unreadable_below,
 )
 from git_blackbird.model.run.history import Adoptable, RecordError
@@ -135,11 +134,23 @@ class StatusReport(NamedTuple):
         return tuple(item for item in self.due if item.due not in BY_ITSELF | by_call)
 
     @property
+    def taken_back(self) -> int:
+        """How many of the failed tasks have not failed: their change was taken back."""
+        return sum(item.task.status is Status.FAILED and is_taken_back(item.run) for item in self.due)
+
+    @property
+    def failed(self) -> int:
+        return self.counts[Status.FAILED] - self.taken_back
+
+    @property
     def counts_text(self) -> str:
         """The tasks by status in one line; "" for a plan without tasks."""
         if not self.leaves:
             return ""
-        parts = [f"{self.counts[status]} {word}" for status, word in _COUNTED if self.counts[status]]
+        counts = {**self.counts, Status.FAILED: self.failed}
+        parts = [f"{counts[status]} {word}" for status, word in _COUNTED if counts.get(status)]
+        if self.taken_back:
+            parts.append(f"{self.taken_back} taken back")
         if self.counts[Status.TODO]:
             parts.append(f"{self.counts[Status.TODO]} todo ({len(self.ready)} ready)")
         above = f" and {counted(self.parents, 'parent')}" if self.parents else ""
@@ -261,7 +272,7 @@ def view_in(state: PlanState, task: Task, due: Iterable[Item]) -> TaskView:
     after, before = dependents(plan, task.id), tuple(plan.tasks[dep] for dep in task.deps)
     return TaskView(
         task,
-        state_label(plan, task) if not is_ready(plan, task) or may_start(state, task) else "BLOCKED",
+        _label(state, task),
         full_readiness(state, task),
         after,
         before,
@@ -270,8 +281,12 @@ def view_in(state: PlanState, task: Task, due: Iterable[Item]) -> TaskView:
         state.pending_messages(task.id),
         history.faults,
         skipped_children(plan.tasks, task),
-        labels={other.id: state_label(plan, other) for other in (*before, *after)},
+        labels={other.id: _label(state, other) for other in (*before, *after)},
     )
+
+
+def _label(state: PlanState, task: Task) -> str:
+    return label_by_records(state, task) or state_label(state.plan, task)
 
 
 def read_budgets(workspace: Workspace, state: PlanState) -> Iterator[BudgetLine]:

@@ -365,6 +365,10 @@ def is_open(run: Run) -> bool:
     return stage_of(run) in _OPEN
 
 
+def is_taken_back(run: Run | None) -> bool:
+    return run is not None and stage_of(run) is Stage.UNDONE
+
+
 def is_closed(run: Run) -> bool:
     """Whether the run is over, and nobody reviews it, is to decide on it, or asked for a change."""
     return not is_open(run) and run.review_state is not ReviewState.BY_HAND

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from types import MappingProxyType
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
@@ -231,16 +232,16 @@ def _describe(task_id: TaskId, before: Task | None, after: Task | None) -> str |
     return f"{task_id} was edited: {', '.join(edited)}"
 
 
-NONE_STOPPED: frozenset[TaskId] = frozenset()
+Labels = Mapping[TaskId, str]
+NO_LABELS: Labels = MappingProxyType({})
 
 
-def state_label(plan: Plan, task: Task, stopped: frozenset[TaskId] = NONE_STOPPED) -> str:
-    """Return the label of a task, as in the Go program's list.
-
-    ``stopped`` are ready tasks that may not start.
-    """
+def state_label(plan: Plan, task: Task, labels: Labels = NO_LABELS) -> str:
+    """Return the label of a task, as in the Go program's list; ``labels`` are those that records give."""
+    if task.id in labels:
+        return labels[task.id]
     if task.status in {Status.TODO, Status.BLOCKED}:
-        if is_ready(plan, task) and task.id not in stopped:
+        if is_ready(plan, task):
             return "READY"
         return "TODO" if task.children and not unmet_deps(plan, task) else "BLOCKED"
     return task.status.value.upper()

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.queries.listing import stopped_tasks
+from git_blackbird.controller.queries.listing import labels_by_records
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.messages.display.task_graph import PlanGraph
@@ -166,7 +166,7 @@ class MainScreen(Screen[None]):
     def show_state(self, view_state: ViewState, now: str) -> None:
         self.view_state, self._now, self._error = view_state, now, ""
         overview = view_state.overview
-        self.plan_tree.show(view_state.plan, _at_work(overview), stopped_tasks(view_state.state))
+        self.plan_tree.show(view_state.plan, _at_work(overview), labels_by_records(view_state.state))
         self.required = overview.waiting
         self.query_one("#odd", StatusBar).show_text(warnings_text(overview, self.keys))
         self._show_all()

@@ -20,7 +20,7 @@ from git_blackbird.messages.display.format import label_span
 from git_blackbird.messages.display.quantities import render_cost, render_duration
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.plan.graph import NONE_STOPPED, state_label
+from git_blackbird.model.plan.graph import NO_LABELS, Labels, state_label
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.spending import Spent
@@ -87,7 +87,7 @@ class PlanTree(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._plan = Plan()
         self._active: frozenset[TaskId] = frozenset()
-        self._stopped = NONE_STOPPED
+        self._labels = NO_LABELS
         self._folded: set[TaskId] = set()
         self._spent: Mapping[TaskId, Spent] = {}
         self._rows: list[Row] = []
@@ -129,14 +129,14 @@ class PlanTree(ScrollView, can_focus=True):
     def shown_ids(self) -> tuple[str, ...]:
         return tuple(task.id for _, task in self._rows)
 
-    def show(self, plan: Plan, active: frozenset[TaskId], stopped: frozenset[TaskId] = NONE_STOPPED) -> None:
+    def show(self, plan: Plan, active: frozenset[TaskId], labels: Labels = NO_LABELS) -> None:
         """Show a plan, keeping the cursor on its task.
 
-        ``active`` are the tasks that agents work on, ``stopped`` the ready ones that may not start.
+        ``active`` are the tasks that agents work on, ``labels`` those that records give.
         """
         awaited = self._awaited
-        is_same = plan is self._plan and stopped == self._stopped
-        self._plan, self._active, self._stopped = plan, active, stopped
+        is_same = plan is self._plan and labels == self._labels
+        self._plan, self._active, self._labels = plan, active, labels
         if is_same:
             self.refresh()
         else:
@@ -205,7 +205,7 @@ class PlanTree(ScrollView, can_focus=True):
         self.filter_index = index
 
     def _count(self, index: int) -> int:
-        wanted = FILTERS[index][1]._replace(text=self.searched, stopped=self._stopped)
+        wanted = FILTERS[index][1]._replace(text=self.searched, labels=self._labels)
         return sum(wanted.admits(self._plan, task) for task in self._plan.tasks.values())
 
     def action_match(self, steps: int) -> None:
@@ -251,7 +251,7 @@ class PlanTree(ScrollView, can_focus=True):
     def _update_rows(self, select: TaskId | None = None) -> None:
         """Compute the rows, and put the cursor on the task ``select``, or else on the same task as before."""
         task_id = select or (self.current.id if self.current is not None else None)
-        task_filter = FILTERS[self.filter_index][1]._replace(text=self.searched, stopped=self._stopped)
+        task_filter = FILTERS[self.filter_index][1]._replace(text=self.searched, labels=self._labels)
         rows = tree_of_tasks(self._plan, task_filter)
         self._rows = rows if self._is_narrowed or not self._folded else list(self._unfolded(rows))
         self._matches = [
@@ -293,7 +293,7 @@ class PlanTree(ScrollView, can_focus=True):
     def _segments(self, row: Row, width: int) -> Iterator[Segment]:
         depth, task = row
         title_style = _PARENT if task.children else None
-        word = state_label(self._plan, task, self._stopped)
+        word = state_label(self._plan, task, self._labels)
         figures = self._figures(task) if self._spent and width >= _FIGURES_FROM else ""
         # Figures stand below each other, and so do the labels after them; else a title has what there is.
         columns = _LABEL_COLUMNS if figures else len(word)

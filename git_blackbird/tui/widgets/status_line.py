@@ -98,8 +98,10 @@ def _rest(overview: StatusReport, waiting: int) -> Iterator[str]:
     yield from (f"{budget_name(line)} {amount_text(line)}" for line in overview.budgets if not line.task_id)
     if waiting:
         yield f"{waiting} wait" if waiting > 1 else "1 waits"
-    if failed := overview.counts[Status.FAILED]:
-        yield f"{failed} failed"
+    if overview.failed:
+        yield f"{overview.failed} failed"
+    if overview.taken_back:
+        yield f"{overview.taken_back} taken back"
     if overview.ready:
         yield f"{len(overview.ready)} ready"
     if overview.approving:

@@ -1,6 +1,7 @@
 """Take the change of one task back out of the worktree, or bring it back, and leave all later edits."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -144,6 +145,16 @@ def runs_to_redo(state: PlanState, task: Task) -> Sequence[Run]:
         hint = TaskCommand("undo", task.id, remark="takes back what it did since")
         raise RequestError(f"{task.id} has run again since it was taken back", hint=hint)
     return runs
+
+
+def tasks_to_redo(state: PlanState) -> Iterator[Task]:
+    """Yield the tasks whose change can be brought back, in the order of the plan."""
+    for task in state.plan.leaves():
+        latest = state.history(task.id).latest
+        if latest is not None and (latest.undone or latest.moving):
+            with suppress(RequestError):
+                if runs_to_redo(state, task):
+                    yield task
 
 
 def has_anything_to_undo(state: PlanState, run: Run) -> bool:
