@@ -34,6 +34,10 @@ def test_each_mark_in_a_document_is_of_a_part(path: Path) -> None:
     assert sorted(marks) == sorted(part.name for part in documents.of_document(path))
 
 
+def test_the_pages_are_short() -> None:
+    assert sum(len(page.read_bytes()) for page in DOCS.glob("*.md")) < 200_000
+
+
 def test_less_than_a_thousand_lines_of_the_manual_are_generated() -> None:
     assert sum(part.make().count("\n") for part in documents.of_document(MANUAL)) < 1_000
 
