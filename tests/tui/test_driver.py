@@ -31,7 +31,7 @@ def test_a_task_is_run_and_approved_in_a_terminal(planned: Path, tmux: Tmux) -> 
     tmux.execute()
     tmux.wait_for("A a.txt ", TAKES_KEYS)
     # Pressed twice, both are read at once.
-    tmux.press("Enter", "Enter")
+    tmux.press("1", "Enter", "Enter")
     tmux.wait_for("Working on it.")
     tmux.press("q")
     tmux.wait_for("beta is at work", "2. Pause it and quit")

@@ -31,7 +31,7 @@ def test_half_of_a_small_screen_is_diff(planned: Path) -> None:
         assert " A a.txt" in screen_text(app)
         assert " A b.txt" not in screen_text(app)
         # The files and the choices are there again where they have the focus.
-        await pilot.press("escape")
+        await pilot.press("V")
         await see(app, pilot, "1. Approve", " A b.txt")
         await pilot.press("v", "tab")
         await see(app, pilot, "1. Approve")
