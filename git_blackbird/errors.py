@@ -5,7 +5,10 @@ The core raises these and never prints; one place at the edge turns them into
 """
 
 from enum import IntEnum
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path  # slow to load, for a command that only helps
 
 
 class ExitCode(IntEnum):
@@ -119,6 +122,6 @@ class UnusableError(BlackbirdError):
 class ElsewhereError(UnusableError):
     """The command belongs in another worktree, ``place``; None where that is not known."""
 
-    def __init__(self, message: str, place: Path | None) -> None:
+    def __init__(self, message: str, place: "Path | None") -> None:
         super().__init__(message, hint="run it in the worktree that has the plan")
         self.place = place

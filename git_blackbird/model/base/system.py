@@ -9,10 +9,13 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from git_blackbird.errors import UnusableError
+
+if TYPE_CHECKING:
+    from pathlib import Path  # slow to load, for a command that only helps
 
 STATE_NAME = ".blackbird"
 PLAN_NAME = "blackbird.plan.json"
@@ -53,12 +56,13 @@ _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 def boot_id() -> str | None:
     """Return what is another after each start of the system; None where it does not say, as macOS."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:  # noqa: PTH123  # as above
+            return file.read().strip()
     except FileNotFoundError:
         return None
 
 
-def has_own_folder(folder: str | Path) -> bool:
+def has_own_folder(folder: "str | Path") -> bool:
     """Whether a folder of ours is there.
 
     Raises OSError, and UnusableError for a link or a file in its place: nothing is written elsewhere.
@@ -73,7 +77,7 @@ def has_own_folder(folder: str | Path) -> bool:
     return True
 
 
-def make_own_folder(folder: str | Path, *, mode: int = 0o777) -> None:
+def make_own_folder(folder: "str | Path", *, mode: int = 0o777) -> None:
     """Create a folder of ours, and those above it, if need be. Raises as ``has_own_folder`` does."""
     if not has_own_folder(folder):
         os.makedirs(folder, mode, exist_ok=True)  # noqa: PTH103  # for every file that is written
