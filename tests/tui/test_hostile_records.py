@@ -213,7 +213,7 @@ def test_a_decision_shows_records_and_changes_as_text(hostile: Path) -> None:
         looks.at("comment")
         await pilot.press("escape")
         await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen))
-        await pilot.press("escape", "1", "enter")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, ChoiceModal))
         looks.at("branch")
         await pilot.press("escape")

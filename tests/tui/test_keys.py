@@ -256,7 +256,7 @@ def test_the_line_below_a_decision_names_what_keys_do_now(planned: Path) -> None
         # From the choices as well, the next key ends it.
         await pilot.press("1")
         await wait_for(pilot, is_gone("side by side"))
-        await see(app, pilot, "enter chooses, tab next pane, v to the diff,", "V overview")
+        await see(app, pilot, "enter chooses, v to the diff, V overview,")
 
     drive(planned, session, (130, 30))
 

@@ -104,7 +104,7 @@ def test_a_reviewer_without_a_verdict_is_named_with_what_can_be_done(planned: Pa
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await wait_for(pilot, lambda: "guide: its review gave no verdict" in screen_text(app))
         await pilot.press("home", "p")
-        await wait_for(pilot, lambda: is_shown(app, "without a verdict", "1. Dismiss", "2. Review now"))
+        await wait_for(pilot, lambda: is_shown(app, "Without a verdict", "1. Dismiss", "2. Review now"))
         assert "there is no review" not in screen_text(app)
 
     drive(planned, session)

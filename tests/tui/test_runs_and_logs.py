@@ -65,7 +65,7 @@ def test_all_that_a_review_flagged_is_resumed(planned: Path) -> None:
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await see(app, pilot, "Action required (2): [a] shows guide-use: the parent review")
-        await pilot.press("end", "a", "p")
+        await pilot.press("end", "a", "a", "p")
         await wait_for(pilot, lambda: isinstance(app.screen, ParentReviewScreen))
         await pilot.press("2", "enter")
         await wait_for(pilot, lambda: is_over(app) and status(planned, "guide") is Status.DONE)

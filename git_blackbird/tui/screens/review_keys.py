@@ -63,14 +63,10 @@ def place_of(focused: Widget | None) -> Focus:
 
 
 _REQUESTED = "i since your request, I all"
-_AT_OVERVIEW = ("v diff, ][ files", "m read, o leave out", "? all keys", "esc leaves it open")
-_AT_DIFF = (
-    "][ files, nN hunks, }{ comments",
-    "m read, o leave out",
-    "? all keys",
-    "V overview",
-    "esc leaves it open",
-)
+_EVERYWHERE = ("m read, o leave out", "? all keys", "esc leaves it open")
+_AT_OVERVIEW = ("tab next pane, v diff, ][ files", *_EVERYWHERE)
+_BESIDE_DIFF = ("v to the diff, V overview, ][ files", *_EVERYWHERE)
+_IN_DIFF = ("V overview, ][ files, nN hunks", *_EVERYWHERE)
 
 
 def keys_line(place: Focus, *, is_diff_shown: bool, was_requested: bool) -> str:
@@ -82,11 +78,7 @@ def _parts(place: Focus, *, is_diff_shown: bool, was_requested: bool) -> Iterato
     yield place.value
     if place is Focus.NAMES:
         return
-    if place is not Focus.DIFF:
-        yield "tab next pane"
-        if is_diff_shown:
-            yield "v to the diff"
-    yield from _AT_DIFF if is_diff_shown else _AT_OVERVIEW
+    yield from _IN_DIFF if place is Focus.DIFF else _BESIDE_DIFF if is_diff_shown else _AT_OVERVIEW
     if was_requested:
         yield _REQUESTED
 
