@@ -161,8 +161,8 @@ class ProviderHelp(NamedTuple):
     @property
     def install(self) -> str:
         return (
-            f"install it: npm install -g {self.package}, "
-            f"or name it: git config blackbird.{self.name}.path PATH"
+            f"install it: npm install -g {self.package}; "
+            f"if it is elsewhere, set the key {self.name}.path to its path"
         )
 
 
@@ -194,7 +194,7 @@ def failure_hint(refusal: AgentFailure, line: str, provider: ProviderHelp) -> Fa
     variable = _VARIABLE.search(line)
     if refusal is AgentFailure.NOT_LOGGED_IN and variable:
         return FailureMatch(refusal, f"set {variable[1]} in the environment")
-    model = f"git config blackbird.{provider.name}.model NAME"
+    model = f"set the key {provider.name}.model"
     if any(_is_given(flag, provider.args) for flag in ("--model", "-m")):
         model = f"it comes from the key {provider.name}.args"
     hint = _HINTS[refusal].format(

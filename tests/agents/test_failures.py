@@ -87,7 +87,7 @@ def refusal_of(reading: Ended) -> tuple[AgentFailure | None, str | None]:
         (
             "There's an issue with the selected model (X). It may not exist.",
             AgentFailure.UNKNOWN_MODEL,
-            "name a model that you may use: git config blackbird.claude.model NAME",
+            "name a model that you may use: set the key claude.model",
         ),
         ("Prompt is too long · the request is ~210000 tokens", AgentFailure.PROMPT_TOO_LONG, TOO_LONG),
         ("API Error: 529 Overloaded. This is a server-side issue", AgentFailure.OUTAGE, CLAUDE_OUTAGE),
@@ -258,7 +258,7 @@ def test_claude_may_refuse_before_one_event(stderr: str, refusal: AgentFailure, 
         (
             "The model `gpt-9` does not exist or you do not have access to it.",
             AgentFailure.UNKNOWN_MODEL,
-            "name a model that you may use: git config blackbird.codex.model NAME",
+            "name a model that you may use: set the key codex.model",
         ),
         (
             "The 'gpt-9' model requires a newer version of Codex. Please upgrade to the latest app or CLI.",
@@ -387,6 +387,6 @@ def test_the_telling_line_is_found_among_noise() -> None:
 
 def test_an_install_hint_names_every_way() -> None:
     assert CLAUDE_HELP.install == (
-        "install it: npm install -g @anthropic-ai/claude-code, or name it: "
-        "git config blackbird.claude.path PATH"
+        "install it: npm install -g @anthropic-ai/claude-code; "
+        "if it is elsewhere, set the key claude.path to its path"
     )

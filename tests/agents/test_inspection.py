@@ -30,7 +30,8 @@ CODEX_HELP = (
     "  --json -s, --sandbox <M> -c, --config <c> --output-schema <F> --ephemeral\n"
 )
 CLAUDE_INSTALL = (
-    "install it: npm install -g @anthropic-ai/claude-code, or name it: git config blackbird.claude.path PATH"
+    "install it: npm install -g @anthropic-ai/claude-code; "
+    "if it is elsewhere, set the key claude.path to its path"
 )
 CLAUDE_REMARK = "it follows the settings, hooks and CLAUDE.md of the repository that it works in"
 

@@ -32,9 +32,7 @@ def test_the_commands_are_named_with_the_task_that_was_typed(trial: Trial) -> No
     assert trial.expect(2, "approve", "a") == (
         "error: there is no command 'approve'\nhint: git blackbird decide a --approve\n"
     )
-    assert trial.expect(2, "diff") == (
-        "error: there is no command 'diff'\nhint: git blackbird runs TASK --diff\n"
-    )
+    assert trial.expect(2, "diff") == ("error: there is no command 'diff'\nhint: git blackbird runs -h\n")
     assert "hint: git blackbird execute --dry-run    # shows what" in trial.expect(2, "run")
     assert "No such command 'blub'" in trial.expect(2, "blub")
 

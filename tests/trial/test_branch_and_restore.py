@@ -54,7 +54,7 @@ def test_a_worktree_is_not_restored_into_the_repository(trial: Trial) -> None:
     for folder in ("sub/dir", ".git/inside", "."):
         said = trial.expect(1, "restore", record["id"], folder)
         assert f" is inside {trial.repo}" in said
-        assert "hint: name a folder beside the repository, or make a branch with --branch NAME\n" in said
+        assert "hint: name a folder beside the repository, or make a branch with --branch\n" in said
     assert untouched(trial) == was
 
 

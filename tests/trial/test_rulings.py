@@ -72,7 +72,8 @@ def test_a_harmless_question_is_ruled_on_and_the_ruling_stands_first(trial: Tria
         "Task review checkpoint\n2 rulings by the agent:\n"
         "  db: SQLite (it is small)\n    asked: Which db? (one, two)\n"
         "  port: 80 (it is small)\n    asked: Which port? (one, two)\n"
-        "  git blackbird decide a --overrule ID=TEXT asks for another\nTask: a - A\n"
+        "  git blackbird decide a --request-changes -e    # asks for another; or --overrule ID=TEXT\n"
+        "Task: a - A\n"
     )
     first, second = trial.records("a")
     assert (first["status"], second["status"]) == ("waiting_user", "success")

@@ -161,10 +161,10 @@ def test_who_cannot_be_told_anything_is_said_with_the_way_out(trial: Trial) -> N
     def refused(*args: str) -> str:
         return trial.expect(1, "tell", *args)
 
-    way = "hint: git blackbird resume a -m TEXT"
+    way = "hint: git blackbird resume a -e"
     assert refused("b", "-m", "x").startswith("error: no agent is at work on b\n")
     trial.expect(2, "tell", "a", "-m", " ")
-    assert "-m TEXT, -F FILE, or -e" in trial.expect(2, "tell", "a")
+    assert "git blackbird tell a -e    # or -m TEXT" in trial.expect(2, "tell", "a")
     assert "say the text once" in trial.expect(2, "tell", "a", "x", "-m", "y")
     trial.expect(3, "execute", "a", "--no-input")
     assert refused("a", "-m", "x") == f"error: no agent is at work on a: decision due\n{way}\n"

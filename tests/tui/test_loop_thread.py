@@ -216,7 +216,7 @@ def test_help_names_the_command_of_every_action(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("question_mark")
         shown = screen_text(app)
-        for command in ("execute", "execute alpha", "resume alpha", "retry alpha", "set-status alpha STATUS"):
+        for command in ("execute", "execute alpha", "resume alpha", "retry alpha", "set-status alpha"):
             assert f"git blackbird {command}" in shown
         await pilot.press("escape")
         await wait_for(pilot, lambda: "Keys" not in screen_text(app))

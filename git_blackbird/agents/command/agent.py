@@ -52,7 +52,7 @@ _NO_REVIEWS = (
 _KEEPS_TO_SCHEMA = ShellLine(
     "git config blackbird.command.schema true", "if the command honours BLACKBIRD_RESPONSE_SCHEMA"
 )
-_HINT = "set it with git config blackbird.command.run COMMAND, or BLACKBIRD_AGENT_CMD"
+_HINT = "set the key command.run, or BLACKBIRD_AGENT_CMD, to the command that runs it"
 
 
 class CommandAgent:

@@ -61,7 +61,7 @@ def restore(
     call: CommandContext, run_id: str, *, folder: str | None, branch: str | None, before: bool
 ) -> ExitCode:
     if (folder is None) == (branch is None):
-        raise UsageError("say where to", hint="FOLDER for a new worktree, or --branch NAME")
+        raise UsageError("say where to", hint="a folder for a new worktree, or --branch for a new branch")
     place = None if folder is None else call.environment.cwd / Path(folder)
     workspace = open_workspace(call.environment)
     result = restore_run(workspace, run_id, folder=place, branch=branch, before=before)

@@ -55,7 +55,7 @@ def _check_usage(
     name: str | None, value: str | None, *, unset: bool, scope: str | None, writes: bool
 ) -> None:
     if unset and name is None:
-        raise UsageError("--unset needs a KEY", hint="git blackbird config --unset KEY")
+        raise UsageError("--unset needs a KEY", hint="git blackbird config    # lists all keys")
     if unset and value is not None:
         raise UsageError("--unset takes no VALUE")
     if scope is not None and not writes:
@@ -76,7 +76,8 @@ def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) 
         rows = [
             (f"  {row.effect}", row.value, Span(row.origin, Style.FAINT)) for row in layer_lines(layers[0])
         ]
-        call.show([line(f"  {key_text(layers[0].key)}"), table(rows, None)])
+        sets = line("  a value after the key sets it: in this clone, or with --project or --global")
+        call.show([line(f"  {key_text(layers[0].key)}"), table(rows, None), sets])
     if call.as_json:
         from git_blackbird.cli.printed.setup import ConfigOutput
 
@@ -122,17 +123,19 @@ def _list_of(agents: "AgentList") -> Iterator[Line | Table]:
     yield line()
     choice = agents.choice
     yield line(f"{choice.value} is chosen by {_origin(choice)}; to choose another:")
-    command, remark = "git config blackbird.agent NAME", "in this clone"
+    others = [view.name for view in agents.agents if view.can_start and not view.is_chosen]
+    # The two that run what they are told are no model.
+    other = next(iter(sorted(others, key=lambda name: name in {"command", "demo"})), "demo")
+    command, remark = f"git blackbird config agent {other}", "in this clone"
     if choice.layer is Layer.ENVIRONMENT:
         command, remark = f"unset {choice.origin}", "it wins over every configuration"
-    commands = {command: remark, "git blackbird execute --agent NAME": "for one call"}
-    yield table(((f"  {name}", Span(text, Style.FAINT)) for name, text in commands.items()), None)
+    commands = {command: remark, f"git blackbird execute --agent {other}": "for one call"}
+    yield table(((f"  {name}", Span(f"# {text}", Style.FAINT)) for name, text in commands.items()), None)
     for reviewer in agents.reviewers:
         made_by = f"{reviewer.source} reviews are made by {reviewer.agent}{_model(reviewer, '({})')}"
         yield line(f"{made_by}, by {_origin(reviewer.choice)}: {_where(reviewer)}")
-    yield line(
-        "a session continues with the agent that started it; `git blackbird agent NAME` shows one in full"
-    )
+    yield line("a session continues with the agent that started it, until `restart --agent` begins another")
+    yield line(f"`git blackbird agent {choice.value}` shows one in full")
 
 
 def _model(reviewer: "Reviewer", form: str) -> str:

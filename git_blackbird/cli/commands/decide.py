@@ -37,7 +37,7 @@ from git_blackbird.model.views.stop import Stop, StopReason
 
 _COMMAND, _WAIT_SECONDS = "decide", 0.1
 _THEN = {DecisionState.CHANGES_REQUESTED: "; `git blackbird execute` carries them out"}
-_ONE_OF = "one of --approve, --request-changes -m TEXT, --reject"
+_ONE_OF = "one of --approve, --request-changes, --reject"
 _DECISIONS = {
     "approve": DecisionState.APPROVED_CONTINUE,
     "request_changes": DecisionState.CHANGES_REQUESTED,

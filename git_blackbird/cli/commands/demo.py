@@ -159,9 +159,9 @@ class ScriptedUI(BaseUI):
         self._print("\n".join(["", TITLE, *(line.text for line in render_checkpoint(checkpoint)), ""]))
         choice = _choice(checkpoint)
         offer = next(offer for offer in checkpoint.offers() if offer.choice is choice)
-        command = checkpoint.command_for(offer).command
+        step = checkpoint.command_for(offer)
         feedback = CHANGE_REQUEST if choice is Choice.REQUEST_CHANGES else None
-        self._print(f"$ {command.replace('TEXT', shlex.quote(feedback)) if feedback else command}")
+        self._print(f"$ {(step.template or step.command).replace('TEXT', shlex.quote(feedback or ''))}")
         await self._shown.decide(checkpoint)
         return Decision(STATE_OF[choice], feedback)
 

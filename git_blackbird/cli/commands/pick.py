@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TypeVar
 
 import click
 import questionary
@@ -19,15 +19,13 @@ from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import Due, due_of
 from git_blackbird.model.plan.graph import is_ready, state_label
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.state import PlanState
+
+Value = TypeVar("Value")
 
 
 def pick(call: CommandContext) -> ExitCode:
-    if call.no_input or call.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("pick asks on a terminal", hint="git blackbird list    # then name a task")
-    if os.environ.get("TERM", "dumb") == "dumb":
-        raise UsageError("this terminal moves no cursor", hint="git blackbird list    # then name a task")
+    require_list(call, "pick asks on a terminal", hint="git blackbird list    # then name a task")
     state = call.workspace.plan_state()
     if not state.plan.tasks:
         call.print("no tasks")
@@ -35,11 +33,23 @@ def pick(call: CommandContext) -> ExitCode:
     task_id = _find(call, list(_tasks(state)))
     if task_id is None:
         return ExitCode.INTERRUPTED
-    action = _ask(f"{task_id}:", list(_actions(state, state.plan.tasks[task_id])))
-    if action == ["set-status", task_id]:
-        status = _ask("Which status?", [questionary.Choice(one.value, one.value) for one in Status])
-        action = None if status is None else [*action, status]
+    action = choose(f"{task_id}:", list(_actions(state, state.plan.tasks[task_id])))
     return ExitCode.INTERRUPTED if action is None else _run(action)
+
+
+def require_list(call: CommandContext, why: str, hint: str) -> None:
+    """Refuse to choose from a list where nobody is asked, or no cursor moves. Raises UsageError."""
+    if call.no_input or call.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(why, hint=hint)
+    if os.environ.get("TERM", "dumb") == "dumb":
+        raise UsageError("this terminal moves no cursor", hint=hint)
+
+
+def choose(message: str, choices: Sequence[tuple[str, Value]]) -> Value | None:
+    """Return the value that was chosen by its label; None where the question was left open."""
+    listed = [questionary.Choice(label, value) for label, value in choices]
+    chosen: Value | None = _select(message, listed).ask(kbi_msg="")
+    return chosen
 
 
 def _tasks(state: PlanState) -> Iterator[questionary.Choice]:
@@ -49,19 +59,19 @@ def _tasks(state: PlanState) -> Iterator[questionary.Choice]:
         yield questionary.Choice(f"{'  ' * depth}{task.id}  {clean_line(task.title)}  [{word}]", task.id)
 
 
-def _actions(state: PlanState, task: Task) -> Iterator[questionary.Choice]:
+def _actions(state: PlanState, task: Task) -> Iterator[tuple[str, list[str]]]:
     """Yield what can be done with a task, likeliest first, each with the words of its command."""
     run = state.history(task.id).latest
     due = None if run is None or not task.is_leaf else due_of(run)
     if is_ready(state.plan, task):
-        yield questionary.Choice("Run it", ["execute", task.id])
+        yield "Run it", ["execute", task.id]
     elif due is Due.DECIDE:
-        yield questionary.Choice("Decide on it", ["decide", task.id])
+        yield "Decide on it", ["decide", task.id]
     elif due in {Due.ANSWER, Due.ASK_PAUSED, Due.CONTINUE}:
-        yield questionary.Choice("Continue it", ["resume", task.id])
-    yield questionary.Choice("Show it", ["show", task.id])
-    yield questionary.Choice("Edit it", ["edit", task.id])
-    yield questionary.Choice("Set its status", ["set-status", task.id])
+        yield "Continue it", ["resume", task.id]
+    yield "Show it", ["show", task.id]
+    yield "Edit it", ["edit", task.id]
+    yield "Set its status", ["set-status", task.id]
 
 
 def _find(call: CommandContext, choices: Sequence[questionary.Choice]) -> TaskId | None:
@@ -76,11 +86,6 @@ def _find(call: CommandContext, choices: Sequence[questionary.Choice]) -> TaskId
         if chosen is None or any(typed in str(one.title).lower() for one in choices):
             return chosen
         call.print(f"no task has {typed}")
-
-
-def _ask(message: str, choices: Sequence[questionary.Choice]) -> Any:
-    """Return the value that was chosen; None where it was left open."""
-    return _select(message, choices).ask(kbi_msg="")
 
 
 def _select(

@@ -11,7 +11,7 @@ from git_blackbird.cli.render.stops import show_status_change
 from git_blackbird.cli.ui.page_questions import AskAboutPage
 from git_blackbird.controller.config.settings import Scope, write_key
 from git_blackbird.controller.core.named_files import load_text
-from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.plan.deletion import delete_task, preview_deletion
 from git_blackbird.controller.plan.edit import (
     EditResult,
@@ -153,7 +153,7 @@ def add(
     if source is not None and (title is not None or not is_alone):
         raise UsageError("a page has the fields of its tasks: beside it only --parent counts")
     if title is None and not is_alone:
-        raise UsageError("a task needs a title", hint="git blackbird add TITLE")
+        raise UsageError("a task needs a title", hint="git blackbird add -h")
     if title is not None:
         new = NewTask(title, task_id, acceptance_criteria=criteria, **options)  # type: ignore[arg-type]  # click's own types
         result = PageResult.of_added(add_task(call.workspace, new))
@@ -177,7 +177,7 @@ def _add_page(call: CommandContext, source: str | None, parent: str | None) -> P
         if call.no_input or not sys.stdin.isatty():
             raise UsageError(
                 "a task needs a title",
-                hint="git blackbird add TITLE\ngit blackbird add -F FILE    # a page of tasks",
+                hint="git blackbird add -h    # says how a page of tasks is read",
             )
         return add_in_editor(call.workspace, parent, asks)
     page = read_page(load_text(source))
@@ -197,11 +197,19 @@ def retry(call: CommandContext, task_id: str) -> ExitCode:
     return ExitCode.OK
 
 
-def set_status_command(call: CommandContext, task_id: str, status: str) -> ExitCode:
+def set_status_command(call: CommandContext, task_id: str, status: str | None) -> ExitCode:
     from git_blackbird.controller.change.status_changes import set_status
 
     workspace = call.workspace
     workspace.require_settings()
+    if status is None:
+        from git_blackbird.cli.commands.pick import choose, require_list  # few are asked
+
+        require_list(call, "say which status", hint=f"one of {', '.join(Status)}")
+        find_task(workspace.store.plan(), task_id)
+        status = choose("Which status?", [(one.value, one.value) for one in Status])
+        if status is None:
+            return ExitCode.INTERRUPTED
     show_status_change(
         call, set_status(workspace, task_id, Status(status)), f"updated {task_id} status to {status}"
     )
@@ -232,7 +240,7 @@ def edit(
 ) -> ExitCode:
     values = _field_values(options)
     if whole_plan == (task_id is not None) or (whole_plan and values):
-        raise UsageError("name a task, or --plan alone", hint="git blackbird edit TASK")
+        raise UsageError("name a task, or --plan alone", hint="git blackbird edit -h")
     if not values and call.no_input:
         raise UsageError(
             "nothing to change", hint="name a field, or leave --no-input out to edit the task in your editor"
@@ -300,9 +308,9 @@ def deps(
     if any(of_infer.values()):
         raise UsageError("these options go with infer")
     if task_id is None:
-        raise UsageError("Missing argument 'TASK'.", hint=f"git blackbird deps {action} TASK DEP...")
+        raise UsageError("Missing argument 'TASK'.", hint="git blackbird deps -h")
     if not deps and action != "set":
-        raise UsageError("name at least one dependency", hint=f"git blackbird deps {action} TASK DEP...")
+        raise UsageError("name at least one dependency", hint="git blackbird deps -h")
     result = _DEPS_ACTIONS[action](call.workspace, task_id, deps)
     if action == "set":
         call.print(f"set {result.task_id} deps ({len(result.after.deps)})")
@@ -339,7 +347,7 @@ def move(
     if sum(places) != 1:
         raise UsageError(
             "name the new place: --parent or --index, --before, or --after",
-            hint="git blackbird move TASK --parent PARENT",
+            hint="git blackbird move -h",
         )
     beside = before or after
     moved = (

@@ -22,6 +22,7 @@ from git_blackbird.controller.planning.session import Planned, PlanSession
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.outgoing.planning import PlanKind, PlanRequest
 from git_blackbird.model.base.ids import PLANNING, TaskId
+from git_blackbird.model.base.next_steps import REQUEST, TaskCommand
 
 
 def infer(
@@ -44,7 +45,7 @@ def _plan_in_words(
 ) -> ExitCode:
     words = read_message(message, message_file)
     if words is None and (call.no_input or call.as_json or not sys.stdin.isatty()):
-        raise UsageError("say what is wanted", hint=f"git blackbird {kind} -m TEXT")
+        raise UsageError("say what is wanted", hint=TaskCommand(kind, blank=REQUEST))
     workspace = open_with_flags(call, {"agent": agent})
     request = PlanRequest(kind, write_message(workspace, PLANNING) if words is None else words)
     code = _plan(call, workspace, request, yes=yes, stream=stream)

@@ -1,8 +1,9 @@
 """``review``: show, run or dismiss reviews."""
 
+import sys
 from collections.abc import Iterator
 
-from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.output import CommandContext, ask
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.errors import ExitCode, RequestError, UsageError
@@ -99,7 +100,9 @@ def _dismiss(call: CommandContext, task: str, reason: str | None) -> ExitCode:
     from git_blackbird.controller.engine.review_commands import dismiss_review
 
     if reason is None:
-        raise UsageError("say why: the reason is kept with the review", hint="--reason TEXT")
+        if not call.can_confirm(sys.stdout):
+            raise UsageError("say why, with --reason: the reason is kept with the review")
+        reason = ask(f"Why is {clean_line(task)} done without a passing review? ")
     workspace = call.workspace
     workspace.require_settings()
     result = dismiss_review(workspace, task, reason)

@@ -91,7 +91,9 @@ class MessageOptions(NamedTuple):
         if in_editor and words is not None:
             raise UsageError("-e cannot be combined with -m or -F")
         if in_editor and call.no_input:
-            raise UsageError("-e needs an interactive terminal", hint="-m TEXT, or leave --no-input out")
+            raise UsageError(
+                "-e needs an interactive terminal", hint="say it with -m or -F, or leave --no-input out"
+            )
         return cls(words, in_editor)
 
     @property
@@ -232,7 +234,7 @@ def _require_terminal(call: CommandContext, task_id: str, *, is_more: bool) -> N
 
     Raises UsageError.
     """
-    way = TaskCommand("resume", task_id, blank=MESSAGE, remark="sends TEXT instead")
+    way = TaskCommand("resume", task_id, blank=MESSAGE, remark="sends your text instead")
     if is_more or call.as_json:
         text = "--interactive goes with one TASK alone: you speak with its agent yourself"
         raise UsageError(text, hint=way)
@@ -283,7 +285,7 @@ def tell(
     message = words if message is None else message
     options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
     if not options.is_given:
-        raise UsageError("there is nothing to tell", hint="-m TEXT, -F FILE, or -e for your editor")
+        raise UsageError("there is nothing to tell", hint=TaskCommand("tell", task_id, blank=MESSAGE))
     workspace = call.workspace
     if in_editor:
         require_tellable(workspace, task_id)

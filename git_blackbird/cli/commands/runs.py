@@ -30,7 +30,7 @@ def runs(
     if raw and mode not in {"log", "follow"}:
         raise UsageError("--raw goes with --log or --follow")
     if since_request and (mode != "diff" or run_id is not None):
-        raise UsageError("--since-request goes with --diff of a task", hint="git blackbird runs TASK --diff")
+        raise UsageError("--since-request goes with --diff of a task", hint="git blackbird runs -h")
     _check_usage(call, task_id, run_id, limit, mode)
     workspace = call.workspace
     if task_id is not None and mode is not None:
@@ -47,7 +47,7 @@ def _check_usage(
     call: CommandContext, task_id: str | None, run_id: str | None, limit: int | None, mode: str | None
 ) -> None:
     if mode is not None and task_id is None:
-        raise UsageError(f"--{mode} needs a TASK", hint=f"git blackbird runs TASK --{mode}")
+        raise UsageError(f"--{mode} needs a TASK", hint="git blackbird list --all    # has the tasks")
     if mode is not None and call.as_json:
         raise UsageError(f"--{mode} is text; it does not go with --json")
     if limit is not None and (run_id is not None or mode is not None):

@@ -6,7 +6,7 @@ from git_blackbird.model.base.sanitize import shell_word
 _WORDS = {
     "approve accept": ("decide {task} --approve",),
     "reject": ("decide {task} --reject",),
-    "request-changes": ("decide {task} --request-changes -m TEXT",),
+    "request-changes": ("decide {task} --request-changes -e",),
     "diff changes": ("runs {task} --diff",),
     "log logs output": ("runs {task} --log",),
     "tail follow watch": ("runs {task} --follow",),
@@ -19,17 +19,17 @@ _WORDS = {
     "dag mermaid dot svg": ("graph",),
     "tree": ("list --tree --all", "edit --plan"),
     "export": ("plan export",),
-    "import load": ("plan import FILE",),
-    "generate": ("plan generate -m TEXT",),
-    "refine": ("plan refine -m TEXT",),
+    "import load": ("plan import -h",),
+    "generate": ("plan generate",),
+    "refine": ("plan refine",),
     "infer": ("deps infer",),
-    "new create": ("add TITLE",),
+    "new create": ("add",),
     "lint": ("plan lint", "validate"),
     "check verify repair fsck": ("doctor", "validate"),
     "gc clean cleanup": ("prune --dry-run", "worktrees prune --dry-run"),
     "done finish complete": ("set-status {task} done",),
     "skip": ("set-status {task} skipped",),
-    "mv reorder": ("move {task} --after OTHER",),
+    "mv reorder": ("move -h",),
     "info view cat describe answer ask reply": ("show {task}",),
     "revert rollback": ("undo {task} --dry-run",),
     "merge land commit": ("branch {task}",),
@@ -50,7 +50,7 @@ def hint_for(words: list[str]) -> str | None:
     """Return the commands for what was typed, one a line; None for a word that is not common."""
     word, *rest = words
     is_named = bool(rest) and not rest[0].startswith("-")
-    task = shell_word(rest[0]) if is_named else "TASK"
+    task = shell_word(rest[0]) if is_named else ""
     for names, commands in _WORDS.items():
         if word in names.split():
             return "\n".join(_line(command, task) for command in commands)
@@ -58,5 +58,8 @@ def hint_for(words: list[str]) -> str | None:
 
 
 def _line(command: str, task: str) -> str:
+    verb, takes_task, _ = command.partition(" {task}")
+    if takes_task and not task:
+        return f"git blackbird {verb} -h"
     remark = f"    # {_REMARKS[command]}" if command in _REMARKS else ""
     return f"git blackbird {command.format(task=task)}{remark}"

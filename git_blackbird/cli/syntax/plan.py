@@ -72,11 +72,11 @@ set_status = CommandSpec(
     "plan:set_status_command",
     """Set a task's status by hand.
 
-    STATUS is one of todo, queued, in_progress, waiting_user, blocked, done, failed, skipped. The task's
-    runs are superseded: they stay in the history and no longer count.
+    STATUS is one of todo, queued, in_progress, waiting_user, blocked, done, failed, skipped; without it, it
+    is asked for. The task's runs are superseded: they stay in the history and no longer count.
     """,
     _TASK,
-    Argument(["status"], type=Choice(STATUSES), metavar="STATUS"),
+    Argument(["status"], type=Choice(STATUSES), metavar="[STATUS]", required=False),
 )
 edit = CommandSpec(
     "edit",

@@ -5,6 +5,8 @@ a command is called.
 """
 
 import gc
+import re
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -13,6 +15,11 @@ import click
 from git_blackbird import __version__, trace
 from git_blackbird.cli.stdio import AppState
 from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.model.base.sanitize import shell_word
+
+_WORD_FOR_VALUE = re.compile(r"[A-Z]{2,}")
+# What a command asks a person for where it is left out.
+_ASKED = {"message", "answers", "reason", "words"}
 
 
 class CommandSpec(click.Command):
@@ -46,7 +53,40 @@ class CommandSpec(click.Command):
             first = given.setdefault(choices[option], option)
             if first != option:
                 raise click.UsageError(f"{first} and {option} do not go together", ctx)
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        for param in () if ctx.resilient_parsing else self.params:
+            value = ctx.params.get(param.name or "")
+            for one in value if isinstance(value, tuple) else (value,):
+                if isinstance(one, str):
+                    self._refuse_word_for_value(ctx, param, one)
+        return rest
+
+    def _refuse_word_for_value(self, ctx: click.Context, param: click.Parameter, given: str) -> None:
+        """Refuse the word that help and hints have in the place of a value. Raises UsageError."""
+        shown = param.make_metavar(ctx)
+        parts = given.split("=", 1) if "=" in shown else [given]
+        words = [part for part in parts if part in _WORD_FOR_VALUE.findall(shown)]
+        if not words:
+            return
+        typed = what = ""
+        if isinstance(param, click.Option):
+            help_text = (param.help or "").removesuffix(".")
+            typed = f"{param.opts[0]} {given}: "
+            what = f" ({help_text[:1].lower()}{help_text[1:]})"
+        hint = " ".join(self._asking(ctx, param)) if param.name in _ASKED else f"{ctx.command_path} -h"
+        raise UsageError(f"{typed}{words[-1]} stands for what you fill in there{what}", hint=hint)
+
+    def _asking(self, ctx: click.Context, left_out: click.Parameter) -> Iterator[str]:
+        """Yield the words of the command that asks for what is left out: with all else but texts."""
+        yield ctx.command_path
+        for param in self.params:
+            value = ctx.params.get(param.name or "")
+            if isinstance(param, click.Argument) and param is not left_out and value:
+                yield from map(shell_word, value if isinstance(value, tuple) else (value,))
+            elif param.opts[0] == "-e" and left_out.name == "message":
+                yield "-e"
+            elif isinstance(param, click.Option) and param.is_flag and value is True:
+                yield param.opts[0]
 
     def _call(self, *, as_json: bool, no_input: bool, **values: Any) -> ExitCode:
         from git_blackbird.cli.output import CommandContext  # loads what commands share

@@ -259,7 +259,7 @@ review = CommandSpec(
     Option(["--agent"], type=Choice(AGENT_NAMES), help="With run: the agent that reviews."),
     flag("With run: show what the reviewer does and says as it happens.", "--stream"),
     Option(["--format", "form"], type=Choice(["text", "xml"]), help="With show of a leaf: the format."),
-    Option(["--reason"], type=text, help="With dismiss: the reason; required."),
+    Option(["--reason"], type=text, help="With dismiss: why; else asked for."),
 )
 worker = CommandSpec(
     "worker",

@@ -26,7 +26,7 @@ from git_blackbird.git.worktree.saved_trees import find_kept_worktrees, load_pai
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.pull_request import request_body, request_title
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import ShellLine, TaskCommand
 from git_blackbird.model.base.sanitize import quoted, shell_word
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.work import Work
@@ -122,11 +122,9 @@ def _parent(repo: Repository, commit: str) -> str | None:
 
 
 def _taken_error(task_id: TaskId, name: str) -> RequestError:
-    other = TaskCommand("branch", task_id, " NAME")
-    return RequestError(
-        f"the branch {name} is there already, with something else",
-        hint=f"name another: {other}, or git branch -D {shell_word(name)}",
-    )
+    other = TaskCommand("branch", task_id, f" {shell_word(f'{name}-2')}", "makes another")
+    gone = ShellLine(f"git branch -D {shell_word(name)}", "removes that one")
+    return RequestError(f"the branch {name} is there already, with something else", hint=(other, gone))
 
 
 def require_no_remote(
@@ -227,7 +225,7 @@ def _require_place(repo: Repository, folder: Path) -> None:
         if above.is_relative_to(os.path.realpath(inside)):
             raise RequestError(
                 f"{folder} is inside {inside}",
-                hint="name a folder beside the repository, or make a branch with --branch NAME",
+                hint="name a folder beside the repository, or make a branch with --branch",
             )
     if is_taken(folder):
         remove = f"git worktree remove --force {shell_word(str(folder))}"

@@ -87,7 +87,7 @@ def _open_texts(stops: Sequence[Stop], due: Sequence[Stop]) -> Iterator[str]:
 def steps_after_rejection(task_id: TaskId) -> tuple[TaskCommand, ...]:
     return (
         TaskCommand("retry", task_id, remark="sets it back to todo; starts nothing"),
-        TaskCommand("restart", task_id, blank=MESSAGE, remark="starts it again, with TEXT"),
+        TaskCommand("restart", task_id, blank=MESSAGE, remark="starts it again, with your text"),
     )
 
 

@@ -12,9 +12,8 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import (
+    ANOTHER_AGENT,
     EXECUTE,
-    OTHER_AGENT_REMARK,
-    Blank,
     ShellLine,
     TaskCommand,
     restart_command,
@@ -246,15 +245,15 @@ def adding_way_out(workspace: Workspace, way: ShellLine) -> Iterator[None]:
 def start_with_other_agent(
     workspace: Workspace, command: TaskCommand, agent: str, task: Task | None
 ) -> TaskCommand:
-    """Return a command with an option for another agent, if it would start a task with ``agent``."""
-    return command if agent_name_for(workspace, task) != agent else command.with_agent()
+    """Return a command; if it would start a task with ``agent``, the one that says how to take another."""
+    return command if agent_name_for(workspace, task) != agent else ANOTHER_AGENT
 
 
 def continue_with_other_agent(workspace: Workspace, run: Run) -> str:
     if run.run_type in SOURCES:
         return review_with_other_agent(SOURCES[run.run_type])
     if run.run_type is RunType.REVIEW:
-        return TaskCommand("review run", run.task_id).with_agent()
+        return ANOTHER_AGENT
     is_begun = run.status is RunStatus.PAUSED or run.resumes is not None
     way = restart_command(run.task_id) if is_begun else EXECUTE
     task = workspace.store.plan().tasks.get(run.task_id)
@@ -262,9 +261,7 @@ def continue_with_other_agent(workspace: Workspace, run: Run) -> str:
 
 
 def review_with_other_agent(source: Source) -> ShellLine:
-    return ShellLine(
-        f"git config blackbird.reviews.{source.value}.agent NAME", OTHER_AGENT_REMARK, Blank(" NAME")
-    )
+    return ShellLine(f"git blackbird config reviews.{source.value}.agent", "says who reviews, and why")
 
 
 def require_session_name(agent: Agent, run: Run) -> None:

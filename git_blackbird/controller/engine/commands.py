@@ -36,7 +36,7 @@ from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand, restart_co
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import Due
-from git_blackbird.model.change.work import answer_options, decide_run_command
+from git_blackbird.model.change.work import answers_blank, decide_run_command
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.scope import CallScope, next_item
@@ -198,7 +198,10 @@ def _resume(
         return _answer(workspace, Item(Due.ANSWER, task, run, state=state), owed, request)
     is_owed = owed.review is not None or bool(owed.select(sent=False))
     if run.status is not RunStatus.PAUSED and not request.message and not is_owed:
-        raise RequestError(f"nothing to resume: {task.id} is {task.status}", hint="-m TEXT says what to do")
+        raise RequestError(
+            f"nothing to resume: {task.id} is {task.status}",
+            hint=TaskCommand("resume", task.id, blank=MESSAGE),
+        )
     return continuing(workspace, run, task, owed, request.message)
 
 
@@ -228,7 +231,7 @@ def require_messageable(workspace: Workspace, task_id: str, *, is_answered: bool
     questions = questions_of(run) if run.status is RunStatus.WAITING_USER and not is_answered else ()
     # A message answers the one question that there is.
     if len(questions) > 1:
-        raise answers_needed_error(task, answer_options(questions).strip())
+        raise answers_needed_error(task, TaskCommand("resume", task.id, blank=answers_blank(questions)))
     return run
 
 

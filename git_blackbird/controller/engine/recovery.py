@@ -39,6 +39,7 @@ from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.change.work import decide_run_command
@@ -100,7 +101,7 @@ def scan(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState
     for task_id, (was, became) in sorted(settled.moved.items()):
         trace.event("derive", task_id, was, "to", became)
         text = f"{task_id}: the plan said {was}; its runs say {became}"
-        inform(ui, text, task_id, f"`{TaskCommand('set-status', task_id, ' STATUS')}` sets one by hand")
+        inform(ui, text, task_id, f"`{TaskCommand('set-status', task_id)}` sets one by hand")
     return settled.state
 
 
@@ -250,10 +251,11 @@ def require_planned(state: PlanState) -> None:
     """Raise HalfWrittenError if a change is half written and its task is not in the plan."""
     for run in state.half_written:
         if run.task_id not in state.plan.tasks:
+            name = shell_word(run.task_id)
+            again = TaskCommand("add", rest=f" --id {name} --title {name}")
             raise HalfWrittenError(
                 f"the change of {run.task_id} is half written, and the plan has no such task",
-                hint="bring back the plan that has it, or `git blackbird add --id ID --title TEXT`; "
-                f"then `{EXECUTE}` completes it",
+                hint=f"bring back the plan that has it, or `{again}`; then `{EXECUTE}` completes it",
             )
 
 

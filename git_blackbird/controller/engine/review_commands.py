@@ -19,7 +19,7 @@ from git_blackbird.controller.reviews.parent import require_children_done
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.config import git_identity
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import ANOTHER_AGENT, dismiss_command
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import resume_command
@@ -52,7 +52,7 @@ def review_loop(workspace: Workspace, ui: UserInterface, asked: str) -> Loop:
         if task.is_leaf:
             return reopen_reviews(workspace, task)
         reviewer = require_reviewer(workspace)
-        with adding_way_out(workspace, TaskCommand("review run", task.id).with_agent()):
+        with adding_way_out(workspace, ANOTHER_AGENT):
             probe(workspace, reviewer)
         return state
 
@@ -110,7 +110,7 @@ def dismiss_review(workspace: Workspace, parent_id: str, reason: str) -> Dismiss
     """
     workspace.environment.forbid_agents("dismiss a review")
     if not reason.strip():
-        raise RequestError("a dismissal needs a reason", hint="--reason TEXT")
+        raise RequestError("a dismissal needs a reason", hint=dismiss_command(parent_id))
     with workspace.transaction() as transaction:
         state = transaction.state()
         parent = find_parent(state, parent_id)

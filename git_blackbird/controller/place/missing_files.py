@@ -10,7 +10,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.folders import first_naming, list_all_ignored, list_ignored
 from git_blackbird.messages.display.quantities import some_of
-from git_blackbird.model.base.next_steps import Blank, ShellLine
+from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.base.sanitize import clean_line, shell_word
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.config.keys import quoted_for_git
@@ -20,9 +20,7 @@ from git_blackbird.storage.files import load_inside, write_private
 _INCLUDE_NAME = ".worktreeinclude"
 _INCLUDE_BYTES = 2000
 _MOST, _MOST_CHARACTERS = 6, 200
-_SET_UP = ShellLine(
-    "git config blackbird.worktree.setup COMMAND", "a command that makes them there", Blank(" COMMAND")
-)
+_SET_UP = ShellLine("git blackbird config worktree.setup", "is for a command that makes them there")
 # Made again by tools, or left by editors and systems.
 _MADE_AGAIN = re.compile(
     r".*cache.*|dist|build|target|out|coverage|htmlcov|\.coverage|\.tox|\.nox|\.next|\.nuxt|\.gradle"

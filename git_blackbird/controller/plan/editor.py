@@ -274,7 +274,7 @@ class _Session:
         text = _load(self._draft)
         untouched = text == self._offer.text
         if code != 0:
-            hint = "nothing was changed\n`git config core.editor EDITOR` chooses another"
+            hint = "nothing was changed; core.editor in git's configuration, or GIT_EDITOR, chooses another"
             error = failed_editor(self._editor, code, hint)
             raise self._kept_draft_error(error, worthless=untouched and self._offer.is_new)
         if text is None:

@@ -41,7 +41,7 @@ from git_blackbird.messages.outgoing.planning import (
     render_planning_prompt,
 )
 from git_blackbird.model.base.ids import PLANNING
-from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, ShellLine, TaskCommand
+from git_blackbird.model.base.next_steps import ANOTHER_AGENT, EXECUTE, REQUEST, ShellLine, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.plan import Plan, new_task
 from git_blackbird.model.rules.scope import CallScope
@@ -125,7 +125,7 @@ class PlanSession:
             sweep_scratch_dirs(workspace.paths)
             self._require_tasks(state.plan)
             planner = require_planner(workspace, self._request.kind)
-            with adding_way_out(workspace, self._again().with_agent()):
+            with adding_way_out(workspace, ANOTHER_AGENT):
                 await call.here.version_of(planner)
             await call.require_consent(planner, as_reviewer=True)
             planned = await self._plan(planner, state.plan)
@@ -143,7 +143,7 @@ class PlanSession:
         for task_id in self._request.only:
             find_task(plan, task_id)
         if not plan.tasks and self._request.kind is not PlanKind.GENERATE:
-            way = TaskCommand(PlanKind.GENERATE, blank=MESSAGE)
+            way = TaskCommand(PlanKind.GENERATE, blank=REQUEST)
             raise RequestError("the plan has no tasks", hint=way)
 
     async def _plan(self, planner: Agent, plan: Plan) -> Planned:
@@ -183,7 +183,7 @@ class PlanSession:
         run, again = end.run, self._again()
         if run.terminal_reason in {TerminalReason.AGENT_UNAVAILABLE, TerminalReason.WITHOUT_WORK}:
             why = clean_line(run.error or "it refused to work")
-            steps = tuple(filter(None, (run.way_out, again.with_agent())))
+            steps = tuple(filter(None, (run.way_out, ANOTHER_AGENT)))
             return Stop(StopReason.AGENT_UNAVAILABLE, f"{run.provider}: {why}", steps)
         if run.terminal_reason is TerminalReason.BUDGET:
             return budget_stop(self._workspace, self._call.ledger.spent_lines(PLANNING), self._again())
@@ -195,7 +195,7 @@ class PlanSession:
 
     def _again(self) -> TaskCommand:
         kind = self._request.kind
-        return TaskCommand(kind, blank=None if kind is PlanKind.INFER else MESSAGE)
+        return TaskCommand(kind, blank=None if kind is PlanKind.INFER else REQUEST)
 
     async def _ask_person(self, questions: tuple[Question, ...]) -> Stop | Answered:
         """Ask what the agent asks; return the answers with their questions, or the stop without them."""

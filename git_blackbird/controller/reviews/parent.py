@@ -30,7 +30,7 @@ from git_blackbird.messages.outgoing.review_context import (
     render_review_prompt,
 )
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import ANOTHER_AGENT, TaskCommand
 from git_blackbird.model.plan.graph import subtree
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.queue import Item
@@ -53,7 +53,7 @@ async def review_parent(call: Call, item: Item) -> Stop | None:
     """Run the review, and stop where it gives no verdict, or one that a person has to act on."""
     parent = item.task
     reviewer = require_reviewer(call.workspace)
-    with adding_way_out(call.workspace, TaskCommand("review run", parent.id).with_agent()):
+    with adding_way_out(call.workspace, ANOTHER_AGENT):
         await call.here.version_of(reviewer)
     await call.require_consent(reviewer, as_reviewer=True)
     try:

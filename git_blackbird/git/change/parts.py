@@ -31,7 +31,7 @@ def limited_to(repo: Repository, pair: Trees, only: Iterable[ChangePart]) -> Tre
         if not named:
             raise RequestError(
                 f"the change has no file {quoted(part.path)}",
-                hint="`git blackbird runs TASK` names its files",
+                hint="its run names its files: `git blackbird runs`",
             )
         if part.lines is not None:
             some[path[:-1]] = _with_lines(repo, trees, pair, part, part.lines)

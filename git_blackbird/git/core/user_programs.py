@@ -181,7 +181,7 @@ def editor_command(repo: Repository) -> str:
     try:
         return repo.git("var", "GIT_EDITOR").answer()
     except GitError as error:
-        error.hint = "git config --global core.editor EDITOR"
+        error.hint = "set core.editor in git's configuration, or EDITOR, to one that runs here"
         raise
 
 

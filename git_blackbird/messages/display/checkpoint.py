@@ -32,7 +32,7 @@ from git_blackbird.messages.display.quantities import (
 from git_blackbird.messages.display.reviews import REQUESTERS, overall_word
 from git_blackbird.messages.display.task import text_sections
 from git_blackbird.messages.document import Line, Style, styled
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import Blank, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.change import Asked
 from git_blackbird.model.change.decision import SPECS
@@ -150,9 +150,9 @@ def _rulings(checkpoint: Checkpoint, key: str = "") -> Iterator[Passage]:
         return
     heading = styled(f"{counted(len(checkpoint.rulings), 'ruling')} by the agent:", Style.WARNING)
     lines = (styled(f"  {line}") for ruling in checkpoint.rulings for line in ruling_lines(ruling))
-    blanks = " --overrule ID=TEXT"
-    command = TaskCommand("decide", checkpoint.task.id, blanks).command
-    overrule = styled(f"  {key or command} asks for another", Style.FAINT)
+    blank = Blank(" --overrule ID=TEXT", " -e")
+    command = TaskCommand("decide", checkpoint.task.id, " --request-changes", "asks for another", blank=blank)
+    overrule = styled(f"  {f'{key} asks for another' if key else command}", Style.FAINT)
     yield Passage((heading, *lines, overrule), Rank.REQUEST, _run_command(checkpoint.run), least=2)
 
 

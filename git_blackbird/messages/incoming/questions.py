@@ -22,7 +22,6 @@ from pydantic import (
 from git_blackbird.errors import RequestError, UsageError
 from git_blackbird.model.base.lenient import Fallback, Part, Several, Text, Valid, replace_surrogates
 from git_blackbird.model.base.sanitize import clean_line, quoted
-from git_blackbird.model.change.work import answer_options
 from git_blackbird.model.run.parts import Answer, Question
 from git_blackbird.model.run.run import Run
 
@@ -335,7 +334,7 @@ def take_answer(question: Question, text: str) -> str:
     if not text.strip():
         raise RequestError(
             f'answer required for question "{question.id}": {question.prompt}',
-            hint=answer_options([question]).strip(),
+            hint=f"one of: {' | '.join(question.options)}" if question.options else None,
         )
     return text.strip()
 

@@ -47,23 +47,23 @@ OPTIONS_OF = {
 }
 
 
-OTHER_AGENT_REMARK = "another agent; `git blackbird agent` lists them"
-
-
 class Blank(NamedTuple):
-    """What a person fills in at the end of a command, with a word in capitals for it.
+    """What a person says at the end of a command, which asks for it on a terminal.
 
-    ``for_programs`` stands in its place in a command that a program runs; None where none can.
+    ``text`` are the options for it, with words in capitals to fill in, and ``asks`` is what has the command
+    ask. ``for_programs`` stands in their place in a command that a program runs; None where none can.
     """
 
     text: str
+    asks: str = ""
     for_programs: str | None = None
 
 
-MESSAGE = Blank(" -m TEXT", " -F -")
+MESSAGE = Blank(" -m TEXT", " -e", " -F -")
 """A text, which is also read from standard input."""
+REQUEST = Blank(" -m TEXT", "", " -F -")
+"""What a plan is to be: without an option the editor opens."""
 REASON = Blank(" --reason TEXT")
-AGENT = Blank(" --agent NAME")
 
 
 class ShellLine(str):
@@ -76,19 +76,29 @@ class ShellLine(str):
     blank: Blank | None
 
     def __new__(cls, command: str, remark: str = "", blank: Blank | None = None) -> Self:
-        line = super().__new__(cls, f"{command}    # {remark}" if remark else command)
+        also = "" if blank is None or blank.text == blank.asks else f"or {blank.text.strip()}"
+        shown = "; ".join(filter(None, (remark, also)))
+        line = super().__new__(cls, f"{command}    # {shown}" if shown else command)
         line.command, line.remark, line.blank = command, remark, blank
         return line
 
     @property
     def runnable(self) -> str | None:
-        """The command as a program can run it; None if something must be filled in."""
-        return self.command if self.blank is None else None
+        """The command as a program can run it: it reads texts, or is asked what is to be answered.
+
+        None if something must be filled in.
+        """
+        if self.blank is None:
+            return self.command
+        return None if self.blank.for_programs is None else self._ending_with(self.blank.for_programs)
 
     @property
     def template(self) -> str | None:
-        """The command with a word in capitals for what must be filled in, or None."""
-        return self.command if self.blank is not None else None
+        """The command with words in capitals for what can be filled in, or None."""
+        return None if self.blank is None else self._ending_with(self.blank.text)
+
+    def _ending_with(self, ending: str) -> str:
+        return f"{self.command.removesuffix(self.blank.asks if self.blank else '')}{ending}"
 
 
 class FixedCommand(ShellLine):
@@ -121,8 +131,9 @@ class TaskCommand(FixedCommand):
         blank: Blank | None = None,
         agent: str | None = None,
     ) -> Self:
-        ending = "" if blank is None else blank.text
-        line = super().__new__(cls, _written(verb, task_id, rest, agent, ending), remark, blank)
+        # What asks is not told to ask nobody.
+        shown, ending = (rest, "") if blank is None else (rest.replace(" --no-input", ""), blank.asks)
+        line = super().__new__(cls, _written(verb, task_id, shown, agent, ending), remark, blank)
         line.verb, line.task_id, line.rest, line.agent = verb, task_id, rest, agent
         return line
 
@@ -142,16 +153,14 @@ class TaskCommand(FixedCommand):
 
     def with_options(self, options: CallOptions) -> "TaskCommand":
         """Add the options of the present command, if this one takes them and has them not."""
-        if self.agent is not None or self.blank is AGENT:
+        if self.agent is not None:
             options = options._replace(agent=None)
         if " --budget " in self.rest:
             options = options._replace(budget=())
         return self._changed(rest=options.for_verb(self.verb) + self.rest)
 
-    def with_agent(self, name: str | None = None, remark: str = OTHER_AGENT_REMARK) -> "TaskCommand":
-        """Return the command with an agent, by default with a blank for the name of another one."""
-        blank = AGENT if name is None else None
-        return TaskCommand(self.verb, self.task_id, self.rest, remark, blank=blank, agent=name)
+    def with_agent(self, name: str, remark: str) -> "TaskCommand":
+        return TaskCommand(self.verb, self.task_id, self.rest, remark, agent=name)
 
     def with_budget(self, amounts: Iterable[str]) -> "TaskCommand":
         """Return the command with these budgets in place of those of the present call."""
@@ -166,14 +175,8 @@ class TaskCommand(FixedCommand):
         line.verb, line.task_id = self.verb, self.task_id
         return line
 
-    @property
-    def runnable(self) -> str | None:
-        """The command without blanks: text is read from standard input, answers are asked for."""
-        if self.blank is None:
-            return self.command
-        if self.blank.for_programs is None:
-            return None
-        return _written(self.verb, self.task_id, self.rest, self.agent, self.blank.for_programs)
+    def _ending_with(self, ending: str) -> str:
+        return _written(self.verb, self.task_id, self.rest, self.agent, ending)
 
 
 def _written(verb: str, task_id: str | None, rest: str, agent: str | None = None, ending: str = "") -> str:
@@ -186,6 +189,7 @@ def _written(verb: str, task_id: str | None, rest: str, agent: str | None = None
 
 
 EXECUTE = TaskCommand("execute")
+ANOTHER_AGENT = TaskCommand("agent", remark="says which agents there are, and how to take another")
 DECIDE_EACH = TaskCommand("decide", remark="asks for each")
 ADOPT = TaskCommand("adopt", remark="shows what is there, and asks")
 

@@ -57,7 +57,7 @@ SPECS: Mapping[Choice, ChoiceSpec] = {
             "Request changes",
             "decide",
             " --request-changes",
-            "sends TEXT to the agent",
+            "sends your text to the agent",
             MESSAGE,
         ),
         ChoiceSpec(

@@ -72,7 +72,7 @@ def _end_of_undone(own: Sequence[Run]) -> int:
 def answers_blank(questions: Iterable[Question]) -> Blank | None:
     """Return the blanks for the answers to these questions; without them a person is asked."""
     options = answer_options(questions)
-    return Blank(options, "") if options else None
+    return Blank(options, for_programs="") if options else None
 
 
 def answer_options(questions: Iterable[Question]) -> str:

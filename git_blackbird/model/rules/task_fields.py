@@ -82,13 +82,13 @@ def check_fields(before: TaskFields | None, after: TaskFields) -> None:
     changed = FIELD_NAMES if before is None else changed_fields(before, after)
     fault = title_fault(after.title) if "title" in changed else None
     if fault is not None:
-        raise RequestError(fault, hint="--title TEXT")
+        raise RequestError(fault, hint="nothing was changed")
     if "agent" in changed and (fault := agent_fault(after.agent)) is not None:
         raise RequestError(fault, hint="nothing was changed")
     if "model" in changed and (fault := model_fault(after.model)) is not None:
-        raise RequestError(fault, hint="--model NAME")
+        raise RequestError(fault, hint="nothing was changed")
     if "acceptance_criteria" in changed and not all(text.strip() for text in after.acceptance_criteria):
-        raise RequestError("an acceptance criterion is empty", hint="--ac TEXT")
+        raise RequestError("an acceptance criterion is empty", hint="nothing was changed")
 
 
 class FieldConflictError(RequestError):

@@ -192,7 +192,7 @@ def test_it_needs_a_terminal_and_a_task_alone(worked: Path) -> None:
             2,
             [
                 "error: --interactive needs a terminal",
-                "hint: git blackbird resume a -m TEXT    # sends TEXT instead",
+                "hint: git blackbird resume a -e    # sends your text instead; or -m TEXT",
             ],
         )
     for more in (("--all",), ("-m", "x"), ("--answer", "a=b"), ("--cluster", ""), ("--stream",), ("--json",)):

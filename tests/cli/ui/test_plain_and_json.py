@@ -208,7 +208,7 @@ def test_line_mode_rejects_and_takes_back(demo_repo: Path) -> None:
         + "Select option: 9\nRejected a.\nthe change of a is taken back\na was rejected\n"
         "next step, one of:\n"
         "  git blackbird retry a    # sets it back to todo; starts nothing\n"
-        "  git blackbird restart a -m TEXT    # starts it again, with TEXT\n"
+        "  git blackbird restart a -e    # starts it again, with your text; or -m TEXT\n"
     )
     assert (completed.stderr, completed.returncode) == ("", 1)
     assert not (demo_repo / "src/one.py").exists()

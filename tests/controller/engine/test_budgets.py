@@ -246,7 +246,7 @@ def test_planning_counts(project: Path) -> None:
     with hold_controller(workspace, "test"):
         planned = asyncio.run(session.run()).stop
     assert planned.text == "the budget of the plan is spent: 0.40 USD of 0.40"
-    assert planned.next_steps[-1] == "git blackbird plan refine -m TEXT    # goes on then"
+    assert planned.next_steps[-1] == "git blackbird plan refine    # goes on then; or -m TEXT"
 
 
 @dataclass

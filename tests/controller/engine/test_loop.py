@@ -249,7 +249,7 @@ def test_questions_are_asked_and_answered_in_the_same_session(demo: Path) -> Non
     put_plan(demo, leaf("a", "ask db Which? | postgres | mysql\nanswered db db.txt"), leaf("b", "write b x"))
     stop = execute(demo)
     assert (stop.reason, stop.exit_code) == (StopReason.WAITING_USER, 4)
-    assert stop.next_steps == ("git blackbird resume a --answer db=VALUE",)
+    assert stop.next_steps == ("git blackbird resume a    # or --answer db=VALUE",)
     assert status(demo, "a") == Status.WAITING_USER
     assert execute(demo).reason == StopReason.COMPLETED
     assert status(demo, "b") == Status.DONE
@@ -276,8 +276,8 @@ def test_words_for_a_task_that_waits_for_answers_are_kept(demo: Path) -> None:
     execute(demo)
     with pytest.raises(RequestError) as refused:
         resume(demo, "a", message="use the cheap one\n\nplease")
-    command = "git blackbird resume a --answer db=VALUE --answer why=VALUE -e"
-    assert refused.value.hint == f"{command}    # -e continues the text of -m"
+    options = "--answer db=VALUE --answer why=VALUE -e"
+    assert refused.value.hint == f"git blackbird resume a    # asks; the text of -m is kept; or {options}"
     with pytest.raises(RequestError):
         resume(demo, "a", message="and be quick")
     assert [path.read_text() for _, path in text_drafts(open_at(demo).paths)] == [
@@ -482,7 +482,7 @@ def test_an_agent_that_refuses_is_not_charged_to_the_task(demo: Path) -> None:
     assert stop.next_steps == (
         "log in: claude auth login (or /login in claude); or set a valid ANTHROPIC_API_KEY",
         "git blackbird execute",
-        "git blackbird execute --agent NAME    # another agent; `git blackbird agent` lists them",
+        "git blackbird agent    # says which agents there are, and how to take another",
     )
     run = only_run(demo, "a")
     assert (run.terminal_reason, run.superseded_by) == (TerminalReason.AGENT_UNAVAILABLE, "unavailable")

@@ -12,7 +12,7 @@ from tests.support import commit, git, write
 IGNORED = ".env\n.venv/\nnode_modules/\n__pycache__/\nbuild/\n*.log\nodd*\n"
 COPY = "git config blackbird.worktree.copy"
 ELSE = "worktree.setup is a command that makes them there"
-SET_UP = "git config blackbird.worktree.setup COMMAND    # a command that makes them there"
+SET_UP = "git blackbird config worktree.setup    # is for a command that makes them there"
 
 
 @pytest.fixture

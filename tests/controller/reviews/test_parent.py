@@ -194,7 +194,7 @@ def test_feedback_outlives_a_question_that_is_asked_while_it_is_carried(demo: Pa
     family(demo, feedback=ASKING)
     execute(demo)
     stop = resume(demo, "a", message="mind the end of line")
-    assert (stop.exit_code, stop.next_steps) == (4, ("git blackbird resume a --answer q=VALUE",))
+    assert (stop.exit_code, stop.next_steps) == (4, ("git blackbird resume a    # or --answer q=VALUE",))
     assert (on_disk(demo), status(demo, "a")) == (["a"], Status.WAITING_USER)
     stop = resume(demo, "a", message="the second")
     assert stop.reason is StopReason.COMPLETED
@@ -266,7 +266,10 @@ def test_a_reviewer_without_a_verdict_is_tried_once_more_and_never_passes(
     stop = execute(demo)
     assert stop.reason is REQUIRED
     assert stop.text == f"no verdict on p: {error}"
-    assert stop.next_steps == ("git blackbird execute", "git blackbird review dismiss p --reason TEXT")
+    assert stop.next_steps == (
+        "git blackbird execute",
+        "git blackbird review dismiss p    # or --reason TEXT",
+    )
     assert [(one.status, one.parent_review_passed, one.error) for one in reviews(demo)] == [
         (RunStatus.FAILED, None, error)
     ] * 2
@@ -381,7 +384,7 @@ def test_a_child_that_asks_while_it_carries_feedback_keeps_it(demo: Path) -> Non
     execute(demo)
     assert resume(demo, "a", Person()).reason is StopReason.WAITING_USER
     assert (status(demo, "a"), on_disk(demo)) == (Status.WAITING_USER, ["a"])
-    assert execute(demo).next_steps == ("git blackbird resume a --answer q=VALUE",)
+    assert execute(demo).next_steps == ("git blackbird resume a    # or --answer q=VALUE",)
     request = ResumeRequest("a", answers={"q": "here"})
     perform(open_at(demo), Person(), lambda workspace, ui: resume_loop(workspace, ui, request))
     told = runs_of(demo, "a")[-1].context
@@ -582,7 +585,9 @@ def test_what_the_go_program_marked_done_stays_but_what_it_left_owed_stops_the_f
 def test_a_done_parent_is_not_set_free_by_hand_but_by_dismissing(flagged: Path) -> None:
     with pytest.raises(RequestError) as refused:
         set_status(open_at(flagged), "p", Status.DONE)
-    assert refused.value.hint == ("git blackbird review run p\ngit blackbird review dismiss p --reason TEXT")
+    assert refused.value.hint == (
+        "git blackbird review run p\ngit blackbird review dismiss p    # or --reason TEXT"
+    )
 
 
 def test_feedback_that_was_not_written_yet_is_written_before_anything_else_changes(flagged: Path) -> None:
@@ -705,7 +710,7 @@ def test_a_review_by_hand_without_a_verdict_leaves_what_was_owed(demo: Path) -> 
         (
             "git blackbird resume b",
             "git blackbird review run p",
-            "git blackbird review dismiss p --reason TEXT",
+            "git blackbird review dismiss p    # or --reason TEXT",
         ),
     )
     assert feedback_of(demo) == {"b": B_IS_TOLD}

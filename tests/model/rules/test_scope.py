@@ -219,7 +219,7 @@ def test_everything_owed_comes_with_its_command() -> None:
             "decision",
             "git blackbird decide 'it'\\''s' --approve    # or --request-changes -m TEXT, or --reject",
         ),
-        ("answers", "git blackbird resume c --answer 'q 1'=VALUE --answer q2=VALUE"),
+        ("answers", "git blackbird resume c    # or --answer 'q 1'=VALUE --answer q2=VALUE"),
         ("interrupted", "git blackbird resume b"),
         ("interrupted", "git blackbird restart e"),
     ]

@@ -102,8 +102,8 @@ def warn_uncommitted(workspace: Workspace, ui: UserInterface) -> None:
     hint = "--stop-after-each stops after each task"
     if execution.commit == "checked":
         why = "execution.commit commits what passes the check, and check.command is not set"
-        hint = "git blackbird config check.command COMMAND"
-    approve = "git blackbird decide TASK --approve    # commits the change of a task that is done"
+        hint = "git blackbird config check.command    # is for the command that checks"
+    approve = "decide --approve commits the change of a task that is done"
     warn(ui, f"this call commits nothing: {why}", hint=f"{hint}\n{approve}")
 
 

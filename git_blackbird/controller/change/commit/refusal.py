@@ -288,7 +288,7 @@ def _commit_command(workspace: Workspace, paths: Iterable[bytes]) -> str:
     start = os.path.relpath(workspace.environment.cwd, workspace.repo.top)
     names = [os.path.relpath(os.fsdecode(path), start) for path in paths]
     words, git = " ".join(map(shell_word, names)), _git_command_for(*names)
-    return f"{git} add -- {words} && {git} commit -m TEXT -- {words}"
+    return f"{git} add -- {words} && {git} commit -- {words}"
 
 
 def _git_command_for(*names: str) -> str:

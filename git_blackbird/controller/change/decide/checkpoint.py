@@ -341,5 +341,5 @@ def require_requestable(workspace: Workspace, history: History, run: Run) -> Non
     if obstacle is not None:
         raise RequestError(
             f"changes cannot be requested: {obstacle}",
-            hint=TaskCommand("restart", run.task_id, blank=MESSAGE, remark="a new session, with TEXT"),
+            hint=TaskCommand("restart", run.task_id, blank=MESSAGE, remark="a new session, with your text"),
         )

@@ -48,7 +48,7 @@ from git_blackbird.messages.display.format import bare_quote_error
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.decision import Decision
@@ -218,7 +218,8 @@ def _in_words(workspace: Workspace, history: History, run: Run, decision: Decisi
         decision = decision._replace(feedback=render_suggestion(run, merged_or_none(run)))
     words = decision.feedback or ""
     if not words.strip():
-        raise RequestError("change request cannot be empty", hint="-m TEXT or -F FILE")
+        way = TaskCommand("decide", run.task_id, " --request-changes", blank=MESSAGE)
+        raise RequestError("change request cannot be empty", hint=way)
     require_words(Change.of(history).standing_rulings, words)
     require_requestable(workspace, history, run)
     comments = decision.comments or Drafts(workspace).comments(run).items
@@ -272,7 +273,7 @@ def _require_resolved(workspace: Workspace, run: Run, pair: Trees, only: tuple[s
         raise UnresolvedError(
             f"{run.task_id} is not approved: {text}",
             hint=f"resolve it in its worktree (`{folder}` says where), `git add` what is right as it is, and "
-            "approve again; or approve the rest with --files PATH",
+            "approve again; or approve the rest with --files",
         )
 
 

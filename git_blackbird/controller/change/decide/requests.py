@@ -47,7 +47,7 @@ def edit_request(workspace: Workspace, task_id: str, run_id: RunId | None) -> Re
         if len(form.encode(errors="replace")) > MAX_BYTES:
             raise RequestError(
                 "the diff is too large to be commented in an editor",
-                hint="-m TEXT, or comment it on the screen: git blackbird",
+                hint="comment it on the screen, `git blackbird`, or say it with -m",
             )
         draft.replace(form)
         # From now on it is a part of the form.

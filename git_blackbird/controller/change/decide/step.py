@@ -174,7 +174,7 @@ def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
     )
     # The first command of a list must not accept a failure.
     ordered = sorted(choices, key=lambda spec: spec.choice is not Choice.RETRY)
-    restart = TaskCommand("restart", run.task_id, blank=MESSAGE, remark="a new session, with TEXT")
+    restart = TaskCommand("restart", run.task_id, blank=MESSAGE, remark="a new session, with your text")
     is_lost = why_not_resumable(workspace, history, run) is not None
     steps: tuple[str, ...] = tuple(
         restart if is_lost and spec.choice is Choice.REQUEST_CHANGES else spec.command_for(run.task_id)

@@ -125,8 +125,8 @@ async def _check(call: Call, run: Run, landing: Prepared) -> CheckResult | None:
 def _finish(call: Call, item: Item, landing: Prepared, check: CheckResult | None) -> LandingEnded | None:
     workspace, run = call.workspace, item.of_run
     if landing.left:
-        way_out = TaskCommand("decide", run.task_id, " --approve --files PATH")
-        hint = f"; get that out of the way and approve again, or approve the rest: `{way_out}`"
+        way_out = TaskCommand("decide", run.task_id, " --approve")
+        hint = f"; get that out of the way and approve again (`{way_out}`), or the rest, with --files"
         return block_landing(workspace, run, f"{describe_unwritten(landing.left)}{hint}")
     if landing.merge.conflicts:
         is_back = run.moving is not None and take_back(workspace, run, run.moving)

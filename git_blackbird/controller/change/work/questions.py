@@ -12,7 +12,7 @@ from git_blackbird.controller.core.ui import Unanswered, warn
 from git_blackbird.controller.core.waiting import race_external_change
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.incoming.questions import match_answers, questions_of, take_answer
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import Blank, TaskCommand
 from git_blackbird.model.base.sanitize import clean_clause
 from git_blackbird.model.change.work import answer_options, answers_blank
 from git_blackbird.model.plan.plan import Task
@@ -61,9 +61,8 @@ def _without_answers(
         draft.save()
         if draft.fault is not None:
             raise draft.fault
-        command = TaskCommand(
-            "resume", task.id, f"{answer_options(questions)} -e", remark="-e continues the text of -m"
-        )
+        blank = Blank(f"{answer_options(questions)} -e", for_programs="")
+        command = TaskCommand("resume", task.id, remark="asks; the text of -m is kept", blank=blank)
         if isinstance(reply, Run):
             text = f"{task.id} was answered elsewhere meanwhile; the text of -m is kept"
             warn(call.ui, text, task.id, TaskCommand("resume", task.id, " -e"))

@@ -908,13 +908,14 @@ def test_two_tasks_that_each_changed_what_the_other_had_changed_are_committed_to
         "append a.txt second\nappend b.txt second",
         "append b.txt third",
     )
-    together = "git add -- a.txt b.txt && git commit -m TEXT -- a.txt b.txt"
+    together = "git add -- a.txt b.txt && git commit -- a.txt b.txt"
     for task_id, other in (("m1", "m2"), ("m2", "m1")):
         refusal = refusal_of(gated, task_id)
         assert "m1 and m2 each changed what the other had changed" in refusal
         assert together in refusal
         assert f"decide {other} first" not in refusal
-    subprocess.run(["sh", "-c", together], cwd=gated, check=True)
+    words = "sh -c 'echo done >\"$1\"' -"
+    subprocess.run(["sh", "-c", together], cwd=gated, check=True, env={**os.environ, "GIT_EDITOR": words})
     for task_id in ("m1", "m2"):
         committed = approve(gated, task_id).commit
         assert committed is not None

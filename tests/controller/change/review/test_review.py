@@ -366,7 +366,7 @@ def test_a_change_that_is_done_is_only_looked_at(demo: Path) -> None:
     assert (stop.reason, stop.text, stop.next_steps) == (
         StopReason.FAILED,
         "the reviews of a did not approve it",
-        ("git blackbird review show a", "git blackbird resume a -m TEXT"),
+        ("git blackbird review show a", "git blackbird resume a -e    # or -m TEXT"),
     )
     (run,) = runs_of(demo)
     merged = merged_or_none(run)

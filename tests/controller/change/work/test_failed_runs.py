@@ -76,7 +76,7 @@ def test_nobody_is_offered_to_approve_it_as_if_it_had_not_failed(gated: Path) ->
     assert stop.next_steps == (
         "git blackbird restart a    # starts the task again in a new session",
         "git blackbird decide a --approve    # accepts what it did; the task is done",
-        "git blackbird decide a --request-changes -m TEXT    # sends TEXT to the agent",
+        "git blackbird decide a --request-changes -e    # sends your text to the agent; or -m TEXT",
         "git blackbird decide a --reject    # fails the task; your files stay as they are",
         "git blackbird runs a --diff    # shows the change",
         "git blackbird decide a --reject --undo    # fails the task; takes its change out of your files",

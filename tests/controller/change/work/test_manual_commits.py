@@ -139,7 +139,7 @@ def test_changes_cannot_be_requested_of_nobody(gated: Path) -> None:
     assert refused.value.message == (
         f"changes cannot be requested: run {run.id} (no agent) has no session to continue"
     )
-    assert refused.value.hint == "git blackbird restart a -m TEXT    # a new session, with TEXT"
+    assert refused.value.hint == "git blackbird restart a -e    # a new session, with your text; or -m TEXT"
     assert only_run(gated, "a").is_pending
 
 
@@ -422,7 +422,7 @@ def test_an_execute_offers_no_changes_of_a_commit_by_hand(gated: Path) -> None:
         StopReason.DECISION_REQUIRED,
         (
             "git blackbird decide a --approve    # approves it; the task is done",
-            "git blackbird restart a -m TEXT    # a new session, with TEXT",
+            "git blackbird restart a -e    # a new session, with your text; or -m TEXT",
             "git blackbird decide a --reject    # fails the task; your files stay as they are",
             "git blackbird runs a --diff    # shows the change",
             "git blackbird decide a --reject --undo    # fails the task; takes its change out of your files",
@@ -435,5 +435,5 @@ def test_an_execute_offers_no_changes_of_a_commit_by_hand(gated: Path) -> None:
     with pytest.raises(RequestError, match="has no session to continue"):
         record_decision(open_at(gated), "a", changes("other"))
     again = perform(open_at(gated), Person(), lambda workspace, ui: restart_loop(workspace, ui, "a", "other"))
-    assert again.next_steps[1].startswith("git blackbird decide a --request-changes -m TEXT    # ")
+    assert again.next_steps[1].startswith("git blackbird decide a --request-changes -e    # ")
     assert [run.run_type for run in runs_of(gated, "a")] == [RunType.MANUAL, RunType.EXECUTE]

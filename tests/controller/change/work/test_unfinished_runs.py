@@ -16,6 +16,7 @@ from git_blackbird.controller.engine.commands import (
 from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
+from git_blackbird.model.base.next_steps import ANOTHER_AGENT
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.parts import Question
@@ -394,8 +395,7 @@ def test_a_request_to_an_agent_that_is_not_installed_any_more_stops_the_call(rep
     person = Person()
     stop = execute(repo, person)
     assert (stop.exit_code, started(person)) == (8, [])
-    other = "another agent; `git blackbird agent` lists them"
-    assert stop.next_steps[-1] == f"git blackbird restart a --agent NAME    # {other}"
+    assert stop.next_steps[-1] == ANOTHER_AGENT
 
 
 @pytest.fixture
