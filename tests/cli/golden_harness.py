@@ -20,11 +20,15 @@ from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.store import Store
+from tests.cli.hints import HintTrial
 from tests.json_lines import assert_valid
 from tests.kept import assert_kept
 from tests.support import hold_none, redact_none
 
 GOLDEN = Path(__file__).with_name("golden")
+TRIES_HINTS = bool(os.environ.get("BLACKBIRD_EVERY_STEP"))
+# Repositories with records of what never happened: their trees are not there.
+DRAWN: set[Path] = set()
 FIRST_MOMENT = 1_767_323_045_000_000_000  # 2026-01-02T03:04:05Z
 MILLISECOND = 1_000_000
 RUN_ID_BITS = 16
@@ -53,6 +57,7 @@ class Program:
     hidden: Mapping[str, str]
     environ: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     transcript: list[str] = field(default_factory=list)
+    trial: HintTrial = field(default_factory=HintTrial)
     clock: "itertools.count[int]" = field(default_factory=lambda: itertools.count(FIRST_MOMENT, MILLISECOND))
     bits: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
@@ -82,6 +87,9 @@ class Program:
         self.transcript.append(out if not out or out.endswith("\n") else out + "\n[no line end]\n")
         self.transcript.append("".join(f"2> {line}\n" for line in err.splitlines()))
         self.transcript.append(f"[exit {code}]\n\n")
+        if TRIES_HINTS and self.cwd not in DRAWN:
+            line = f"git blackbird {shlex.join(args)}"
+            self.trial.type_all(self.cwd, {**self.environ, **variables}, line, f"{out}\n{err}")
         return code
 
     def remark(self, text: str) -> None:
@@ -102,6 +110,7 @@ class Program:
     def check(self, name: str) -> None:
         """Compare everything so far with the file of that name."""
         assert_kept(GOLDEN / f"{name}.txt", self.text())
+        assert not self.trial.dead_ends, "\n\n".join(self.trial.dead_ends)
 
 
 @pytest.fixture
@@ -120,6 +129,8 @@ def store_at(repo: Path) -> Store:
 
 def save(repo: Path, tasks: Sequence[Task], runs: Sequence[Run] = ()) -> None:
     """Put a plan and records there."""
+    if runs:
+        DRAWN.add(repo)
     with store_at(repo).transaction() as transaction:
         transaction.save_plan(Plan({task.id: task for task in tasks}))
         for run in runs:

@@ -97,7 +97,7 @@ class Terminal:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while self.plain.count(text) < times:
             assert time.monotonic() < deadline, f"{text!r} is not among:\n{self.text}"
-            assert self._take() or self.plain.count(text) >= times, f"{text!r} never came:\n{self.text}"
+            assert self.take() or self.plain.count(text) >= times, f"{text!r} never came:\n{self.text}"
 
     def wait_to_see(self, text: str, *, times: int = 1) -> None:
         """Wait until the text stands on the screen so many times, however often it was sent.
@@ -123,7 +123,7 @@ class Terminal:
 
         while not is_seen():
             assert time.monotonic() < deadline, f"{pattern!r} is not to be seen:\n{self.text}"
-            has_come = self._take() or is_seen()
+            has_come = self.take() or is_seen()
             assert has_come, f"{pattern!r} was never to be seen:\n{self.text}"
 
     def wait_for_list(self, *, times: int = 1) -> None:
@@ -133,7 +133,7 @@ class Terminal:
     def end(self) -> int:
         """Wait for the program's end; gives its exit status, as a shell would."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while self._take():
+        while self.take():
             assert time.monotonic() < deadline, f"it does not end:\n{self.text}"
         code = self._program.wait()
         return code if code >= 0 else 128 - code
@@ -152,7 +152,7 @@ class Terminal:
         """How the terminal is set."""
         return termios.tcgetattr(self._end)
 
-    def _take(self) -> bool:
+    def take(self) -> bool:
         """Take what comes; False at the program's end."""
         has_ended = self._program.poll() is not None
         if not select.select([self._end], [], [], 0.0 if has_ended else 0.1)[0]:

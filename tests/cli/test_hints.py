@@ -10,7 +10,17 @@ import click
 import pytest
 
 from git_blackbird.cli.syntax.registry import COMMANDS, cli, load_command
-from git_blackbird.model.base.next_steps import OPTIONS_OF, Blank, CallOptions, ShellLine, TaskCommand
+from git_blackbird.errors import UsageError
+from git_blackbird.model.base.next_steps import (
+    MESSAGE,
+    OPTIONS_OF,
+    REQUEST,
+    CallOptions,
+    ShellLine,
+    TaskCommand,
+    dismiss_command,
+)
+from tests.cli.hints import hints
 from tests.cli.syntax.names import NAMES, command_named
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +50,7 @@ def require_taken(line: str) -> None:
     assert name in COMMANDS, line
     try:
         load_command(name).make_context(name, args, **cli.context_settings)
-    except click.exceptions.Exit:
+    except (click.exceptions.Exit, UsageError):  # a word for a value is taken, and refused
         pass
     except click.ClickException as error:
         raise AssertionError(f"{line}: {error.format_message()}") from error
@@ -94,12 +104,22 @@ def texts_in(path: Path) -> set[str]:
     return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
-def test_a_line_with_a_blank_is_a_template() -> None:
-    other = TaskCommand("restart", "a").with_agent().fixed()
-    assert (other.runnable, other.template) == (None, "git blackbird restart a --agent NAME")
-    key = ShellLine("git config blackbird.reviews.code.agent NAME", blank=Blank(" NAME"))
-    assert (key.runnable, key.template) == (None, "git config blackbird.reviews.code.agent NAME")
-    behind = TaskCommand("restart", "-a").with_agent().with_options(CallOptions(agent="claude"))
-    assert (behind.runnable, behind.template) == (None, "git blackbird restart --agent NAME -- -a")
-    named = ShellLine("git blackbird execute NAME")
-    assert (named.runnable, named.template) == ("git blackbird execute NAME", None)
+def test_what_a_person_says_is_asked_for() -> None:
+    tell = TaskCommand("resume", "a", remark="goes on", blank=MESSAGE)
+    assert tell == "git blackbird resume a -e    # goes on; or -m TEXT"
+    assert (tell.command, tell.runnable) == ("git blackbird resume a -e", "git blackbird resume a -F -")
+    assert tell.template == "git blackbird resume a -m TEXT"
+    behind = dismiss_command("-a")
+    assert behind == "git blackbird review dismiss -- -a    # or --reason TEXT"
+    assert (behind.runnable, behind.template) == (None, "git blackbird review dismiss --reason TEXT -- -a")
+    plan = ShellLine("git -c a=b blackbird plan generate", "again", REQUEST)
+    assert (plan.command, plan.runnable) == (plan.split("    ")[0], f"{plan.command} -F -")
+    assert plan.template == f"{plan.command} -m TEXT"
+    asked = TaskCommand("resume", "a", blank=MESSAGE).with_options(CallOptions(no_input=True))
+    assert asked == "git blackbird resume a -e    # or -m TEXT"
+    assert ShellLine("git blackbird execute NAME").template is None
+
+
+def test_no_command_that_is_printed_has_a_blank() -> None:
+    # What is enough depends on what was spent.
+    assert not [hint for hint in hints() if hint.blanks not in ([], ["AMOUNT"])]
