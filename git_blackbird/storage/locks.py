@@ -6,8 +6,9 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from git_blackbird import trace
 from git_blackbird.errors import LockedError, UnusableError
@@ -18,6 +19,8 @@ from git_blackbird.storage.paths import Paths
 
 STORE_PATIENCE_SECONDS = 30.0
 _POLL_SECONDS = 0.003
+# It has the ids of tasks that were named.
+_LONGEST_NOTE = 1_000_000
 _TRIES = 10
 _WITH_LOCKS = (
     "this file system gives no locks; mount it with them (NFS without its lock service: `local_lock=flock`), "
@@ -30,11 +33,11 @@ class LocksUnsupportedError(UnusableError):
 
 
 @contextlib.contextmanager
-def controller_lock(paths: Paths, command: str, since: str) -> Iterator[None]:
+def controller_lock(paths: Paths, command: str, since: str, **does: object) -> Iterator[None]:
     """Take the lock for running agents in this worktree; the file names the holder and the time.
 
-    Raises LockedError at once if another process has it. The file is not removed: waiting processes would
-    then lock different files.
+    It also has what the holder ``does``, for ``controller_note``. Raises LockedError at once if another
+    process has it. The file is not removed: waiting processes would then lock different files.
     """
     path = paths.controller_lock
     with _opened(path) as descriptor:
@@ -43,7 +46,7 @@ def controller_lock(paths: Paths, command: str, since: str) -> Iterator[None]:
                 f"another git-blackbird is running here: {_holder(descriptor)}",
                 hint="wait for it, or answer it from here: `git blackbird status` says how",
             )
-        holder = json.dumps({"command": command, "pid": os.getpid(), "since": since})
+        holder = json.dumps({"command": command, "pid": os.getpid(), "since": since, **does})
         _write_holder(descriptor, path, holder)
         yield
 
@@ -209,12 +212,20 @@ def controller_holder(paths: Paths) -> str | None:
         return None if descriptor is None else _holder(descriptor)
 
 
-def controller_since(paths: Paths) -> int | None:
-    """Return since when the controller lock is held, in nanoseconds since 1970; None where nobody has it."""
+def controller_note(paths: Paths) -> Mapping[str, Any] | None:
+    """Return what the holder of the controller lock wrote; None where nobody has it, or it just starts."""
     with _open_unlocked(paths.controller_lock) as descriptor:
         if descriptor is not None:
-            with contextlib.suppress(ValueError, KeyError, TypeError):
-                return parse_timestamp(json.loads(os.pread(descriptor, 4096, 0))["since"])
+            with contextlib.suppress(ValueError):
+                note = json.loads(os.pread(descriptor, _LONGEST_NOTE, 0))
+                return note if isinstance(note, dict) else None
+    return None
+
+
+def controller_since(paths: Paths) -> int | None:
+    """Return since when the controller lock is held, in nanoseconds since 1970; None where nobody has it."""
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        return parse_timestamp((controller_note(paths) or {})["since"])
     return None
 
 
@@ -279,7 +290,7 @@ def _try_lock(descriptor: int, path: Path, kind: int = fcntl.LOCK_EX) -> bool:
 
 def _holder(descriptor: int) -> str:
     try:
-        content = json.loads(os.pread(descriptor, 4096, 0))
+        content = json.loads(os.pread(descriptor, _LONGEST_NOTE, 0))
         return f"{content['command']} (process {content['pid']}) since {str(content['since'])[:19]}Z"
     except (ValueError, KeyError, TypeError):
         return "a process that is just starting"

@@ -20,6 +20,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.views.events import Event
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.tui.driver import InputGuard, ResilientDriver
@@ -45,6 +46,9 @@ T = TypeVar("T")
 
 class RunsInThread(Protocol):
     """A loop of the controller, or another call of it that works with agents."""
+
+    @property
+    def scope(self) -> CallScope: ...
 
     def interrupt(self) -> None:
         """Stop what is at work; a second interrupt kills it."""

@@ -79,7 +79,7 @@ class Runner:
         workspace = self._app.open_workspace()
         self._app.main.live.is_parallel = workspace.is_parallel
         loop = prepare(workspace, ThreadsafeUI(TuiUI(self._app, workspace), ui_loop))
-        with hold_controller(workspace, command):
+        with hold_controller(workspace, command, **loop.scope.told):
             return asyncio.run(self._run_loop(loop))
 
     async def _run_loop(self, loop: RunsInThread) -> Stop:

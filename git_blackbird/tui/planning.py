@@ -16,6 +16,7 @@ from git_blackbird.controller.planning.session import Planned, PlanSession
 from git_blackbird.messages.document import styled
 from git_blackbird.messages.outgoing.planning import PlanKind, PlanRequest
 from git_blackbird.model.base.ids import PLANNING
+from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.screens.modal import ChoiceModal
@@ -41,6 +42,10 @@ class PlanningCall:
     def __init__(self, session: PlanSession, ended: Callable[[Planned], object]) -> None:
         self._session = session
         self._ended = ended
+
+    @property
+    def scope(self) -> CallScope:
+        return self._session.scope
 
     def interrupt(self) -> None:
         """Stop the agent; a second interrupt kills it."""

@@ -37,6 +37,7 @@ from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.config.layers import Layer, RawSetting
+from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.rules.spending import BudgetScope, BudgetUnit
 from git_blackbird.model.views.events import Timings
 from git_blackbird.model.views.stop import Stop
@@ -45,7 +46,10 @@ _PAUSING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruptible(Protocol):
-    """What runs until its end, or until someone interrupts it."""
+    """What runs until its end, or until someone interrupts it; ``scope`` is what it may do."""
+
+    @property
+    def scope(self) -> CallScope: ...
 
     def interrupt(self) -> None:
         """Pause what runs and stop; a second interrupt kills it."""
@@ -58,7 +62,7 @@ def loop_runner(workspace: Workspace, command: str, loop: Interruptible) -> Iter
 
     Raises LockedError when another process runs agents here.
     """
-    with hold_controller(workspace, command), asyncio.Runner() as runner:
+    with hold_controller(workspace, command, **loop.scope.told), asyncio.Runner() as runner:
         events = runner.get_loop()
         presses = Debouncer(events.time)
         for number in _PAUSING:

@@ -35,6 +35,7 @@ from git_blackbird.model.rules.queue import (
     PENDING,
     REVIEWS_OF_PARENTS,
     UNWATCHED,
+    Item,
     LiveRun,
 )
 
@@ -119,7 +120,7 @@ def _bar(overview: StatusReport, columns: int) -> Line:
 
 def _running(overview: StatusReport, now: str) -> Iterator[str]:
     if overview.locked_by is not None:
-        yield f"git blackbird {clean_line(overview.locked_by)}"
+        yield clean_line(overview.locked_by)
     for live in overview.running:
         yield f"{live.run.task_id}  {_running_text(live, overview, now)}"
         if later := _later_text(live, overview):
@@ -187,8 +188,9 @@ def _due(overview: StatusReport) -> Iterator[str | Line]:
         yield f"decisions due: {decisions}"
         yield f"    {DECIDE_EACH}"
     if ready := overview.ready:
-        yield line(f"ready: {some_of([item.task.id for item in ready], MAX_LISTED)}", gives_way=0)
-        yield f"    {_execute(overview)}"
+        for answer, items in groupby(ready, key=_starting):
+            yield line(f"ready: {some_of([item.task.id for item in items], MAX_LISTED)}", gives_way=0)
+            yield f"    {answer or _execute(overview)}"
 
 
 def _blocked(overview: StatusReport) -> Iterator[str | Table]:
@@ -235,6 +237,12 @@ def _orphaned(overview: StatusReport) -> Iterator[str]:
         )
         yield f"{clean_line(run.task_id)}  run {run.id} of {format_moment(run.started_at)} {what}"
         yield f"    {TaskCommand('runs', run.task_id)} {run.id}"
+
+
+def _starting(item: Item) -> str:
+    """Return what to do before a task can start, or who starts it; "" where an execute does."""
+    is_execute = isinstance(item.command, TaskCommand) and item.command.verb == "execute"
+    return "" if is_execute else item.command
 
 
 def _execute(overview: StatusReport) -> str:

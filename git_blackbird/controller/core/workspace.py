@@ -337,9 +337,12 @@ def full_id(plan: Plan, name: str) -> TaskId:
     return TaskId(found[0] if found else name)
 
 
-def hold_controller(workspace: Workspace, command: str) -> AbstractContextManager[None]:
-    """Hold the controller lock for a command. Raises LockedError, saying who holds it since when."""
-    return controller_lock(workspace.paths, command, workspace.environment.timestamp())
+def hold_controller(workspace: Workspace, command: str, **does: object) -> AbstractContextManager[None]:
+    """Hold the controller lock for a command. Raises LockedError, saying who holds it since when.
+
+    Readers are told what it ``does``, as ``CallScope.told`` has it.
+    """
+    return controller_lock(workspace.paths, command, workspace.environment.timestamp(), **does)
 
 
 def running_command(workspace: Workspace) -> str | None:

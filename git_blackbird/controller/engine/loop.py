@@ -103,6 +103,11 @@ class Loop:
         self._call = Call(workspace, ui, scope._replace(rules=rules, goes_past_unchanged=goes_past))
         self._first = first
 
+    @property
+    def scope(self) -> CallScope:
+        """What the call may do."""
+        return self._call.scope
+
     def interrupt(self) -> None:
         """Pause what runs and stop; a second interrupt kills it."""
         self._call.interrupt()

@@ -113,6 +113,11 @@ class PlanSession:
         self._rounds_left = MAX_QUESTION_ROUNDS
         self._passes_left = workspace.config.planning.max_plan_auto_refine_passes
 
+    @property
+    def scope(self) -> CallScope:
+        """What the call may do with tasks: nothing."""
+        return self._call.scope
+
     def interrupt(self) -> None:
         """Stop the agent; a second interrupt kills it."""
         self._call.interrupt()

@@ -13,6 +13,7 @@ from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.stages import BY_ITSELF, Due, is_half_written, is_taken_back
 from git_blackbird.model.change.work import undo_commands
@@ -25,7 +26,7 @@ from git_blackbird.model.plan.graph import (
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.limits import LimitHold
-from git_blackbird.model.rules.queue import InterruptedApproval, Item, LiveRun, Seen, queue
+from git_blackbird.model.rules.queue import InterruptedApproval, Item, LiveRun, RunningCall, Seen, queue
 from git_blackbird.model.rules.reviews import skipped_children
 from git_blackbird.model.rules.spending import (
     BudgetLine,
@@ -45,7 +46,12 @@ from git_blackbird.model.run.history import Adoptable, RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, RunType
 from git_blackbird.model.views.task import TaskView
-from git_blackbird.storage.locks import approval_in_progress, controller_holder, controller_since
+from git_blackbird.storage.locks import (
+    approval_in_progress,
+    controller_holder,
+    controller_note,
+    controller_since,
+)
 
 
 def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | None:
@@ -172,6 +178,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         approval=approval,
         raising=raising_commands(budgets),
         lands_after=dict(_lands_after(workspace, state)),
+        call=None if holder is None else running_call(workspace),
     )
     due = tuple(queue(state, seen))
     # What differs only because one of both is written first is the same by the next read.
@@ -205,6 +212,16 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         budgets=budgets,
         limits=tuple(current_holds(workspace, state).values()),
     )
+
+
+def running_call(workspace: Workspace) -> RunningCall | None:
+    """Return the call that is at work here; None where none is, or it just starts."""
+    note = controller_note(workspace.paths)
+    if note is None:
+        return None
+    only, words = note.get("only", ()), clean_line(f"{note.get('command')} (process {note.get('pid')})")
+    tasks = frozenset(map(TaskId, only)) if isinstance(only, list | tuple) else None
+    return RunningCall(words, tasks, bool(note.get("starts")), bool(note.get("agents")))
 
 
 def _orphaned(state: PlanState) -> tuple[Run, ...]:
@@ -257,7 +274,7 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
     """
     state = workspace.plan_state_of(task_id)
     task = find_task(state.plan, task_id)
-    seen = Seen(raising=raising_commands(read_budgets(workspace, state)))
+    seen = Seen(raising=raising_commands(read_budgets(workspace, state)), call=running_call(workspace))
     view = view_in(state, task, queue(state, seen))
     path = str(workspace.paths.feedback_file(task.id))
     return view._replace(

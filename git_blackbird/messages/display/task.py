@@ -84,8 +84,7 @@ def _due(view: TaskView) -> Iterator[Line]:
 
 
 def _readiness(view: TaskView) -> Iterator[Line]:
-    if view.readiness.is_ready:
-        yield line(command(TaskCommand("execute", view.task.id)))
+    yield from (line(command(item.command)) for item in view.due if item.due is Due.START)
     yield from map(line, view.readiness.reasons)
     yield from (line(_STEP, command(hint)) for hint in view.readiness.hints)
 

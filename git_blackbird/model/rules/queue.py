@@ -23,6 +23,7 @@ from git_blackbird.model.change.stages import (
     TABLE,
     AgentOf,
     Band,
+    By,
     Due,
     Needs,
     Stage,
@@ -81,12 +82,57 @@ class InterruptedApproval(NamedTuple):
     command: Annotated[str, Shown("The command that finishes it.")]
 
 
+class RunningCall(NamedTuple):
+    """The call that holds the lock without which no agent starts here, as it began.
+
+    ``words`` name it. It is about the tasks of ``only``, None for all. ``starts``: it starts any number of
+    tasks, ``agents``: it goes on with those that have begun.
+    """
+
+    words: str
+    only: frozenset[TaskId] | None = frozenset()
+    starts: bool = False
+    agents: bool = False
+
+    def does(self, item: "Item") -> bool:
+        """Whether it comes to an item by itself."""
+        is_named = self.only is None or item.task.id in self.only
+        match item.due.by:
+            case By.ANY_CALL:
+                return True
+            case By.CALL:
+                return is_named
+            case By.AGENTS:
+                return is_named and self.agents
+            case By.PARENTS:
+                return self.only is None and self.agents
+            case By.START:
+                return is_named and self.starts
+            case By.OWN | By.NO_CALL:
+                return False
+
+    def instead_of(self, item: "Item", command: str) -> str:
+        """Return what to say in place of a command that needs its lock; the command if it needs none."""
+        if not isinstance(command, TaskCommand) or command.verb not in _LOCKING:
+            return command
+        if item.due is Due.DECIDE:
+            return TaskCommand("decide", item.task.id)
+        if self.does(item) and item.due is not Due.ASK_PAUSED:
+            return f"left to {self.words}"
+        if item.due in {Due.ANSWER, Due.ASK_PAUSED}:
+            return f"where {self.words} asks, or once that has ended"
+        return f"once {self.words} has ended"
+
+
+_LOCKING = frozenset({"execute", "resume", "resume --all", "restart", "review run", "undo", "redo"})
+
+
 class Seen(NamedTuple):
     """What only looking tells, beyond plan and records.
 
     ``at_work`` are the tasks with a process of an agent or reviewer, ``unwatched`` the runs that no command
     follows. ``raising`` has the command that raises a spent budget, by task, None for that of the plan;
-    ``lands_after`` the tasks whose landing waits, each with the one that lands before.
+    ``lands_after`` the tasks whose landing waits, each with the one that lands before. ``call`` is at work.
     """
 
     at_work: frozenset[TaskId] = frozenset()
@@ -94,6 +140,7 @@ class Seen(NamedTuple):
     approval: InterruptedApproval | None = None
     raising: Mapping[TaskId | None, str] = MappingProxyType({})
     lands_after: Mapping[TaskId, TaskId] = MappingProxyType({})
+    call: RunningCall | None = None
 
 
 NOTHING_SEEN = Seen()
@@ -225,7 +272,12 @@ class Item:
 
     @property
     def command(self) -> str:
-        """The command that answers it."""
+        """The command that answers it; in words who does, where that is left to a call at work."""
+        call = self.seen.call
+        return self._answer if call is None else call.instead_of(self, self._answer)
+
+    @property
+    def _answer(self) -> str:
         if self.fault is not None:
             return self.fault.hint
         if self.due in _IN_SESSION:
@@ -239,7 +291,7 @@ class Item:
             case Due.FAILED | Due.STUCK, run:
                 return next_step(self.task, run)
             case Due.START, _:
-                return TaskCommand("execute", self.task.id)
+                return self.seen.raising.get(None) or TaskCommand("execute", self.task.id)
             case _:
                 return EXECUTE if self.flagged is None else self.flagged.commands[0]
 
@@ -379,7 +431,9 @@ def _flagged(item: Item) -> Flagged:
     if leaves and not any(is_resumable(state, leaf) for leaf in leaves):
         first = restart_command(leaves[0].id)
     dismiss = () if item.due is Due.REVIEW_PARENT else (dismiss_command(parent.id),)
-    skipped, commands = skipped_children(state.plan.tasks, parent), (first, *dismiss)
+    call = item.seen.call
+    steps = (first, *dismiss) if call is None else (call.instead_of(item, first), *dismiss)
+    skipped, commands = skipped_children(state.plan.tasks, parent), steps
     if item.due is Due.REVIEW_FAILED and run is not None:
         feedback = excerpt(run.parent_review_feedback or "")
         return Flagged(run.parent_review_resume_task_ids, feedback, None, skipped, commands)

@@ -1,6 +1,6 @@
 """The items that one call may do, and the next of them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple, assert_never
 
@@ -55,6 +55,13 @@ class CallScope(NamedTuple):
     rules: bool = False
     goes_past_unchanged: bool = False
     is_resume: bool = False
+
+    @property
+    def told(self) -> Mapping[str, object]:
+        """What readers are told of the call while it is at work (``RunningCall``)."""
+        starts = self.starts_agents and self.starts_left is None and self.until is None
+        only = None if self.only is None else sorted(self.only)
+        return {"only": only, "starts": starts, "agents": self.starts_agents}
 
     def continued(self) -> "CallScope":
         """Return the scope of a call that a person lets continue: a resume goes on with the whole plan."""
