@@ -43,6 +43,7 @@ def trial(repo: Path) -> Trial:
         (CallScope(starts_left=1), AFTER, AFTER),
         (CallScope(only=frozenset([TaskId("asks")]), starts_left=0), AFTER, AFTER),
     ],
+    ids=["of-all", "of-one", "one-more", "of-another"],  # without the number of this process
 )
 def test_what_is_ready_is_left_to_the_call_or_waits_for_its_end(
     trial: Trial, scope: CallScope, y: str, z: str
