@@ -94,7 +94,7 @@ def put_questions(repo: Path, *questions: Question) -> None:
 
 @pytest.mark.exhaustive
 def test_long_and_hostile_questions_with_many_options_fit(planned: Path) -> None:
-    options = tuple(f"{number} {HOSTILE} " + "y" * 500 for number in range(200))
+    options = tuple(f"{number} {HOSTILE} {'y' * 500} end-{number}" for number in range(200))
     put_questions(planned, Question(id="q", prompt=f"{HOSTILE} {'x' * 10_000} The end.", options=options))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
@@ -108,7 +108,7 @@ def test_long_and_hostile_questions_with_many_options_fit(planned: Path) -> None
             await pilot.press("pagedown")
         await pilot.press("ctrl+end")
         # All of an answer of which the list has the beginning.
-        await see(app, pilot, f"{'y' * 70}\n")
+        await see(app, pilot, "end-199")
         await pilot.press("end", "enter")
         await wait_for(pilot, lambda: app.screen.query_one(TextArea).has_focus)
         await pilot.press("n", "escape")
