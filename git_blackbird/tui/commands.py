@@ -270,7 +270,8 @@ class Commands:
     async def show_review(self, task_id: TaskId) -> None:
         """Show the reviews of a task, and do what a person chooses."""
         workspace = await asyncio.to_thread(self._app.open_workspace)
-        create_screen = await asyncio.to_thread(_read_reviews, workspace, task_id)
+        named = self._app.keys.as_key_hint
+        create_screen = await asyncio.to_thread(_read_reviews, workspace, task_id, named)
         request = await self._app.ask(create_screen())
         if request is None:
             return
@@ -349,7 +350,9 @@ async def ask_decision(app: AppContext, workspace: Workspace, checkpoint: Checkp
         raise
 
 
-def _read_reviews(workspace: Workspace, task_id: TaskId) -> Callable[[], ReviewScreen]:
+def _read_reviews(
+    workspace: Workspace, task_id: TaskId, named: Callable[[str], str]
+) -> Callable[[], ReviewScreen]:
     """Read the reviews of a task, and why an action on them is not possible, in any thread."""
     state = workspace.plan_state()
     task = find_task(state.plan, task_id)
@@ -360,4 +363,4 @@ def _read_reviews(workspace: Workspace, task_id: TaskId) -> Callable[[], ReviewS
         change_review = view_change_review(workspace, task)
         return partial(ChangeReviewScreen, change_review, Obstacles(busy, review, None))
     obstacles = Obstacles(busy, review, dismissal_obstacle(state, task))
-    return partial(ParentReviewScreen, view_review(workspace, task_id), obstacles)
+    return partial(ParentReviewScreen, view_review(workspace, task_id), obstacles, named)

@@ -1,6 +1,6 @@
 """Describe reviews."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -112,8 +112,8 @@ def dismissal_lines(parent: Task, dropped: Sequence[str]) -> Iterator[str]:
         yield f"its feedback is no longer pending for: {', '.join(dropped)}"
 
 
-def parent_facts(view: ReviewView) -> Iterator[tuple[str, str]]:
-    """Describe the state of a parent's review in a few words."""
+def parent_facts(view: ReviewView, named: Callable[[str], str] = str) -> Iterator[tuple[str, str]]:
+    """Describe the state of a parent's review in a few words; ``named`` as in ``parent_sections``."""
     yield "status", view.parent.status.value
     yield "children", ", ".join(view.parent.children)
     if view.skipped:
@@ -123,7 +123,7 @@ def parent_facts(view: ReviewView) -> Iterator[tuple[str, str]]:
         yield "run", _run_of(view.said)
         yield "about", f"the children as they {'are now' if view.is_present else 'were before'}"
     if len(view.reviews) > 1:
-        yield "rounds", f"{len(view.reviews)} ({TaskCommand('runs', view.parent.id)})"
+        yield "rounds", f"{len(view.reviews)} ({named(TaskCommand('runs', view.parent.id))})"
 
 
 def _run_of(run: Run) -> str:
@@ -144,8 +144,11 @@ def _parent_state(view: ReviewView) -> str:
     return verdict_word(view.said) if allows_done(view.said) else f"failed, but blocks nothing ({_SWITCH})"
 
 
-def parent_sections(view: ReviewView) -> Iterator[Section]:
-    """Describe the criteria of a parent, the findings, and pending feedback."""
+def parent_sections(view: ReviewView, named: Callable[[str], str] = str) -> Iterator[Section]:
+    """Describe the criteria of a parent, the findings, and pending feedback.
+
+    ``named`` says how an interface names a command.
+    """
     criteria = view.parent.acceptance_criteria
     yield section("acceptance criteria", (f"- {clean_line(criterion)}" for criterion in criteria))
     if view.said is not None:
@@ -156,7 +159,7 @@ def parent_sections(view: ReviewView) -> Iterator[Section]:
         for run in view.attempts
     )
     yield section("without a verdict", chain.from_iterable(attempts))
-    yield section("open feedback", _open_feedback(view))
+    yield section("open feedback", _open_feedback(view, named))
 
 
 _VERDICTS = {ChildStatus.PASSED: Style.DONE, ChildStatus.FAILED: Style.FAILED}
@@ -188,11 +191,11 @@ def _dismissal(review: Run) -> Iterator[Line]:
         yield from block(dismissed.reason)
 
 
-def _open_feedback(view: ReviewView) -> Iterator[Line]:
+def _open_feedback(view: ReviewView, named: Callable[[str], str]) -> Iterator[Line]:
     for feedback in view.outstanding:
         yield line(f"{feedback.task.id}  {clean_line(feedback.task.title)} ({feedback.task.status.value})")
         yield from block(feedback.feedback.feedback, indent="    ")
-        yield line(f"      {feedback.command}")
+        yield line(f"      {named(feedback.command)}")
 
 
 def parent_steps(view: ReviewView) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The reviews of a parent or of a leaf's change, with the actions on them; those not possible say why."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -89,8 +89,10 @@ def fact_lines(facts: Iterable[tuple[str, str]]) -> Iterator[Line]:
 class ParentReviewScreen(ReviewScreen):
     """Shows the review of one parent."""
 
-    def __init__(self, view: ReviewView, obstacles: Obstacles) -> None:
-        super().__init__(f"Review of {view.parent.id}", _parent_lines(view), _parent_items(view, obstacles))
+    def __init__(self, view: ReviewView, obstacles: Obstacles, named: Callable[[str], str]) -> None:
+        """Show it; ``named`` names commands by keys."""
+        lines = _parent_lines(view, named)
+        super().__init__(f"Review of {view.parent.id}", lines, _parent_items(view, obstacles))
 
 
 def _parent_items(view: ReviewView, obstacles: Obstacles) -> Iterator[ChoiceItem[Request]]:
@@ -116,10 +118,10 @@ def _resume_item(feedback: OutstandingFeedback, obstacle: str | None) -> ChoiceI
     return ChoiceItem(Request(action, task.id), f"{verb} {task.id}", task.title, obstacle)
 
 
-def _parent_lines(view: ReviewView) -> Iterator[Line]:
+def _parent_lines(view: ReviewView, named: Callable[[str], str]) -> Iterator[Line]:
     yield styled(clean_line(view.parent.title), Style.HEADING)
-    yield from fact_lines(parent_facts(view))
-    yield from document_lines(parent_sections(view))
+    yield from fact_lines(parent_facts(view, named))
+    yield from document_lines(parent_sections(view, named))
 
 
 class ChangeReviewScreen(ReviewScreen):
