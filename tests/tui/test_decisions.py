@@ -517,13 +517,13 @@ def test_hunks_are_left_out_of_an_approval_and_stay_so_when_the_screen_is_left(p
         await see(app, pilot, "40 lines of context")
         await pilot.press("N")
         await see(app, pilot, "◐ @@ -1,60 +1,60 @@")
-        await pilot.press("escape", "escape")
+        await pilot.press("escape")
         await wait_for(pilot, lambda: app.screen is app.main)
 
     async def approve(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("d")
         await see(app, pilot, "◐ M f")
-        await pilot.press("2", "enter")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
 
     for session in (leave_out, approve):

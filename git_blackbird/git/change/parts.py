@@ -29,6 +29,10 @@ def limited_to(repo: Repository, pair: Trees, only: Iterable[ChangePart]) -> Tre
         path = b"" if part.path == "." else os.fsencode(part.path) + b"/"
         named = {each for each in changed if (each + b"/").startswith(path)}
         if not named:
+            # A name that is not UTF-8 is shown with other letters.
+            alike = {each for each in changed if each.decode(errors="replace") == part.path}
+            named = alike if len(alike) == 1 else named
+        if not named:
             raise RequestError(
                 f"the change has no file {quoted(part.path)}",
                 hint="its run names its files: `git blackbird runs`",

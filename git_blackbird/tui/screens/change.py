@@ -296,7 +296,8 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         files = self._marked_files()
         if not files:
             return
-        lines = {edit.lines for edit in self._diff.edits_here} if self._place is Focus.DIFF else set()
+        is_in_diff = self._is_diff_shown and self._place not in {Focus.FILES, Focus.NAMES}
+        lines = {edit.lines for edit in self._diff.edits_here} if is_in_diff else set()
         if not lines:
             self._marks.toggle_left_out(files)
         elif file := self._file_with(files[0].path, lines):

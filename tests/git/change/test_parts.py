@@ -137,6 +137,16 @@ def test_a_renamed_file_keeps_its_name_and_its_mode_with_some_of_its_lines(share
     assert without_change(shared, pair.base, left) == pair.base
 
 
+def test_a_name_that_is_not_utf8_is_known_as_it_is_shown_if_no_other_is_shown_so(shared: Repository) -> None:
+    files = dict.fromkeys(("a�", "b"), (REGULAR, b"1"))
+    pair = Trees(tree(shared, {}), tree(shared, files))
+    part = limited_to(shared, pair, [ChangePart("a\ufffd")])
+    assert changed_paths(shared, part) == {b"a\xff"}
+    pair = Trees(tree(shared, {}), tree(shared, {**files, "a\udcfe": (REGULAR, b"1")}))
+    with pytest.raises(RequestError, match="the change has no file"):
+        limited_to(shared, pair, [ChangePart("a\ufffd")])
+
+
 def test_lines_that_are_not_of_this_change_are_refused(shared: Repository) -> None:
     pair = Trees(tree(shared, {"f": (REGULAR, TEN)}), tree(shared, {"f": (REGULAR, CHANGED)}))
     assert changes(shared, pair) == [FIRST, ChangedLines(8, 1, 8, 1)]
