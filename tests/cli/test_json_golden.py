@@ -54,3 +54,14 @@ def test_the_plan_for_programs(program: Program) -> None:
     program.run("deinit", "--yes", "--json")
     program.check("json_plan")
     program.run("completion", "bash", "--json")
+
+
+def test_checks_and_landings_for_programs(program: Program) -> None:
+    commit(program.cwd, {"a.txt": "one\n"})
+    plan_of(program, ("a", "write b.txt x"), ("b", "write c.txt y", "--dep", "a"))
+    for key, value in (("agent", "demo"), ("check.command", "test ! -e c.txt")):
+        git(program.cwd, "config", f"blackbird.{key}", value)
+    program.run("execute", "--worktrees", "--json")
+    program.run("decide", "b", "--approve", "--json")
+    program.run("worktrees", "prune", "--json")
+    program.check("json_landings")

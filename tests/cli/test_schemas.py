@@ -11,17 +11,20 @@ from enum import StrEnum
 from pathlib import Path, PurePath
 from typing import Annotated, Any, NamedTuple, get_args
 
+import pytest
 from jsonschema import Draft202012Validator
 
 from git_blackbird.cli import schemas
 from git_blackbird.cli.json_values import Fields, Printed, encode, members, model_of
-from git_blackbird.cli.printed.events import EVENTS
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.cli.output import event_line
+from git_blackbird.cli.printed.events import EVENTS, Dropped, shown_event
+from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.run.parts import Usage
-from git_blackbird.model.views.events import Event
+from git_blackbird.model.run.states import DecisionState
+from git_blackbird.model.views.events import Decided, Event, Level, LimitsHeld, Notice, RunOutput, RunPlaced
 from tests.cli.golden_harness import Program, program
-from tests.json_lines import validator
+from tests.json_lines import assert_valid, validator
 from tests.kept import assert_kept
 
 __all__ = ["program"]
@@ -65,6 +68,33 @@ def test_a_schema_that_is_none_is_refused(program: Program) -> None:
 
 def test_each_event_is_printed_as_something() -> None:
     assert set(get_args(Event)) == EVENTS.keys()
+
+
+_A = TaskId("a")
+_RUN = RunId("0123456789abcdef")
+
+
+@pytest.mark.parametrize(
+    ("event", "fields"),
+    [
+        (RunPlaced(_A, _RUN, "w1"), {"worker": "w1"}),
+        (
+            RunOutput(_A, _RUN, b"a\xff\n", skipped=3),
+            {"stream": "stdout", "text": "a\ufffd\n", "skippedBytes": 3},
+        ),
+        (Decided(_A, _RUN, DecisionState.REJECTED, elsewhere=True), {"state": "rejected", "commit": None}),
+        (LimitsHeld((), 0), {"limits": []}),
+        (Notice(Level.INFO, "text", task_id=_A), {"level": "info", "text": "text", "hint": None}),
+    ],
+)
+def test_an_event_is_a_line_of_the_stream(event: Event, fields: dict[str, object]) -> None:
+    line = event_line(*shown_event(event))
+    assert_valid(line)
+    assert json.loads(line).items() >= fields.items()
+
+
+def test_what_was_dropped_is_a_line_of_the_stream() -> None:
+    assert_valid(event_line("dropped", Dropped(3)))
 
 
 def test_the_page_has_each_output_event_and_part() -> None:
