@@ -4,11 +4,11 @@ import json
 import sys
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.runs import by_hand_lines, commit_lines
 from git_blackbird.cli.syntax.plan import NEWEST
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries import runs as run_queries
 from git_blackbird.errors import ExitCode, RequestError, UsageError
+from git_blackbird.messages.display.commits import by_hand_lines, commit_lines
 from git_blackbird.messages.display.runs import OF_ALL_TASKS, OF_TASK, runs_table
 from git_blackbird.messages.document import line, section
 from git_blackbird.model.base.next_steps import TaskCommand
@@ -81,8 +81,8 @@ def _list(call: CommandContext, workspace: Workspace, task_id: str | None, limit
 
 def _show_one(call: CommandContext, workspace: Workspace, task_id: str, run_id: str) -> None:
     # No list needs these.
-    from git_blackbird.cli.render.one_run import run_document
     from git_blackbird.controller.queries.commits import commits_of, with_live_commits
+    from git_blackbird.messages.display.one_run import run_document
 
     run = run_queries.find_run(workspace, run_queries.task_history(workspace, task_id), task_id, run_id)
     logs = run_queries.log_places(workspace, run)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.runs import by_hand_lines, commit_lines, origin_document
 from git_blackbird.cli.render.status import worktree_section
 from git_blackbird.controller.core.guards import runs_elsewhere
 from git_blackbird.controller.core.workspace import Workspace
@@ -12,6 +11,7 @@ from git_blackbird.controller.queries.commits import commits_of, find_origin, wi
 from git_blackbird.controller.queries.runs import attach_command
 from git_blackbird.controller.queries.status import view_task
 from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.messages.display.commits import by_hand_lines, commit_lines, origin_document
 from git_blackbird.messages.display.format import (
     adoptable_text,
     agent_words,

@@ -1,7 +1,6 @@
 """The lines of a checkpoint; user interfaces only add colours."""
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 from git_blackbird.messages.display.change_passages import (
     Rank,
@@ -75,18 +74,37 @@ def fit_checkpoint(checkpoint: Checkpoint, rows: int, height: Height) -> tuple[l
     return lines_of(passages), checkpoint._replace(is_shown=False) if is_cut else checkpoint
 
 
-def _passages(checkpoint: Checkpoint) -> Iterator[Passage]:
-    yield from _rulings(checkpoint)
-    yield from _task(checkpoint.task)
+def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()) -> list[Line]:
+    """Return the same without files and snippets, for where the whole diff stands beside it.
+
+    Totals and all that the task says come in addition, and the comments that are not sent yet.
+    """
+    return lines_of(_passages(checkpoint, unsent, beside_diff=True))
+
+
+def _passages(
+    checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = (), *, beside_diff: bool = False
+) -> Iterator[Passage]:
+    task = checkpoint.task
+    key = f"{SPECS[Choice.REQUEST_CHANGES].digit}"
+    criteria, texts = _texts_of(task) if beside_diff else (_criteria(task), ())
+    yield from _rulings(checkpoint, key if beside_diff else "")
+    yield one_line(f"Task: {task.id} - {clean_line(task.title)}", Style.HEADING)
+    if beside_diff:
+        yield one_line(f"Change: {_totals(checkpoint)}")
+    yield from criteria
     yield from _outcome(checkpoint)
-    yield from _findings(checkpoint)
+    yield from _unsent(unsent)
+    yield from _findings(checkpoint, None if beside_diff else _MAX_REVIEW_LINES)
     yield from _account(checkpoint)
     yield from _told(checkpoint)
     yield from _asked(checkpoint)
     yield from since_request_passages(checkpoint.since_request)
     yield from both_added_passages(checkpoint.both_added)
-    yield from summary_passages(checkpoint.summary)
+    if not beside_diff or checkpoint.pair is None:
+        yield from summary_passages(checkpoint.summary)
     yield from warning_passages(checkpoint)
+    yield from texts
 
 
 def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
@@ -114,37 +132,12 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
         yield f"unblocks {counted(checkpoint.unblocks, 'task')}"
 
 
-def render_overview(checkpoint: Checkpoint, unsent: Iterable[ReviewComment] = ()) -> list[Line]:
-    """Return the same without files and snippets, for where the whole diff stands beside it.
-
-    Totals and all that the task says come in addition, and the comments that are not sent yet.
-    """
-    criteria, texts = _texts_of(checkpoint.task)
-    passages = chain(
-        _rulings(checkpoint, f"{SPECS[Choice.REQUEST_CHANGES].digit}"),
-        [_title(checkpoint.task), one_line(f"Change: {_totals(checkpoint)}")],
-        criteria,
-        _outcome(checkpoint),
-        _unsent(unsent),
-        _findings(checkpoint, None),
-        _account(checkpoint),
-        _told(checkpoint),
-        _asked(checkpoint),
-        since_request_passages(checkpoint.since_request),
-        both_added_passages(checkpoint.both_added),
-        () if checkpoint.pair is not None else summary_passages(checkpoint.summary),
-        warning_passages(checkpoint),
-        texts,
-    )
-    return lines_of(passages)
-
-
 def _totals(checkpoint: Checkpoint) -> str:
     found = None if checkpoint.merged is None else counted(len(checkpoint.merged.findings), "finding")
     return ", ".join(filter(None, (render_totals(checkpoint.summary), found)))
 
 
-def _rulings(checkpoint: Checkpoint, key: str = "") -> Iterator[Passage]:
+def _rulings(checkpoint: Checkpoint, key: str) -> Iterator[Passage]:
     """List what the agent decided itself, with the key or the command that overrules it."""
     if not checkpoint.rulings:
         return
@@ -156,9 +149,8 @@ def _rulings(checkpoint: Checkpoint, key: str = "") -> Iterator[Passage]:
     yield Passage((heading, *lines, overrule), Rank.REQUEST, _run_command(checkpoint.run), least=2)
 
 
-def _task(task: Task) -> Iterator[Passage]:
-    """Say what was to be done."""
-    yield _title(task)
+def _criteria(task: Task) -> Iterator[Passage]:
+    """Yield the first of what has to be met."""
     if task.acceptance_criteria:
         command = TaskCommand("show", task.id).command
         texts = (f"- {clean_line(text, _LONGEST_CRITERION)}" for text in task.acceptance_criteria)
@@ -167,11 +159,7 @@ def _task(task: Task) -> Iterator[Passage]:
         yield Passage((heading, *lines), Rank.CRITERIA, command)
 
 
-def _title(task: Task) -> Passage:
-    return one_line(f"Task: {task.id} - {clean_line(task.title)}", Style.HEADING)
-
-
-def _texts_of(task: Task) -> tuple[list[Passage], list[Passage]]:
+def _texts_of(task: Task) -> tuple[Iterable[Passage], Iterable[Passage]]:
     """Return the acceptance criteria of a task, and its texts, each below its name."""
     criteria, texts = list[Passage](), list[Passage]()
     for title, parts in text_sections(task, _LONGEST_TASK_TEXT):
@@ -207,7 +195,7 @@ def _run_command(run: Run) -> str:
     return TaskCommand("runs", run.task_id, f" {run.id}").command
 
 
-def _findings(checkpoint: Checkpoint, most: int | None = _MAX_REVIEW_LINES) -> Iterator[Passage]:
+def _findings(checkpoint: Checkpoint, most: int | None) -> Iterator[Passage]:
     """Show the reviewers' findings and why a person must judge."""
     merged = checkpoint.merged
     if merged is not None:
