@@ -8,18 +8,15 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.errors import ExitCode, RequestError, UsageError
 from git_blackbird.messages.display.reviews import (
-    change_facts,
-    change_missing,
-    change_rounds,
+    change_document,
     change_steps,
     dismissal_lines,
     merged_lines,
-    parent_facts,
-    parent_sections,
+    parent_document,
     parent_steps,
 )
 from git_blackbird.messages.display.runs import OF_TASK, runs_table
-from git_blackbird.messages.document import Line, Section, Span, Style, Table, facts, line, section, table
+from git_blackbird.messages.document import Line, Section, Span, Style, Table, line, section
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.plan import Task
@@ -118,19 +115,16 @@ def _dismiss(call: CommandContext, task: str, reason: str | None) -> ExitCode:
 def _parent_document(view: ReviewView) -> Iterator[Section | Line | Table]:
     parent = view.parent
     yield line(Span(parent.id, Style.HEADING), f"  {clean_line(parent.title)}")
-    yield facts(parent_facts(view), "  ")
-    yield from parent_sections(view)
+    yield from parent_document(view)
     listed = {feedback.command for feedback in view.outstanding}
     yield section("next", (step for step in parent_steps(view) if step not in listed))
 
 
 def _change_document(view: ChangeReviewView, now: str) -> Iterator[Section | Line | Table]:
     yield line(Span(view.task.id, Style.HEADING), f"  {clean_line(view.task.title)}")
-    yield facts(change_facts(view), "  ")
+    yield from change_document(view)
     if view.run is not None and view.merged is not None:
         yield line()
         yield from merged_lines(view.run)
-    yield section("missing", change_missing(view))
-    yield section("rounds", [table(change_rounds(view), None)])
     yield section("reviewers", [runs_table(view.about, now, OF_TASK)])
     yield section("next", change_steps(view))

@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING
 
 from git_blackbird.messages.display.format import format_decision, verdict_word
 from git_blackbird.messages.display.quantities import format_moment, render_cost, render_duration
-from git_blackbird.messages.document import Line, Section, Span, Style, block, line, section
+from git_blackbird.messages.document import (
+    Line,
+    Section,
+    Span,
+    Style,
+    Table,
+    block,
+    facts,
+    line,
+    section,
+    styled,
+    table,
+)
 from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, TaskCommand, dismiss_command
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.work import decide_run_command
@@ -112,8 +124,8 @@ def dismissal_lines(parent: Task, dropped: Sequence[str]) -> Iterator[str]:
         yield f"its feedback is no longer pending for: {', '.join(dropped)}"
 
 
-def parent_facts(view: ReviewView, named: Callable[[str], str] = str) -> Iterator[tuple[str, str]]:
-    """Describe the state of a parent's review in a few words; ``named`` as in ``parent_sections``."""
+def _parent_facts(view: ReviewView, named: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    """Describe the state of a parent's review in a few words."""
     yield "status", view.parent.status.value
     yield "children", ", ".join(view.parent.children)
     if view.skipped:
@@ -144,11 +156,12 @@ def _parent_state(view: ReviewView) -> str:
     return verdict_word(view.said) if allows_done(view.said) else f"failed, but blocks nothing ({_SWITCH})"
 
 
-def parent_sections(view: ReviewView, named: Callable[[str], str] = str) -> Iterator[Section]:
-    """Describe the criteria of a parent, the findings, and pending feedback.
+def parent_document(view: ReviewView, named: Callable[[str], str] = str) -> Iterator[Section | Table]:
+    """Yield the state of a parent's review, its criteria, the findings, and pending feedback.
 
     ``named`` says how an interface names a command.
     """
+    yield facts(_parent_facts(view, named), "  ")
     criteria = view.parent.acceptance_criteria
     yield section("acceptance criteria", (f"- {clean_line(criterion)}" for criterion in criteria))
     if view.said is not None:
@@ -214,7 +227,7 @@ def parent_steps(view: ReviewView) -> tuple[str, ...]:
     return tuple(steps)
 
 
-def change_facts(view: ChangeReviewView) -> Iterator[tuple[str, str]]:
+def _change_facts(view: ChangeReviewView) -> Iterator[tuple[str, str]]:
     """Describe the state of the reviews of a leaf's change in a few words."""
     yield "status", view.task.status.value
     if view.run is not None:
@@ -256,20 +269,20 @@ def _state_without(view: ChangeReviewView, run: Run) -> str:
     return "none" if view.is_on else "none (reviews.mode is off)"
 
 
-def change_missing(view: ChangeReviewView) -> tuple[str, ...]:
-    """Describe why each missing review is missing."""
-    texts = () if view.merged is None else missing_texts(view.merged, view.about)
-    return tuple(clean_line(text, _LONGEST_FAULT) for text in texts)
+def change_document(view: ChangeReviewView) -> Iterator[Section | Table]:
+    """Yield the state of the reviews of a leaf's change, why one is missing, and all rounds of several."""
+    yield facts(_change_facts(view), "  ")
+    missing = () if view.merged is None else missing_texts(view.merged, view.about)
+    texts = (clean_line(text, _LONGEST_FAULT) for text in missing)
+    yield section("missing", (styled(text, Style.WARNING) for text in texts))
+    has_several = len(view.rounds) > 1 or any(run is not view.run for run in view.rounds)
+    rounds = map(_round, view.rounds if has_several else ())
+    yield section("rounds", [table(rounds, None)])
 
 
-def change_rounds(view: ChangeReviewView) -> list[tuple[str, str, str, str]]:
-    """Return the rounds as rows: number, run, result of the reviews, decision; none for a single round."""
-    if len(view.rounds) <= 1 and all(run is view.run for run in view.rounds):
-        return []
-    return [
-        (str(run.review_round or 1), f"run {run.id}", overall_word(merged_or_none(run)), format_decision(run))
-        for run in view.rounds
-    ]
+def _round(run: Run) -> tuple[str, ...]:
+    number, overall = str(run.review_round or 1), overall_word(merged_or_none(run))
+    return number, f"run {run.id}", overall, format_decision(run)
 
 
 def change_steps(view: ChangeReviewView) -> tuple[str, ...]:

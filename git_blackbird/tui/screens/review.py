@@ -10,12 +10,9 @@ from textual.widgets import OptionList
 from git_blackbird.messages.display.format import review_word, verdict_word
 from git_blackbird.messages.display.quantities import format_cost, format_moment
 from git_blackbird.messages.display.reviews import (
-    change_facts,
-    change_missing,
-    change_rounds,
+    change_document,
     merged_lines,
-    parent_facts,
-    parent_sections,
+    parent_document,
     result_lines,
 )
 from git_blackbird.messages.document import Line, Style, styled
@@ -26,7 +23,7 @@ from git_blackbird.model.rules.reviews import ChangeReviewView, OutstandingFeedb
 from git_blackbird.model.run.run import Run
 from git_blackbird.tui.screens.modal import ScrollingModal
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
-from git_blackbird.tui.widgets.line_view import LONGEST, WrappedView, bulleted, document_lines, section
+from git_blackbird.tui.widgets.line_view import WrappedView, bulleted, document_lines, section
 
 
 class ReviewAction(Enum):
@@ -79,13 +76,6 @@ class ReviewScreen(ScrollingModal[Request]):
         return self.query_one(WrappedView)
 
 
-def fact_lines(facts: Iterable[tuple[str, str]]) -> Iterator[Line]:
-    """Format facts as two columns."""
-    rows = list(facts)
-    width = max((len(name) for name, _ in rows), default=0)
-    yield from (styled(f"  {name:<{width}}  {clean_line(text, LONGEST)}") for name, text in rows)
-
-
 class ParentReviewScreen(ReviewScreen):
     """Shows the review of one parent."""
 
@@ -120,8 +110,7 @@ def _resume_item(feedback: OutstandingFeedback, obstacle: str | None) -> ChoiceI
 
 def _parent_lines(view: ReviewView, named: Callable[[str], str]) -> Iterator[Line]:
     yield styled(clean_line(view.parent.title), Style.HEADING)
-    yield from fact_lines(parent_facts(view, named))
-    yield from document_lines(parent_sections(view, named))
+    yield from document_lines(parent_document(view, named))
 
 
 class ChangeReviewScreen(ReviewScreen):
@@ -146,11 +135,9 @@ def _change_items(view: ChangeReviewView, obstacles: Obstacles) -> Iterator[Choi
 
 def _change_lines(view: ChangeReviewView) -> Iterator[Line]:
     yield styled(clean_line(view.task.title), Style.HEADING)
-    yield from fact_lines(change_facts(view))
-    yield from section("Missing", bulleted(change_missing(view), Style.WARNING))
+    yield from document_lines(change_document(view))
     if view.run is not None and view.merged is not None:
         yield from section("Both reviews", merged_lines(view.run))
-    yield from section("Rounds", bulleted("  ".join(row) for row in change_rounds(view)))
     for run in view.about:
         yield from section(_reviewer_title(run), _findings(run))
     yield from section(
