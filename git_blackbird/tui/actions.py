@@ -13,7 +13,7 @@ from textual.types import IgnoreReturnCallbackType
 from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.keys import ACTIONS, EVERYWHERE, KeyAction, KeyTable, When
-from git_blackbird.tui.widgets.line_view import section
+from git_blackbird.tui.widgets.line_view import titled
 
 _KEY_COLUMNS = 12
 _EVERYWHERE = {binding.id for binding in EVERYWHERE}
@@ -106,7 +106,7 @@ def help_lines(screen: Screen[object], keys: KeyTable, task_id: str | None) -> I
         heading, bindings = screen.keys_nearby()
         texts = {key.text for key in listed}
         nearby = (key for key in _merged(screen, bindings) if key.text not in texts)
-        yield from section(heading, map(_help_line, nearby))
+        yield from titled(heading, map(_help_line, nearby))
     yield styled("")
     yield styled(f"{'tab':<{_KEY_COLUMNS}} go on to what can have the focus next; shift+tab goes back")
     yield styled(f"{'ctrl+p':<{_KEY_COLUMNS}} find an action by name")

@@ -31,7 +31,7 @@ from git_blackbird.controller.plan.outcomes import (
 from git_blackbird.messages.display.events import render_next_steps
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.display.queue import item_words
-from git_blackbird.messages.document import Line, Style, styled
+from git_blackbird.messages.document import Line, Style, section, styled
 from git_blackbird.messages.forms.form_draft import FilledForm
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE
@@ -52,7 +52,7 @@ from git_blackbird.tui.screens.plan_edit import (
 )
 from git_blackbird.tui.screens.task_form import TaskForm
 from git_blackbird.tui.widgets.choices import ChoiceItem
-from git_blackbird.tui.widgets.line_view import bulleted, section
+from git_blackbird.tui.widgets.line_view import document_lines
 
 _MOST_STEPS = 500
 
@@ -216,7 +216,7 @@ def _move(workspace: Workspace, task_id: TaskId, place: Position) -> MoveResult:
 def _execution_lines(workspace: Workspace, foreseen: DryRun, due: Sequence[str]) -> Iterator[Line]:
     config, steps = workspace.config, list(foreseen.steps)
     yield from (styled(f"{name:<9}{text}") for name, text in _terms(workspace, config, steps))
-    yield from section("Also due", bulleted(dict.fromkeys(due)))
+    yield from document_lines([section("also due", dict.fromkeys(due))])
     yield styled("")
     none = "no task is ready to be started" if due else "nothing would be started"
     number = counted(len(steps), "step") if steps else none

@@ -7,7 +7,7 @@ from git_blackbird.messages.display.limits import waiting_text
 from git_blackbird.messages.display.merged_review import review_lines
 from git_blackbird.messages.display.quantities import counted, render_cost, render_duration
 from git_blackbird.messages.display.reviews import render_review_end
-from git_blackbird.messages.document import Style, plain
+from git_blackbird.messages.document import Line, Style, block, plain, styled
 from git_blackbird.model.base.next_steps import EXECUTE
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
@@ -241,6 +241,14 @@ def render_reason(reason: str) -> str:
 def render_step(step: Progress) -> str:
     """Describe what an agent does at present."""
     return clean_line(f"{step.kind} {step.text}" if step.kind in _DOES else step.text)
+
+
+def step_lines(step: Progress, prefix: str = "", most: int | None = None) -> Iterator[Line]:
+    """Yield what an agent said, up to so many characters, or did; what it has spent is no step."""
+    if step.kind is ProgressKind.SAYS:
+        yield from block(f"{prefix}{strip_controls(step.text[:most]).strip()}")
+    elif step.kind is not ProgressKind.SPENDS:
+        yield styled(prefix + render_step(step), Style.FAINT)
 
 
 def render_notice(notice: Notice) -> str:

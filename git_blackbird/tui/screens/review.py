@@ -15,7 +15,7 @@ from git_blackbird.messages.display.reviews import (
     parent_document,
     result_lines,
 )
-from git_blackbird.messages.document import Line, Style, styled
+from git_blackbird.messages.document import Line, Style, section, styled
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import REVIEW_AND_FIX, may_fix
@@ -23,7 +23,7 @@ from git_blackbird.model.rules.reviews import ChangeReviewView, OutstandingFeedb
 from git_blackbird.model.run.run import Run
 from git_blackbird.tui.screens.modal import ScrollingModal
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
-from git_blackbird.tui.widgets.line_view import WrappedView, bulleted, document_lines, section
+from git_blackbird.tui.widgets.line_view import LONGEST, WrappedView, document_lines
 
 
 class ReviewAction(Enum):
@@ -137,12 +137,10 @@ def _change_lines(view: ChangeReviewView) -> Iterator[Line]:
     yield styled(clean_line(view.task.title), Style.HEADING)
     yield from document_lines(change_document(view))
     if view.run is not None and view.merged is not None:
-        yield from section("Both reviews", merged_lines(view.run))
-    for run in view.about:
-        yield from section(_reviewer_title(run), _findings(run))
-    yield from section(
-        "Unreadable", bulleted((f"{error.path}: {error.what}" for error in view.faults), Style.WARNING)
-    )
+        yield from document_lines([section("both reviews", merged_lines(view.run))])
+    yield from document_lines(section(_reviewer_title(run), _findings(run)) for run in view.about)
+    faults = (styled(f"{error.path}: {error.what}", Style.WARNING) for error in view.faults)
+    yield from document_lines([section("unreadable", faults)])
 
 
 def _reviewer_title(run: Run) -> str:
@@ -154,8 +152,8 @@ def _reviewer_title(run: Run) -> str:
 
 def _findings(run: Run) -> Iterator[Line]:
     if run.error:
-        yield from bulleted([run.error], Style.WARNING)
+        yield styled(clean_line(run.error, LONGEST), Style.WARNING)
     lines = list(result_lines(run))
     yield from lines
     if not lines and not run.error:
-        yield styled("  nothing is recorded", Style.FAINT)
+        yield styled("nothing is recorded", Style.FAINT)

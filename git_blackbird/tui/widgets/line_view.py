@@ -14,7 +14,6 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from git_blackbird.messages.document import Document, Line, Section, Style, Table, aligned, styled, wrapped
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.tui.widgets.searching import SEARCH_BINDINGS, SearchesText, line_with
 
 STYLES = {
@@ -61,13 +60,13 @@ def document_lines(document: Document) -> Iterator[Line]:
     for part in document:
         if isinstance(part, Section):
             title = part.title[:1].upper() + part.title[1:]
-            yield from section(title, (one.behind("  ") for one in document_lines(part.parts)))
+            yield from titled(title, (one.behind("  ") for one in document_lines(part.parts)))
         else:
             yield from aligned(part, None, cell_len) if isinstance(part, Table) else (part,)
 
 
-def section(title: str, lines: Iterable[Line]) -> Iterator[Line]:
-    """Yield a heading and its lines; nothing if there are no lines."""
+def titled(title: str, lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield lines below a heading and a blank line, as they are; nothing if there are none."""
     rest = iter(lines)
     first = next(rest, None)
     if first is not None:
@@ -75,11 +74,6 @@ def section(title: str, lines: Iterable[Line]) -> Iterator[Line]:
         yield styled(title, Style.HEADING)
         yield first
         yield from rest
-
-
-def bulleted(texts: Iterable[str], style: Style = Style.PLAIN) -> Iterator[Line]:
-    """Yield each text on a line of its own, indented."""
-    yield from (styled(f"  {clean_line(text, LONGEST)}", style) for text in texts)
 
 
 @runtime_checkable

@@ -14,10 +14,16 @@ from textual.containers import Vertical
 from textual.geometry import Size
 from textual.widgets import Static
 
-from git_blackbird.messages.display.events import event_style, render_event, render_step, render_verdicts
+from git_blackbird.messages.display.events import (
+    event_style,
+    render_event,
+    render_step,
+    render_verdicts,
+    step_lines,
+)
 from git_blackbird.messages.display.format import review_word
 from git_blackbird.messages.display.quantities import render_duration, render_spent
-from git_blackbird.messages.document import Line, Style, styled
+from git_blackbird.messages.document import Line, Style
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.rules.spending import Spent, total_of
@@ -246,7 +252,7 @@ class LivePane(Vertical):
                     self._spent[run_id] = self._spent[run_id].updated(step.usage, step.cost_usd)
             if step.kind not in _NOT_LOGGED:
                 task_id = None if run is None else run.task_id
-                self._queue.put_step(task_id, partial(_step_lines, self._mark(run_id), step))
+                self._queue.put_step(task_id, partial(step_lines, step, self._mark(run_id), _LONGEST_STEP))
 
     def _mark(self, run_id: RunId) -> str:
         """Return what a line of a run begins with: its task where there are others, and its reviewer."""
@@ -325,10 +331,3 @@ class LivePane(Vertical):
             has_new_height = head.count("\n") != self._drawn_head.count("\n")
             self._drawn_head = head
             self.query_one("#work", Static).update(head, layout=has_new_height)
-
-
-def _step_lines(prefix: str, step: Progress) -> list[Line]:
-    if step.kind is not ProgressKind.SAYS:
-        return [styled(prefix + render_step(step), Style.FAINT)]
-    text = strip_controls(step.text[:_LONGEST_STEP]).strip()
-    return [styled(line) for line in f"{prefix}{text}".split("\n")]

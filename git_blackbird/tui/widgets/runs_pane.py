@@ -19,18 +19,17 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.runs import RunList, runs_of_task, saved_outputs
 from git_blackbird.controller.queries.transcripts import saved_steps
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.messages.display.events import render_step
+from git_blackbird.messages.display.events import step_lines
 from git_blackbird.messages.display.reviews import merged_lines, result_lines
 from git_blackbird.messages.display.runs import ON_SCREEN, runs_table
 from git_blackbird.messages.document import Line, Style, aligned, line, styled
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
-from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.history import RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.tui.widgets.bars import StatusBar
-from git_blackbird.tui.widgets.line_view import WrappedView, section
+from git_blackbird.tui.widgets.line_view import WrappedView, titled
 from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText
 from git_blackbird.tui.widgets.searching import SEARCH_BINDINGS, SearchesText
 
@@ -180,20 +179,13 @@ def _log_lines(workspace: Workspace, run: Run) -> Iterator[Line]:
     """Yield error, findings and the last steps of a run; without steps, what its agent printed."""
     if run.error:
         yield styled(clean_line(run.error), Style.WARNING)
-    yield from section("Found", result_lines(run))
-    yield from section("Reviews", merged_lines(run))
+    yield from titled("Found", result_lines(run))
+    yield from titled("Reviews", merged_lines(run))
     steps = deque(
-        (line for step in saved_steps(workspace, run) for line in _step_lines(step)), maxlen=_MAX_LINES
+        (line for step in saved_steps(workspace, run) for line in step_lines(step)), maxlen=_MAX_LINES
     )
     heading = f"Log, its last {_MAX_LINES} lines" if len(steps) == _MAX_LINES else "Log"
-    yield from section(heading, steps) if steps else _printed_lines(workspace, run)
-
-
-def _step_lines(step: Progress) -> Iterator[Line]:
-    if step.kind is ProgressKind.SAYS:
-        yield from map(styled, strip_controls(step.text).strip().splitlines())
-    elif step.kind is not ProgressKind.SPENDS:
-        yield styled(render_step(step), Style.FAINT)
+    yield from titled(heading, steps) if steps else _printed_lines(workspace, run)
 
 
 def _printed_lines(workspace: Workspace, run: Run) -> Iterator[Line]:
