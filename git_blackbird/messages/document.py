@@ -48,7 +48,7 @@ class _Fields(NamedTuple):
 class Span(_Fields):
     """A part of a line. Its text is cleaned here, since it may be anyone's, and is no more than a line.
 
-    ``about`` is what it names, for an interface that leads there or names it in another way.
+    ``about`` is what it names, as it is, for an interface that leads there or names it in another way.
     ``_make`` does not clean: it is for parts of spans.
     """
 

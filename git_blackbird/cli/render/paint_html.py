@@ -59,12 +59,9 @@ def _painted(span: Span) -> str:
     """Write a span in its look; what a command says of itself stands beside it."""
     text = html.escape(span.text)
     if isinstance(span.about, ShellLine):
-        command, remark = map(html.escape, (span.about.command, span.about.remark))
-        return (
-            f'<code>{command}</code> <span class="dim">{remark}</span>'
-            if remark
-            else f"<code>{command}</code>"
-        )
+        # What a span is about was not cleaned.
+        step, remark = (html.escape(Span(part).text) for part in (span.about.command, span.about.remark))
+        return f'<code>{step}</code> <span class="dim">{remark}</span>' if remark else f"<code>{step}</code>"
     if span.style is Style.COMMAND:
         return f"<code>{text}</code>"
     if span.style is Style.HEADING:

@@ -19,7 +19,7 @@ def test_every_text_is_escaped() -> None:
 
 
 def test_what_is_indented_belongs_to_the_line_above() -> None:
-    step = line("    ", command(TaskCommand("retry", "a", remark="begins <again>")))
+    step = line("    ", command(TaskCommand("retry", "a", remark="begins \x1b[2J<again>")))
     shown = '<code>git blackbird retry a</code> <span class="dim">begins &lt;again&gt;</span>'
     assert list(paint_html(section("", ["a  failed", step, "b"]).parts)) == [
         f'<p class="item">a  failed<br>{shown}</p>',
