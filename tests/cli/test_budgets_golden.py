@@ -30,7 +30,7 @@ def test_budgets(program: Program) -> None:
     program.run("report")
     program.run("report", "--html", "page.html")
     page = (program.cwd / "page.html").read_text()
-    assert "<p>the plan: 0.40 USD of 0.40; 1 run of the agent &#x27;command&#x27; reports no cost" in page
+    assert ">the plan: 0.40 USD of 0.40; 1 run of the agent &#x27;command&#x27; reports no cost" in page
     program.run("execute", "--budget", "euro=5")
     program.run("execute", "--budget", "usd=five")
     program.run("execute", "--budget", "")

@@ -219,7 +219,7 @@ def _interrupted(overview: StatusReport) -> Iterator[str]:
 
 def _deferred(overview: StatusReport) -> Iterator[str | Line]:
     yield from listed([oid[:10] for oid in overview.deferred], MAX_LISTED)
-    if overview.deferred:
+    if overview.deferred and overview.locked_by is None:
         yield "    git blackbird execute    # records them first"
 
 
