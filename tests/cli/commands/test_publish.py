@@ -101,9 +101,8 @@ def test_a_branch_that_was_made_before_is_pushed(trial: Trial, tmp_path: Path) -
     assert "pushed blackbird/a to origin\n" in trial.expect(0, "branch", "a", "--push")
     git(trial.repo, "branch", "-f", "blackbird/a", "HEAD")
     said = trial.expect(1, "branch", "a", "--push")
-    assert said.startswith(
-        "error: the branch blackbird/a is there already, with something else\nhint: name another"
-    )
+    refused = "error: the branch blackbird/a is there already, with something else\n"
+    assert said.startswith(f"{refused}hint: git blackbird branch a blackbird/a-2")
 
 
 @pytest.mark.exhaustive

@@ -36,6 +36,6 @@ def test_a_dependency_is_shown_with_its_reason(trial: Trial) -> None:
 
 def test_what_nothing_would_get_on_is_said_to_be_so_as_in_the_status(trial: Trial) -> None:
     trial.expect(0, "set-status", "tables", "in_progress")
-    why = "in progress, but it has no run\n"
+    why = "in progress, but it has no run, unblocks 1 task\n"
     assert "  tables  Tables: in progress, but it has no run, unblocks 1 task\n" in trial.expect(0, "status")
     assert f"\ndue\n  {why}      git blackbird retry tables\n" in trial.expect(0, "show", "tables")

@@ -110,7 +110,7 @@ def test_a_session_is_opened_by_hand_and_its_work_decided_on(worked: Path, tmp_p
         terminal.wait_for_list()
         terminal.wait_to_see("A two.txt  +1 -0")
         assert "opened by hand" in terminal.plain
-        terminal.type("1", "\r")
+        terminal.type("2", "\r")
         assert terminal.end() == 0
         assert terminal.mode() == terminal.mode_before
     first, second = runs_of(worked, "a")
@@ -118,7 +118,7 @@ def test_a_session_is_opened_by_hand_and_its_work_decided_on(worked: Path, tmp_p
     assert called == f"--resume {first.provider_session_ref} --permission-mode acceptEdits"
     assert where == f"{worked} {second.id}"
     assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
-    assert (second.status, second.decision_state) == (RunStatus.SUCCESS, DecisionState.APPROVED_CONTINUE)
+    assert (second.status, second.decision_state) == (RunStatus.SUCCESS, DecisionState.APPROVED_QUIT)
     assert (second.exit_code, second.cost_usd, second.stdout) == (0, None, None)
     assert (second.by_hand, second.prompt) == (True, "")
     assert second.raw_totals == first.raw_totals
@@ -171,7 +171,7 @@ def test_it_is_opened_in_the_worktree_of_its_task(worked: Path, tmp_path: Path) 
     configure(worked, execution__worktrees="true", execution__stopAfterEachTask="true")
     with Terminal(worked, "execute", "b") as terminal:
         terminal.wait_for_list()
-        terminal.type("2", "\r")
+        terminal.type("1", "\r")
         terminal.end()
     with Terminal(worked, "resume", "b", "--interactive") as terminal:
         terminal.wait_for("you: ")

@@ -166,9 +166,9 @@ def test_a_rejected_task_fails_and_others_go_on_and_no_file_changes(gated: Path)
     assert [status(gated, task) for task in "abc"] == [Status.FAILED, Status.DONE, Status.FAILED]
     assert [step.partition("  ")[0] for step in stop.next_steps] == [
         "git blackbird retry a",
-        "git blackbird restart a -m TEXT",
+        "git blackbird restart a -e",
         "git blackbird retry c",
-        "git blackbird restart c -m TEXT",
+        "git blackbird restart c -e",
     ]
     run = only_run(gated, "a")
     assert (run.decision_state, run.terminal_reason) == (DecisionState.REJECTED, TerminalReason.REJECTED)

@@ -80,8 +80,8 @@ def test_one_task_is_derived_once_for_each_state_that_is_read(repo: Path) -> Non
     # One recovery before the agent starts, one before the decision is asked for.
     assert counts["recoveries"] == 2
     # Each by the state of one moment: of the two recoveries, of the start and of the end under the lock, and
-    # of the end of the call.
-    assert (counts["feedback derived"], counts["feedback read"], counts["feedback written"]) == (5, 5, 0)
+    # of the end of the call. What would follow an approval is derived from the state of the decision.
+    assert (counts["feedback derived"], counts["feedback read"], counts["feedback written"]) == (6, 5, 0)
     # The record and the plan, at the start and at the end.
     assert counts["files written"] == 4
     with counting() as counts:

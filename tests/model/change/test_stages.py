@@ -3,6 +3,7 @@
 from collections import defaultdict
 from pathlib import Path
 
+from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import choices_for
 from git_blackbird.model.rules.queue import queue
 from git_blackbird.model.rules.scope import CallScope, next_item
@@ -21,7 +22,9 @@ def outcome(run: Run) -> str:
     scope = CallScope(asked=frozenset({run.id}), starts_left=0)
     item = next_item(state, scope)
     there = run.has_changed_worktree
-    choices = choices_for(run, was_requested=False, is_in_worktree=there) if run.is_pending else ()
+    follows = TaskId("next")
+    offered = choices_for(run, was_requested=False, is_in_worktree=there, follows=follows)
+    choices = offered if run.is_pending else ()
     numbers = " ".join(f"{spec.digit} {spec.choice}" for spec in choices)
     listed = [f"{item.words}; {item.command}" for item in queue(state)]
     due = "-" if item is None else item.due

@@ -64,7 +64,7 @@ def test_nobody_is_offered_to_approve_it_as_if_it_had_not_failed(gated: Path) ->
     stop = execute(gated, person)
     (checkpoint,) = person.checkpoints
     assert [offer.label for offer in checkpoint.offers()] == [
-        "Accept as it is and continue",
+        "Accept as it is and continue with b",
         "Accept as it is and stop",
         "Request changes",
         "Reject changes",
