@@ -12,7 +12,7 @@ from git_blackbird.controller.change.stops import NotAgreedError, budget_stop, i
 from git_blackbird.controller.change.work.starts import Start
 from git_blackbird.controller.core.agents import adding_way_out, require_planner
 from git_blackbird.controller.core.drafts import Drafts
-from git_blackbird.controller.core.ui import Unanswered, UserInterface
+from git_blackbird.controller.core.ui import Unanswered, UserInterface, inform
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.recovery import recover
@@ -170,6 +170,9 @@ class PlanSession:
             request = replace(request, proposal=end.run.final_text, fault=fault)
             if proposal.faults and self._passes_left:
                 self._passes_left -= 1
+                text = "this plan cannot be accepted, and its agent is asked again"
+                faults = clean_line("; ".join(proposal.faults), 500)
+                inform(self._call.ui, f"{text}: {faults}", PLANNING)
                 continue
             decided = await self._decide(proposal)
             if isinstance(decided, Planned):
