@@ -52,7 +52,8 @@ def estimate_lines(found: Estimate) -> Iterator[str]:
             names[_LONGEST_CHAIN - 2 : -1] = ["..."]
         yield f"{_row('the longest chain', found.chain_seconds, None)}: {' -> '.join(names)}"
     done, runs = counted(len(found.samples), "task"), counted(found.runs, "run")
-    yield f"by {done} done here ({runs}, reviews included); waiting for people is not in it"
+    few = "" if found.seconds.p90 is not None else ", too few for a range"
+    yield f"by {done} done here ({runs}, reviews included){few}; waiting for people is not in it"
 
 
 def brief_line(found: Estimate) -> str | None:
@@ -64,8 +65,8 @@ def brief_line(found: Estimate) -> str | None:
 
 
 def _row(what: str, seconds: Spread, cost: Spread | None) -> str:
-    most = f"9 of 10 times within {render_duration(seconds.p90)}"
-    if cost is None:
-        return f"{what}: {render_duration(seconds.median)}, {most}"
-    dollars = f"{format_cost(cost.median)}, {most} and {format_cost(cost.p90)}"
-    return f"{what}: {render_duration(seconds.median)}, {dollars}"
+    parts = [render_duration(seconds.median), *([] if cost is None else [format_cost(cost.median)])]
+    if seconds.p90 is not None:
+        dollars = "" if cost is None or cost.p90 is None else f" and {format_cost(cost.p90)}"
+        parts.append(f"9 of 10 times within {render_duration(seconds.p90)}{dollars}")
+    return f"{what}: {', '.join(parts)}"

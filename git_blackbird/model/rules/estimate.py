@@ -13,6 +13,8 @@ from git_blackbird.model.plan.graph import find_deadlock, subtree_leaves
 from git_blackbird.model.plan.plan import Plan, Task
 
 _DRAWS = 200
+# Fewer say nothing of a range.
+_LEAST_SAMPLES = 5
 _SEED = 0
 
 Before = Mapping[TaskId, Sequence[TaskId]]
@@ -32,7 +34,9 @@ class Spread(NamedTuple):
     """A quantity that is estimated."""
 
     median: Annotated[float, Shown("Half of the times it is no more than this.")]
-    p90: Annotated[float, Shown("9 of 10 times it is no more than this.")]
+    p90: Annotated[
+        float | None, Shown("9 of 10 times it is no more than this; null where too few were done to say.")
+    ]
 
 
 class Estimate(NamedTuple):
@@ -72,19 +76,23 @@ def estimate(plan: Plan, left: Sequence[Task], samples: Sequence[Sample], agent:
     dice = random.Random(_SEED)  # noqa: S311  # not a secret: the same plan has the same estimate
     draws = [{task_id: dice.choice(pool) for task_id, pool in pools.items()} for _ in range(_DRAWS)]
     times = [{task_id: sample.seconds for task_id, sample in draw.items()} for draw in draws]
-    middle = {task_id: _spread(sample.seconds for sample in pool).median for task_id, pool in pools.items()}
+    middle = {
+        task_id: _spread((sample.seconds for sample in pool), is_ranged=False).median
+        for task_id, pool in pools.items()
+    }
     chain = _longest(before, middle)
     every = [sample for pool in pools.values() for sample in pool]
+    is_ranged = min(map(len, pools.values())) >= _LEAST_SAMPLES
     return Estimate(
         tuple(samples),
         tuple(agents),
         jobs,
-        _spread(sample.seconds for sample in every),
-        _costs([sample.cost_usd] for sample in every),
-        _spread(_makespan(before, one, jobs) for one in times),
-        _costs([sample.cost_usd for sample in draw.values()] for draw in draws),
+        _spread((sample.seconds for sample in every), is_ranged=is_ranged),
+        _costs(([sample.cost_usd] for sample in every), is_ranged=is_ranged),
+        _spread((_makespan(before, one, jobs) for one in times), is_ranged=is_ranged),
+        _costs(([sample.cost_usd for sample in draw.values()] for draw in draws), is_ranged=is_ranged),
         chain,
-        _spread(sum(one[task_id] for task_id in chain) for one in times),
+        _spread((sum(one[task_id] for task_id in chain) for one in times), is_ranged=is_ranged),
     )
 
 
@@ -142,13 +150,14 @@ def _makespan(before: Before, seconds: Mapping[TaskId, float], jobs: int) -> flo
     return now
 
 
-def _spread(values: Iterable[float]) -> Spread:
+def _spread(values: Iterable[float], *, is_ranged: bool) -> Spread:
     """Return the nearest values in a sequence, which must not be empty."""
     ordered = sorted(values)
-    return Spread(*(ordered[math.ceil(part * len(ordered)) - 1] for part in (0.5, 0.9)))
+    median, p90 = (ordered[math.ceil(part * len(ordered)) - 1] for part in (0.5, 0.9))
+    return Spread(median, p90 if is_ranged else None)
 
 
-def _costs(parts: Iterable[Sequence[float | None]]) -> Spread | None:
+def _costs(parts: Iterable[Sequence[float | None]], *, is_ranged: bool) -> Spread | None:
     """Return the spread of sums; None where a part of one is not known."""
     sums: list[float] = []
     for part in parts:
@@ -156,4 +165,4 @@ def _costs(parts: Iterable[Sequence[float | None]]) -> Spread | None:
         if len(known) < len(part):
             return None
         sums.append(sum(known))
-    return _spread(sums)
+    return _spread(sums, is_ranged=is_ranged)
