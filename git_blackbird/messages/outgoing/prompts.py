@@ -180,8 +180,11 @@ MAX_BYTES = 4096
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_LONGEST_DECORATION = 2000
 # Badges, pictures and HTML around a title do not describe the project.
-_DECORATION = re.compile(r"\s*(?:$|!?\[!?|<)")
+_BADGE = r"(?:\[!\[[^]]*\](?:\([^)]*\)|\[[^]]*\])\]|!\[[^]]*\])(?:\([^)]*\)|\[[^]]*\])?"
+_DECORATION = re.compile(rf"\s*(?:(?:{_BADGE}|<[^>]*>)\s*)+$|\s*\[[^]]+\]:\s|\s*>\s*\[!\w+\]\s*$")
+_BADGES_BEHIND = re.compile(rf"(?:\s+{_BADGE})+\s*$")
 
 
 def first_section(text: str) -> str:
@@ -189,21 +192,38 @@ def first_section(text: str) -> str:
 
     At most ``MAX_BYTES``, also of a text without headings, cut between paragraphs if possible.
     """
-    lines = text.splitlines()
+    lines = _undecorated(text.splitlines())
     headings = _headings(lines)
     content = (
         number
         for number, line in enumerate(lines)
-        if number not in headings and not _DECORATION.match(line) and not _UNDERLINE.match(line)
+        if number not in headings and line.strip() and not _UNDERLINE.match(line)
     )
     first = next(content, len(lines))
     end = next((number for number in headings if number > first), len(lines))
-    section = "\n".join(lines[:end]).strip()
+    section = re.sub(r"\n{3,}", "\n\n", "\n".join(lines[:end])).strip()
     data = section.encode()
     if len(data) <= MAX_BYTES:
         return section
     cut = data[:MAX_BYTES].decode(errors="ignore")
     return (cut.rpartition("\n\n")[0] or cut).rstrip()
+
+
+def _undecorated(lines: Sequence[str]) -> list[str]:
+    """Return lines without badges, pictures and HTML, except in code blocks."""
+    kept: list[str] = []
+    fence = ""
+    for line in lines:
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence):
+            fence = ""
+        if fence or mark or len(line) > _LONGEST_DECORATION:
+            kept.append(line)
+        elif not _DECORATION.match(line):
+            kept.append(_BADGES_BEHIND.sub("", line))
+    return kept
 
 
 def _headings(lines: list[str]) -> list[int]:

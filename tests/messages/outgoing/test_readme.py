@@ -16,7 +16,17 @@ FENCED = f"# Thing\n{ABOUT}\n```sh\n# no heading\n```"
         (f"Thing\n=====\n\n{ABOUT}\n\nInstall\n-------\nmuch", f"Thing\n=====\n\n{ABOUT}"),
         (
             f"# Thing\n[![b](c)](d)\n<p>\n## What\n{ABOUT}\n## No",
-            f"# Thing\n[![b](c)](d)\n<p>\n## What\n{ABOUT}",
+            f"# Thing\n## What\n{ABOUT}",
+        ),
+        (f"[![CI](https://a/b.svg)](https://a)\n\n# Thing\n\n{ABOUT}", f"# Thing\n\n{ABOUT}"),
+        (f"# Thing [![CI](a)](b) ![v](c)\n\n![x][y] [![z][y]][y]\n\n{ABOUT}", f"# Thing\n\n{ABOUT}"),
+        (
+            f"<h1 align=center>\n<img src=a>\n</h1>\n\n> [!NOTE]\n> It is new.\n\n{ABOUT}",
+            f"> It is new.\n\n{ABOUT}",
+        ),
+        (
+            "# Thing\n[See](a) what it does.\n```md\n![b](c)\n```",
+            "# Thing\n[See](a) what it does.\n```md\n![b](c)\n```",
         ),
         (
             f"# Thing\n{ABOUT}\n```sh\n# no heading\n```\nmore\n# No",
