@@ -5,7 +5,7 @@ The model accepts more than the schema, since not every agent keeps to it.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
@@ -125,7 +125,7 @@ def parse_review_answer(text: str, parent: Task) -> ParentVerdict:
         _check_others(answer, finder)
     except AnswerFault as fault:
         raise AnswerError(f"the reviewer's answer {what}: {fault}") from None
-    return _verdict(answer, results, children)
+    return _verdict(answer, results, parent.children)
 
 
 def _read_results(answer: ReviewAnswer, children: frozenset[TaskId]) -> Mapping[TaskId, ChildAnswer]:
@@ -186,7 +186,7 @@ def _check_others(answer: ReviewAnswer, finder: JsonFinder) -> None:
 
 
 def _verdict(
-    answer: ReviewAnswer, by_task: Mapping[TaskId, ChildAnswer], children: frozenset[TaskId]
+    answer: ReviewAnswer, by_task: Mapping[TaskId, ChildAnswer], children: Sequence[TaskId]
 ) -> ParentVerdict:
     results = {child: ChildResult(task_id=child, status=ChildStatus.PASSED) for child in sorted(children)}
     for child in answer.resume_task_ids:
@@ -194,5 +194,5 @@ def _verdict(
         results[child] = ChildResult(
             task_id=child, status=ChildStatus.FAILED, feedback=own or answer.feedback_for_resume
         )
-    resume = tuple(sorted(answer.resume_task_ids))
+    resume = tuple(child for child in children if child in answer.resume_task_ids)
     return ParentVerdict(answer.passed, resume, answer.feedback_for_resume, results)

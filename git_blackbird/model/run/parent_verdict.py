@@ -39,8 +39,8 @@ class ChildResult(Record):
 class ParentVerdict(NamedTuple):
     """A valid answer of a parent's reviewer.
 
-    ``resume_task_ids`` are sorted; they and ``feedback`` are empty exactly if it passed. ``results`` has
-    every child of the parent; one is ``failed`` exactly if it is to be resumed.
+    ``resume_task_ids`` are in the order of the plan; they and ``feedback`` are empty exactly if it passed.
+    ``results`` has every child of the parent; one is ``failed`` exactly if it is to be resumed.
     """
 
     passed: bool

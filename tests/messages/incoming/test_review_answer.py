@@ -29,7 +29,8 @@ def _result(name: str, feedback: str | None = None) -> ChildResult:
 def _verdict(feedback: str = "", **flagged: str) -> ParentVerdict:
     """The verdict that flags these children and says this of each."""
     results = {TaskId(name): _result(name, flagged.get(name)) for name in "abc"}
-    return ParentVerdict(not flagged, tuple(sorted(map(TaskId, flagged))), feedback, results)
+    resume = tuple(child for child in PARENT.children if child in flagged)
+    return ParentVerdict(not flagged, resume, feedback, results)
 
 
 PASSING = _verdict()
@@ -60,7 +61,7 @@ def test_passing_needs_no_more_than_a_word_of_it_and_every_child_passed() -> Non
     assert _parsed({"passed": True, "resumeTaskIds": None, "feedbackForResume": " ", "extra": 1}) == PASSING
 
 
-def test_ids_and_feedback_are_trimmed_and_sorted() -> None:
+def test_ids_and_feedback_are_trimmed_and_in_order() -> None:
     answer = {"passed": False, "resumeTaskIds": [" c ", "a"], "feedbackForResume": "\n Mend it. \n"}
     assert _parsed(answer) == _verdict("Mend it.", a="Mend it.", c="Mend it.")
 
