@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from git_blackbird import __version__
 from tests import preloaded
 from tests.cli.terminal import PATIENCE_SECONDS, PROGRAM, Terminal, program_environ
 
@@ -26,6 +27,7 @@ _OPTIONS = re.compile(r"^2> hint: (?P<command>-{1,2}[a-z][^#\n]*[^#\s])")
 _BLANK = re.compile(r"(?<![\w$])(?:(?<==)|(?<= ))(?!HEAD\b)[A-Z]{2,}(?:=[A-Z]+)?(?![\w)-])")
 # Exit codes of calls that did something, or were stopped by something: the others say that nothing was done.
 LEADING = {0, 1, 3, 4, 5, 8, 130}
+UNUSABLE = {8, 128}
 REFUSED = re.compile(r"^(?:error|fatal): ", re.MULTILINE)
 # What differs between two calls that did the same.
 UNSTEADY = re.compile(r"\b[0-9a-f]{7,40}\b|\d+")
@@ -72,6 +74,9 @@ class Typed(NamedTuple):
         """Whether it did something, asks, or tells something else than what ``printed`` it."""
         if self.code in {0, None}:
             return True
+        # What cannot be used, or started, stops all but what names its faults, or the way out.
+        if self.code in UNUSABLE:
+            return any(word in self.text for word in ("hint: ", "next step", "validation failed: "))
         says_more = {*UNSTEADY.sub("", self.text).splitlines()} - {*UNSTEADY.sub("", printed).splitlines()}
         return self.code in LEADING and not REFUSED.search(self.text) and bool(self.has_changed or says_more)
 
@@ -88,7 +93,7 @@ class HintTrial:
         for hint in hints_in("", f"$ {line}\n{said}"):
             words = shlex.split(hint.command)
             kind = " ".join(word for word in words[:4] if word.isalpha() or word.startswith("-"))
-            if words[:2] != ["git", "blackbird"] or kind in self.tried:
+            if words[:2] != ["git", "blackbird"] or words[2:3] == [__version__] or kind in self.tried:
                 continue
             self.tried.add(kind)
             typed = self._typed(cwd, environ, words[2:], on_terminal=False)
