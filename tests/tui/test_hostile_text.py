@@ -94,7 +94,7 @@ def test_whatever_an_agent_says_and_asks_is_shown_harmlessly(planned: Path) -> N
         await pilot.press("v")
         await wait_for(pilot, lambda: "+1 -0  added" in screen_text(app))
         assert_harmless(app)
-        await pilot.press("escape", "3", "enter")
+        await pilot.press("V", "3", "enter")
         await wait_for(pilot, lambda: isinstance(app.screen, RequestScreen))
         app.post_message(events.Paste(f"{EVIL} "))
         await wait_for(pilot, lambda: "[red]" in app.screen.query_one(TextArea).text)

@@ -40,7 +40,7 @@ def test_an_approved_change_is_taken_back_and_brought_back(planned: Path) -> Non
         await wait_for(pilot, lambda: app.is_possible("redo"))
         await pilot.press("1")
         ways = "R: bring a change back", "m: send", "b: set the task back to todo", "w: start the task"
-        await see(app, pilot, "TAKEN_BACK: taken back", *ways)
+        await see(app, pilot, "TAKEN_BACK, updated", *ways)
         await pilot.press("R")
         await see(app, pilot, "Bring back the change of alpha?", "would bring back")
         await pilot.press("2", "enter")

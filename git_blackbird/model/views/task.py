@@ -42,4 +42,5 @@ class TaskView(NamedTuple):
         """The label of the task, with what its newest change says beyond that."""
         run = self.history.latest
         more = "" if run is None else label_of(run).removeprefix("failed: ")
-        return self.label if not more or more == self.label.lower() else f"{self.label}: {more}"
+        is_said = more in ("", self.label.lower().replace("_", " "))
+        return self.label if is_said else f"{self.label}: {more}"
