@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import shutil
 import sys
 import threading
@@ -94,6 +95,13 @@ class StdinReader:
                 self._start_reading()
             self._take(await self._chunks.get())
         return self._lines.popleft()
+
+    async def has_ended(self) -> bool:
+        """Whether nothing more can come, as from ``/dev/null``; a pipe that is open may bring more."""
+        if not (self._lines or self._ended or self._is_reading) and select.select([_STDIN], [], [], 0)[0]:
+            self._start_reading()
+            self._take(await self._chunks.get())
+        return self._ended and not self._lines
 
     def _start_reading(self) -> None:
         self._is_reading = True
@@ -225,6 +233,9 @@ class PlainUI(AskingUI):
         return fit_checkpoint(checkpoint, rows, lambda line: -(-width_of(line.text) // size.columns) or 1)[0]
 
     async def _choose(self, checkpoint: Checkpoint) -> Choice:
+        if not self._input.is_terminal and await self._input.has_ended():
+            # Choices are for somebody who may choose.
+            raise EndOfInput
         for offer in offers_of(checkpoint):
             obstacle = clean_line(offer.blocked_reason or "")
             if offer.choice is not None:

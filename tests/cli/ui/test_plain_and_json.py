@@ -111,7 +111,6 @@ index 5626abf..814f4a4 100644
 @@ -1 +1,2 @@
  one
 +two
-1) Approve
 """
 
 
@@ -121,6 +120,8 @@ def test_the_second_checkpoint_shows_what_changed_since_the_request(demo_repo: P
     text = settled(run(demo_repo, "execute", told="3\nA second line,\nplease.\n\n8\n").stdout)
     _, second = text.split("Task review checkpoint\n")[1:]
     assert second.startswith(SECOND_CHECKPOINT)
+    # The input has ended: the choices are not for nobody.
+    assert "1) Approve" not in second.removeprefix(SECOND_CHECKPOINT)
     completed = run(demo_repo, "runs", "a", "--diff", "--since-request")
     assert (completed.returncode, completed.stdout.splitlines()[-3:]) == (
         0,
