@@ -138,7 +138,7 @@ def test_a_renamed_file_keeps_its_name_and_its_mode_with_some_of_its_lines(share
 
 
 def test_a_name_that_is_not_utf8_is_known_as_it_is_shown_if_no_other_is_shown_so(shared: Repository) -> None:
-    files = dict.fromkeys(("a�", "b"), (REGULAR, b"1"))
+    files = dict.fromkeys(("a\udcff", "b"), (REGULAR, b"1"))
     pair = Trees(tree(shared, {}), tree(shared, files))
     part = limited_to(shared, pair, [ChangePart("a\ufffd")])
     assert changed_paths(shared, part) == {b"a\xff"}
