@@ -9,7 +9,7 @@ from git_blackbird.controller.core.guards import runs_elsewhere
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_live_commits
 from git_blackbird.controller.queries.runs import attach_command
-from git_blackbird.controller.queries.status import view_task
+from git_blackbird.controller.queries.task import view_task
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.commits import by_hand_lines, commit_lines, origin_document
 from git_blackbird.messages.display.format import (

@@ -7,8 +7,7 @@ from functools import partial
 from typing import Annotated, NamedTuple
 
 from git_blackbird.controller.core.guards import current_holds, processes_at_work, spent_before
-from git_blackbird.controller.core.workspace import Workspace, find_task
-from git_blackbird.controller.queries.listing import label_by_records
+from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
@@ -16,18 +15,13 @@ from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.stages import BY_ITSELF, Due, is_half_written, is_taken_back
-from git_blackbird.model.change.work import undo_commands
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.plan.graph import (
-    dependents,
     readiness,
-    state_label,
 )
-from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.limits import LimitHold
 from git_blackbird.model.rules.queue import InterruptedApproval, Item, LiveRun, RunningCall, Seen, queue
-from git_blackbird.model.rules.reviews import skipped_children
 from git_blackbird.model.rules.spending import (
     BudgetLine,
     BudgetScope,
@@ -39,13 +33,11 @@ from git_blackbird.model.rules.spending import (
 from git_blackbird.model.rules.state import (
     PlanState,
     blocked_tasks,
-    full_readiness,
     unreadable_below,
 )
 from git_blackbird.model.run.history import Adoptable, RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, RunType
-from git_blackbird.model.views.task import TaskView
 from git_blackbird.storage.locks import (
     approval_in_progress,
     controller_holder,
@@ -265,45 +257,6 @@ def _lands_after(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskI
     for task, run in landing:
         if (first := next_to_land(workspace, state, run)) is not None:
             yield task.id, first
-
-
-def view_task(workspace: Workspace, task_id: str) -> TaskView:
-    """Show one task: whether it is ready and why, and what is pending for it.
-
-    Raises RequestError for an unknown id.
-    """
-    state = workspace.plan_state_of(task_id)
-    task = find_task(state.plan, task_id)
-    seen = Seen(raising=raising_commands(read_budgets(workspace, state)), call=running_call(workspace))
-    view = view_in(state, task, queue(state, seen))
-    path = str(workspace.paths.feedback_file(task.id))
-    return view._replace(
-        unreadable=(*view.unreadable, *(one for one in state.lost_feedback if one.path == path)),
-        undo=() if view.history.newest is None else undo_commands(view.history.newest),
-        adoptable=workspace.store.unanswered(state, task.id),
-    )
-
-
-def view_in(state: PlanState, task: Task, due: Iterable[Item]) -> TaskView:
-    plan, history = state.plan, state.history(task.id)
-    after, before = dependents(plan, task.id), tuple(plan.tasks[dep] for dep in task.deps)
-    return TaskView(
-        task,
-        _label(state, task),
-        full_readiness(state, task),
-        after,
-        before,
-        history,
-        tuple(item for item in due if item.task.id == task.id),
-        state.pending_messages(task.id),
-        history.faults,
-        skipped_children(plan.tasks, task),
-        labels={other.id: _label(state, other) for other in (*before, *after)},
-    )
-
-
-def _label(state: PlanState, task: Task) -> str:
-    return label_by_records(state, task) or state_label(state.plan, task)
 
 
 def read_budgets(workspace: Workspace, state: PlanState) -> Iterator[BudgetLine]:

@@ -11,7 +11,8 @@ from git_blackbird.controller.config.settings import TICK_NANOSECONDS, ConfigWat
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.guards import is_alive
 from git_blackbird.controller.core.workspace import open_workspace
-from git_blackbird.controller.queries.status import StatusReport, build_overview, view_in
+from git_blackbird.controller.queries.status import StatusReport, build_overview
+from git_blackbird.controller.queries.task import view_in
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.queue import PENDING, Item

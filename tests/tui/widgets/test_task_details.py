@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.controller.queries.status import view_task
+from git_blackbird.controller.queries.task import view_task
 from git_blackbird.messages.display.task import due_sections, neighbour_sections, run_sections, told_sections
 from git_blackbird.messages.document import Line
 from git_blackbird.model.plan.status import Status
