@@ -219,6 +219,11 @@ def restart_command(task_id: str) -> TaskCommand:
     return TaskCommand("restart", task_id, remark="a new session, with everything pending")
 
 
+def restart_with_text(task_id: str) -> TaskCommand:
+    """Format the command that starts a task in a new session with what a person has to say."""
+    return TaskCommand("restart", task_id, blank=MESSAGE, remark="a new session, with your text")
+
+
 def dismiss_command(task_id: str) -> TaskCommand:
     """Format the command that accepts a parent without a passing verdict."""
     return TaskCommand("review dismiss", task_id, blank=REASON)

@@ -20,7 +20,7 @@ from git_blackbird.messages.outgoing.rulings import render_overruled
 from git_blackbird.messages.patch.comments import is_taken_up, moved_along
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand, restart_command
+from git_blackbird.model.base.next_steps import restart_command, restart_with_text
 from git_blackbird.model.change.change import (
     Change,
     RequestedChange,
@@ -341,5 +341,5 @@ def require_requestable(workspace: Workspace, history: History, run: Run) -> Non
     if obstacle is not None:
         raise RequestError(
             f"changes cannot be requested: {obstacle}",
-            hint=TaskCommand("restart", run.task_id, blank=MESSAGE, remark="a new session, with your text"),
+            hint=restart_with_text(run.task_id),
         )

@@ -19,7 +19,7 @@ from git_blackbird.controller.place.work_elsewhere import find_work_elsewhere
 from git_blackbird.errors import LockedError, error_notes
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.messages.display.format import undo_lines
-from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, TaskCommand
+from git_blackbird.model.base.next_steps import EXECUTE, restart_with_text
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.decision import Decision, RerunReviews, Retry, choices_for
 from git_blackbird.model.change.stages import Stage, stage_of
@@ -174,10 +174,11 @@ def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
     )
     # The first command of a list must not accept a failure.
     ordered = sorted(choices, key=lambda spec: spec.choice is not Choice.RETRY)
-    restart = TaskCommand("restart", run.task_id, blank=MESSAGE, remark="a new session, with your text")
     is_lost = why_not_resumable(workspace, history, run) is not None
     steps: tuple[str, ...] = tuple(
-        restart if is_lost and spec.choice is Choice.REQUEST_CHANGES else spec.command_for(run.task_id)
+        restart_with_text(run.task_id)
+        if is_lost and spec.choice is Choice.REQUEST_CHANGES
+        else spec.command_for(run.task_id)
         for spec in ordered
     )
     elsewhere = find_work_elsewhere(
