@@ -14,7 +14,6 @@ from git_blackbird.messages.display.quantities import (
 from git_blackbird.messages.display.queue import due_lines
 from git_blackbird.messages.document import Line, Section, Span, Style, Table, line, section, table
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.parts import CheckOutcome
 
@@ -175,7 +174,7 @@ def task_rows(tasks: Sequence[ReportedTask], *, has_status: bool = False) -> lis
     for task in tasks:
         name, *fields = task_fields(task)
         status = "-" if task.status is None else task.status.value
-        word = "taken back" if task.status is Status.FAILED and task.is_taken_back else status
+        word = "taken back" if task.is_taken_back else status
         rows.append([name, *([word] if has_status else []), *fields])
     columns = [column for column in zip(headings, *rows, strict=True) if set(column[1:]) != {"-"}]
     return list(zip(*columns, strict=True))

@@ -11,7 +11,7 @@ from git_blackbird.model.rules.state import PlanState, is_stopped
 
 def label_by_records(state: PlanState, task: Task) -> str | None:
     """Return the label of a task that its change was taken back of, or that an unusable record stops."""
-    if task.status is Status.FAILED and is_taken_back(state.history(task.id).latest):
+    if is_taken_back(task.status, state.history(task.id).latest):
         return "TAKEN_BACK"
     is_blocked = state.unreadable and is_ready(state.plan, task) and is_stopped(state, task)
     return "BLOCKED" if is_blocked else None

@@ -283,7 +283,7 @@ def _tasks(state: PlanState, reading: _Reading) -> Iterator[ReportedTask]:
                 task.status,
                 reading.sorted_runs(task.id),
                 is_leaf=task.is_leaf,
-                is_taken_back=is_taken_back(state.history(task.id).latest),
+                is_taken_back=is_taken_back(task.status, state.history(task.id).latest),
             )
     for task_id in sorted(reading.runs.keys() - plan.tasks.keys() - {PLANNING}):
         yield ReportedTask(task_id, "", None, reading.sorted_runs(task_id))

@@ -134,7 +134,7 @@ class StatusReport(NamedTuple):
     @property
     def taken_back(self) -> int:
         """How many of the failed tasks have not failed: their change was taken back."""
-        return sum(item.task.status is Status.FAILED and is_taken_back(item.run) for item in self.due)
+        return sum(is_taken_back(item.task.status, item.run) for item in self.due)
 
     @property
     def failed(self) -> int:

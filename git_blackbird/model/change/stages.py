@@ -365,8 +365,9 @@ def is_open(run: Run) -> bool:
     return stage_of(run) in _OPEN
 
 
-def is_taken_back(run: Run | None) -> bool:
-    return run is not None and stage_of(run) is Stage.UNDONE
+def is_taken_back(status: Status | None, run: Run | None) -> bool:
+    """Whether a task counts as failed only since the change of its newest run was taken back."""
+    return status is Status.FAILED and run is not None and stage_of(run) is Stage.UNDONE
 
 
 def is_closed(run: Run) -> bool:
