@@ -96,7 +96,7 @@ class Poller:
         self._answer_keys()
 
     def _answer_keys(self) -> None:
-        """Let the keys act that waited for the records."""
+        """Take the keys that waited for the records."""
         if self._app.is_reading:
             self._app.is_reading = False
             self._app.take_waiting()

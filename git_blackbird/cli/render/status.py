@@ -144,7 +144,7 @@ def _running_text(live: LiveRun, overview: StatusReport, now: str) -> str:
 
 
 def _later_text(live: LiveRun, overview: StatusReport) -> str:
-    """Say what becomes of a run that no call watches; "" for one that is watched."""
+    """Return what becomes of a run that no call watches; "" for one that is watched."""
     if overview.locked_by is not None:
         return ""
     if live.run.is_remote:

@@ -35,7 +35,7 @@ def _commit_line(commit: RunCommit) -> str:
 
 
 def origin_document(origin: CommitProvenance) -> Iterator[Line | Table]:
-    """Say which tasks and runs made a commit, and how that is known."""
+    """Yield which tasks and runs made a commit, and how that is known."""
     commit = origin.commit
     yield line(Span(f"commit {commit.oid[:SHORT_OID]}", Style.HEADING), f"  {clean_line(commit.subject)}")
     yield table(map(_maker_row, origin.makers), None)

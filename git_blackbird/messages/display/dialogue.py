@@ -113,7 +113,7 @@ class WriteRequest:
 
 @dataclass(frozen=True)
 class WriteReason:
-    """Let a line be written that says why a decision is made; it may be empty."""
+    """A line to be written that says why a decision is made; it may be empty."""
 
     decision: Decision
     title: str

@@ -64,7 +64,7 @@ def _faults(view: TaskView) -> Iterator[Line]:
 
 
 def in_keys(document: Iterable[Section], keys: KeyTable, current: TaskId) -> Iterator[Section]:
-    """Name keys instead of commands; a line with one stands once in its section."""
+    """Yield sections with keys instead of commands; a line with one stands once in its section."""
     for title, parts in document:
         shown: dict[Line | Table | int, Line | Table] = {}
         for number, part in enumerate(parts):
