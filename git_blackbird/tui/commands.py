@@ -30,9 +30,10 @@ from git_blackbird.controller.engine.review_commands import (
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.display.events import render_decided, render_told
-from git_blackbird.messages.display.format import adopted_text, moved_lines, render_reset
+from git_blackbird.messages.display.format import adopted_text, moved_lines, reset_lines
 from git_blackbird.messages.display.reviews import dismissal_lines
 from git_blackbird.messages.display.undo import confirm_undo, undo_result_lines
+from git_blackbird.messages.document import plain
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Decision, Reply, RerunReviews, Retry
@@ -150,7 +151,7 @@ class Commands:
             reset = await asyncio.to_thread(change, await self._open())
         finally:
             self._app.poll()
-        lines = (f"{reset.task_id} is now {reset.status}", *render_reset(reset))
+        lines = (f"{reset.task_id} is now {reset.status}", *plain(reset_lines(reset)))
         self._app.log_and_notify("\n".join(lines), is_good=True)
 
     async def decide(self, task_id: TaskId) -> None:
@@ -197,7 +198,7 @@ class Commands:
         app.drafts.settle(Decided(run.task_id, run.id, decision.state, elsewhere=False))
         if recorded.decided is not None:
             text, hints = render_decided(recorded.decided), self._next_step_hints(decision, recorded.run)
-            lines = (text, *recorded.remarks, *recorded.warnings, *moved_lines(recorded.moved), *hints)
+            lines = (text, *recorded.remarks, *recorded.warnings, *plain(moved_lines(recorded.moved)), *hints)
             app.log_and_notify("\n".join(lines), is_good=not recorded.warnings)
         if decision.undoes:
             await self._take_back(workspace, run.task_id)
@@ -239,7 +240,8 @@ class Commands:
             self._show_moved(result)
 
     def _show_moved(self, result: UndoResult) -> None:
-        lines = (*undo_result_lines(result, self._app.keys.as_key_hint), *result.warnings)
+        shown = map(self._app.keys.in_keys, undo_result_lines(result))
+        lines = (*plain(shown), *result.warnings)
         is_good = result.is_whole and not any(result.remarks)
         self._app.log_and_notify("\n".join(lines), is_good=is_good)
 
@@ -303,7 +305,7 @@ class Commands:
         if reason is not None:
             dismissed = await asyncio.to_thread(dismiss_review, workspace, parent_id, reason)
             draft.drop()
-            lines = dismissal_lines(dismissed.parent, dismissed.dropped)
+            lines = plain(dismissal_lines(dismissed.parent, dismissed.dropped))
             self._app.log_and_notify("\n".join(lines), is_good=True)
         self._app.poll()
 

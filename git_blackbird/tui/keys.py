@@ -9,6 +9,7 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from git_blackbird.errors import RequestError
+from git_blackbird.messages.document import Line, Span, Style
 from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 
@@ -338,6 +339,16 @@ class KeyTable:
             return step
         elsewhere = "" if step.task_id in (None, current) else f" on {step.task_id}"
         return f"{action.key}{elsewhere}: {action.description}"
+
+    def in_keys(self, line: Line, current: str | None = None) -> Line:
+        """Return a line with the keys for the commands that it names."""
+        if not any(span.style is Style.COMMAND for span in line.spans):
+            return line
+        spans = (
+            Span(self.as_key_hint(span.about, current), Style.FAINT) if isinstance(span.about, str) else span
+            for span in line.spans
+        )
+        return line._replace(spans=tuple(spans))
 
     def _action_of(self, step: str, task_id: str | None) -> KeyAction | None:
         is_plain = step == "execute" and task_id is None

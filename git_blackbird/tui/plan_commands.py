@@ -1,7 +1,7 @@
 """Carry out the actions that edit the plan, and show what an execution would start."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -24,14 +24,14 @@ from git_blackbird.controller.plan.editor import NobodyAsks, edit_in_editor
 from git_blackbird.controller.plan.outcomes import (
     deadlock_text,
     deletion_lines,
-    edit_line,
     moved_task_lines,
     page_lines,
 )
+from git_blackbird.controller.plan.page import PageResult
 from git_blackbird.messages.display.events import render_next_steps
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.display.queue import item_words
-from git_blackbird.messages.document import Line, Style, section, styled
+from git_blackbird.messages.document import Line, Style, plain, section, styled
 from git_blackbird.messages.forms.form_draft import FilledForm
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE
@@ -79,7 +79,7 @@ class PlanCommands:
         if added is not None:
             self._app.poll()
             self._app.main.plan_tree.select(added.id)
-            self._report(f"added {added.id}")
+            self._report(page_lines(PageResult.of_added(added)))
 
     async def edit(self, task: Task) -> None:
         """Ask for the fields of a task, in a form or in the editor."""
@@ -96,27 +96,23 @@ class PlanCommands:
         """Give the terminal to the editor; nothing else happens on the screen meanwhile."""
         with self._app.lend_terminal():
             result = edit_in_editor(workspace, task_id, NobodyAsks())
-        self._report(
-            *page_lines(result) if result.is_changed else (f"{task_id} is unchanged",),
-            deadlock=result.deadlock,
-        )
+        self._report(page_lines(result, task_id), deadlock=result.deadlock)
 
     async def delete(self, task: Task) -> None:
         """Show what a deletion removes and changes, and delete after a confirmation."""
         workspace = await self._open()
         shown = await asyncio.to_thread(preview_deletion, workspace, task.id)
-        lines = [styled(line) for line in deletion_lines(shown) if not line.startswith("it needs")]
-        screen = DeleteScreen(task, lines, partial(delete_as_shown, workspace, shown))
+        screen = DeleteScreen(task, [*deletion_lines(shown)], partial(delete_as_shown, workspace, shown))
         deleted = await self._app.ask(screen)
         if deleted is not None:
-            self._report(*deletion_lines(deleted))
+            self._report(deletion_lines(deleted))
 
     async def move(self, task: Task) -> None:
         """Ask for a new place for a task."""
         workspace, plan, now = await self._read(task)
         moved = await self._app.ask(MoveScreen(plan, now, partial(_move, workspace, now.id)))
         if moved is not None:
-            self._report(*moved_task_lines(moved), deadlock=moved.deadlock)
+            self._report(moved_task_lines(moved), deadlock=moved.deadlock)
 
     async def deps(self, task: Task) -> None:
         """Ask for the tasks that must be done before a task."""
@@ -161,13 +157,13 @@ class PlanCommands:
         return workspace, plan, find_task(plan, task.id)
 
     def _report_edit(self, result: EditResult) -> None:
-        self._report(edit_line(result), deadlock=result.deadlock)
+        self._report(page_lines(PageResult.of_edited(result), result.task_id), deadlock=result.deadlock)
 
-    def _report(self, *lines: str, deadlock: tuple[TaskId, ...] | None = None) -> None:
+    def _report(self, lines: Iterable[Line], deadlock: tuple[TaskId, ...] | None = None) -> None:
         """Show the result of a change, and the plan with it."""
         faults = () if deadlock is None else (deadlock_text(deadlock),)
         self._app.poll()
-        self._app.log_and_notify("\n".join((*lines, *faults)), is_good=not faults)
+        self._app.log_and_notify("\n".join((*plain(lines), *faults)), is_good=not faults)
 
 
 def _new_places(task: Task) -> list[ChoiceItem[str]]:

@@ -31,7 +31,7 @@ def adopt(call: CommandContext, task_ids: tuple[str, ...], *, take: bool, leave:
             return ExitCode.INTERRUPTED
         _answer(call, workspace, items, takes=answer)
     else:
-        call.lines(adoptable_lines(items))
+        call.show(adoptable_lines(items))
         call.print("`git blackbird adopt --take` lets it count, `--leave` goes on without it")
     if call.as_json:
         from git_blackbird.cli.printed.setup import AdoptOutput
@@ -46,7 +46,7 @@ def _answer(call: CommandContext, workspace: Workspace, items: Sequence[Adoptabl
         call.lines(adopted_text(one.item, one.status) for one in adoption.adopt(workspace, items))
     else:
         adoption.leave(workspace, items)
-        call.lines(f"left: {line}" for line in adoptable_lines(items))
+        call.show(one.behind("left: ") for one in adoptable_lines(items))
 
 
 def ask_to_adopt(call: CommandContext, workspace: Workspace) -> None:

@@ -192,7 +192,7 @@ def _show(call: CommandContext, recorded: DecisionResult) -> None:
         call.print(f"  {text}")
     for text in recorded.warnings:
         call.warn(text)
-    call.lines(f"  {line}" for line in moved_lines(recorded.moved))
+    call.show(one.behind("  ") for one in moved_lines(recorded.moved))
     call.lines(undo_lines(recorded.undo))
 
 

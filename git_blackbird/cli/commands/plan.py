@@ -115,7 +115,7 @@ def _judged(call: CommandContext) -> tuple[LintFinding, ...]:
     from git_blackbird.messages.display.lint import lint_lines
 
     found = judge_plan(call.workspace)
-    call.lines(lint_lines(found))
+    call.show(lint_lines(found))
     return found
 
 
@@ -159,7 +159,7 @@ def add(
         result = PageResult.of_added(add_task(call.workspace, new))
     else:
         result = _add_page(call, source, None if parent is None else str(parent))
-    call.lines(page_lines(result))
+    call.show(page_lines(result))
     warn_deadlock(call, result.deadlock)
     if call.as_json:
         from git_blackbird.cli.printed.plan import AddOutput
@@ -246,7 +246,7 @@ def edit(
             "nothing to change", hint="name a field, or leave --no-input out to edit the task in your editor"
         )
     result = _edited(call, task_id, values)
-    call.lines(page_lines(result) if result.is_changed else [f"{task_id or 'the plan'} is unchanged"])
+    call.show(page_lines(result, task_id or "the plan"))
     warn_deadlock(call, result.deadlock)
     if call.as_json:
         from git_blackbird.cli.printed.plan import EditOutput
@@ -355,7 +355,7 @@ def move(
         if beside is None
         else move_beside(call.workspace, task_id, beside, is_before=before is not None)
     )
-    call.lines(moved_task_lines(moved))
+    call.show(moved_task_lines(moved))
     warn_deadlock(call, moved.deadlock)
     if call.as_json:
         from git_blackbird.cli.printed.plan import MoveOutput
@@ -373,7 +373,9 @@ def delete(
         if dry_run
         else delete_task(workspace, task_id, cascade_children=cascade_children, force=force)
     )
-    call.lines(deletion_lines(result))
+    call.show(deletion_lines(result))
+    if result.is_dry_run and result.options:
+        call.print(f"it needs {' and '.join(result.options)}")
     if call.as_json:
         from git_blackbird.cli.printed.plan import DeleteOutput
 

@@ -52,10 +52,8 @@ def import_tasks(
     request = imports.ImportRequest(name, prefix, prefer, found is TaskForm.PAGE, dry_run)
     with located(files[0]):
         result = imports.import_tasks(workspace, source, request)
-    would = "would: " if dry_run else ""
-    call.lines(f"{would}{line}" for line in page_lines(result.page))
-    if not result.page.is_changed:
-        call.print("the plan is unchanged")
+    would = "would: " if dry_run and result.page.is_changed else ""
+    call.show(one.behind(would) for one in page_lines(result.page))
     result = result._replace(left_out=(*unread, *result.left_out))
     call.lines(f"left out: {line}" for line in result.left_out)
     warn_deadlock(call, result.page.deadlock)
@@ -84,7 +82,7 @@ def graph(call: CommandContext, *, form: str | None, opens: bool) -> ExitCode:
 def lint(call: CommandContext, *, sources: tuple[str, ...]) -> ExitCode:
     required = [RequirementSource(source, load_text(source)) for source in sources]
     found = judge_plan(call.workspace, required)
-    call.lines(lint_lines(found))
+    call.show(lint_lines(found))
     call.data(LintOutput(found))
     return lint_exit_code(found)
 

@@ -68,7 +68,7 @@ def _plan(
             planned = runner.run(session.run())
     if planned.is_to_edit and planned.draft is not None and planned.proposal is not None:
         result = edit_page_in_editor(workspace, planned.proposal.base, planned.draft, AskAboutPage(call))
-        call.lines(page_lines(result) if result.is_changed else ["the plan is unchanged"])
+        call.show(page_lines(result))
         return ExitCode.OK
     _show(call, planned, is_unseen=yes)
     return show_stop(call, planned.stop)
@@ -77,7 +77,7 @@ def _plan(
 def _show(call: CommandContext, planned: Planned, *, is_unseen: bool) -> None:
     proposal = planned.proposal
     if proposal is not None and planned.is_saved and is_unseen:
-        call.lines(proposal_lines(proposal))
+        call.show(proposal_lines(proposal))
     if proposal is not None and call.as_json:
         from git_blackbird.cli.printed.planning import PlannedEvent
 

@@ -103,7 +103,7 @@ def _dismiss(call: CommandContext, task: str, reason: str | None) -> ExitCode:
     workspace = call.workspace
     workspace.require_settings()
     result = dismiss_review(workspace, task, reason)
-    call.print("\n  ".join(dismissal_lines(result.parent, result.dropped)))
+    call.show(dismissal_lines(result.parent, result.dropped))
     if call.as_json:
         from git_blackbird.cli.printed.given import DismissOutput
 

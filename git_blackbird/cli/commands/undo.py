@@ -27,7 +27,7 @@ def redo(call: CommandContext, task_id: str | None, *, dry_run: bool) -> ExitCod
 
 def show_undo(call: CommandContext, result: UndoResult) -> ExitCode:
     """Say what was taken back or brought back, what stays, and how to turn that round."""
-    call.lines(undo_result_lines(result))
+    call.show(undo_result_lines(result))
     for warning in result.warnings:
         call.warn(warning)
     if call.as_json:

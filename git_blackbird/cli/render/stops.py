@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from git_blackbird.cli.output import CommandContext, ignore_broken_pipe
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.events import render_next_steps
-from git_blackbird.messages.display.format import render_reset
+from git_blackbird.messages.display.format import reset_lines
 from git_blackbird.messages.display.reviews import render_failing, render_no_verdict
 from git_blackbird.messages.document import listed, table
 from git_blackbird.model.base.ids import RunId
@@ -73,8 +73,7 @@ def _timing_row(
 def show_status_change(call: CommandContext, reset: StatusChange, headline: str) -> None:
     """Say what was set, what that overtook, and what is not undone."""
     call.print(headline)
-    for line in render_reset(reset):
-        call.print(f"  {line}")
+    call.show(one.behind("  ") for one in reset_lines(reset))
     if call.as_json:
         from git_blackbird.cli.printed.plan import StatusChangeOutput
 

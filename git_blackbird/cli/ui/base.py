@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 
+from git_blackbird.cli.paint import painted_lines
 from git_blackbird.cli.ui.agent_printer import AgentPrinter
 from git_blackbird.cli.ui.writer import STDOUT, Writer
 from git_blackbird.controller.core.drafts import Draft, Drafts
@@ -22,6 +23,7 @@ from git_blackbird.messages.display.dialogue import (
     no_diff_text,
 )
 from git_blackbird.messages.display.plan_dialogue import REVISION, PlanChoice, PlanPanel, PlanReply
+from git_blackbird.messages.document import Line, line
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.run.run import Run
@@ -185,5 +187,7 @@ class AskingUI(BaseUI):
             text = f"warning: what you wrote could not be saved: {draft.fault.message}\n"
             self._writer.put(text, stream)
 
-    def _print(self, *lines: str) -> None:
-        self._writer.put("".join(f"{line}\n" for line in lines))
+    def _print(self, *parts: str | Line) -> None:
+        lines = (line(part) if isinstance(part, str) else part for part in parts)
+        painted = painted_lines(lines, None, colored=self._colored)
+        self._writer.put("".join(f"{text}\n" for text in painted))

@@ -9,6 +9,7 @@ from git_blackbird.controller.plan.outcomes import tree_lines
 from git_blackbird.controller.plan.page import PageResult, RemovedError
 from git_blackbird.errors import InterruptedByUserError, RequestError
 from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.document import plain
 from git_blackbird.model.base.sanitize import strip_controls
 
 
@@ -28,7 +29,7 @@ class AskAboutPage:
 
     def agrees_to_add(self, planned: PageResult) -> bool:
         """Whether to add these tasks."""
-        text = "\n".join(tree_lines(planned))
+        text = "\n".join(plain(tree_lines(planned)))
         count = counted(len(planned.added), "task")
         return not self.is_possible or _confirm(text, f"add {count}?", is_likely=True)
 

@@ -31,7 +31,7 @@ from git_blackbird.messages.display.events import (
     render_verdicts,
 )
 from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply, blocked_words
-from git_blackbird.messages.document import Line, width_of
+from git_blackbird.messages.document import Line, block, width_of
 from git_blackbird.messages.incoming.questions import parse_answer, take_answer
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
@@ -218,7 +218,7 @@ class PlainUI(AskingUI):
             return None
         self._input.begin()
         self._asked = self._about(checkpoint.task.id)
-        self._print("", TITLE, *(line.text for line in self._fitted(checkpoint)), "")
+        self._print("", TITLE, *self._fitted(checkpoint), "")
         try:
             return await self._decide(checkpoint)
         except EndOfInput:
@@ -263,7 +263,7 @@ class PlainUI(AskingUI):
         return (await self._line(f"{question} [y/N] ")).strip().casefold() in {"y", "yes"}
 
     async def _show_diff(self, pair: Trees) -> None:
-        self._print(strip_controls(full_diff(self._workspace, pair)).rstrip("\n"))
+        self._print(*block(full_diff(self._workspace, pair)))
 
     async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:
         """Show the plan, and ask at a terminal: what comes from a pipe accepts nothing."""
@@ -299,7 +299,7 @@ class PlainUI(AskingUI):
     async def _write_request(self, step: WriteRequest, draft: Draft) -> str | None:
         try:
             if draft.text.strip():
-                self._print("You wrote before:", strip_controls(draft.text))
+                self._print("You wrote before:", *block(draft.text))
                 if await self._agrees("Send it?"):
                     return draft.text
             text = await self._read_request(step, draft)
@@ -348,7 +348,7 @@ class PlainUI(AskingUI):
 
     async def _answer_one(self, task_id: TaskId, question: Question) -> str:
         """Ask one question. At a terminal the answer is kept as a draft, and offered again."""
-        self._print(f"{clean_line(question.id)}: {strip_controls(question.prompt)}")
+        self._print(*block(f"{clean_line(question.id)}: {question.prompt}"))
         offers = answers_to(question)
         self._print(*(f"{number}) {offer.label}" for number, offer in enumerate(offers, start=1)))
         draft = self._drafts.answer(task_id, question) if self._input.is_terminal else None

@@ -10,7 +10,8 @@ from git_blackbird.controller.core.notify import Prompter
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.dialogue import confirm_rights
-from git_blackbird.messages.display.events import render_rights
+from git_blackbird.messages.display.events import rights_lines
+from git_blackbird.messages.document import plain
 from git_blackbird.model.run.agent_io import RightsQuestion, agent_in_text
 from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement
 
@@ -53,6 +54,6 @@ class Consent:
                     text = f"{agent_in_text(question.agent)} was not started"
                     raise NotAgreedError(text, hint=question.rights.calmer)
                 elif _digest(question) not in load_agreements(paths, AgreementKind.TOLD):
-                    warn(self._ui, " ".join(render_rights(question)))
+                    warn(self._ui, " ".join(plain(rights_lines(question))))
                     save_agreement(paths, AgreementKind.TOLD, _digest(question))
             self._settled.add(question)

@@ -4,16 +4,17 @@ A user interface shows the offers of a checkpoint. ``next_step`` says what a cho
 ends the dialogue, or a step to show, after which the offers are open again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from git_blackbird.messages.display.events import render_rights
+from git_blackbird.messages.display.events import rights_lines
 from git_blackbird.messages.display.format import MAX_LISTED, adoptable_lines, bare_quote_error
 from git_blackbird.messages.display.quantities import counted, some_of
+from git_blackbird.messages.document import Line, Style, block, line, styled
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import PLANNING, TaskId
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import APPROVES, SPECS, VIEWS, Decision, Reply, reply_of
 from git_blackbird.model.run.agent_io import RightsQuestion, agent_in_text
 from git_blackbird.model.run.findings import MergedReview
@@ -129,7 +130,7 @@ class Confirm:
     ``remarks`` are shown above the question.
     """
 
-    remarks: tuple[str, ...]
+    remarks: tuple[Line, ...]
     question: str
     yes: str
     no: str = "Go back"
@@ -163,8 +164,7 @@ def next_step(checkpoint: Checkpoint, choice: Choice, unsent: Unsent) -> Step:
     if isinstance(step, Decision) and step.state is DecisionState.REJECTED:
         step = WriteReason(step, f"Why is {checkpoint.task.id} rejected? (Enter alone gives no reason)")
     if choice in APPROVES and branch is not None:
-        careful = f"Careful: {branch.text}."
-        step = Confirm((careful,), f"{_ANYWAY}?", _ANYWAY, then=step)
+        step = Confirm((_careful(branch.text),), f"{_ANYWAY}?", _ANYWAY, then=step)
     return Confirm(*_dropping(checkpoint, unsent, choice), then=step) if any(unsent) else step
 
 
@@ -186,12 +186,16 @@ def view_step(checkpoint: Checkpoint, choice: Choice) -> Say | ShowDiff:
     return Say(no_diff_text(checkpoint.blocked_reason(choice) or "")) if trees is None else ShowDiff(trees)
 
 
-def _dropping(checkpoint: Checkpoint, unsent: Unsent, choice: Choice) -> tuple[tuple[str, ...], str, str]:
+def _dropping(checkpoint: Checkpoint, unsent: Unsent, choice: Choice) -> tuple[tuple[Line, ...], str, str]:
     them, drop = ("it", "Drop it") if unsent.is_one else ("them", "Drop them")
     is_possible = checkpoint.is_possible(Choice.REQUEST_CHANGES)
     sends = f"; {SPECS[Choice.REQUEST_CHANGES].digit} sends {them}" if is_possible else ""
     label = next((spec.label for spec in checkpoint.offers() if spec.choice is choice), SPECS[choice].label)
-    return (f"Careful: {unsent}{sends}.",), f"{drop}?", f"{drop}: {label[:1].lower()}{label[1:]}"
+    return (_careful(f"{unsent}{sends}"),), f"{drop}?", f"{drop}: {label[:1].lower()}{label[1:]}"
+
+
+def _careful(text: str) -> Line:
+    return styled(f"Careful: {text}.", Style.WARNING)
 
 
 def no_diff_text(reason: str) -> str:
@@ -203,7 +207,7 @@ def confirm_rights(question: RightsQuestion) -> Confirm:
     """Ask whether to start an agent that may do more than edit the worktree."""
     name = agent_in_text(question.agent).removeprefix("the agent ")
     yes = "Yes, start it, and remember this answer in this repository"
-    return Confirm(render_rights(question), f"Start the agent {name}?", yes, "No, start nothing")
+    return Confirm(rights_lines(question), f"Start the agent {name}?", yes, "No, start nothing")
 
 
 def confirm_adoption(items: Sequence[Adoptable]) -> Confirm:
@@ -211,7 +215,7 @@ def confirm_adoption(items: Sequence[Adoptable]) -> Confirm:
     about = "Below .blackbird/ is what another program or clone did. Here it does not count yet:"
     yes = "Adopt it: it counts from now on"
     no = "Leave it: it does not count, and is not asked about again"
-    return Confirm((about, *adoptable_lines(items)), "Let it count?", yes, no)
+    return Confirm((line(about), *adoptable_lines(items)), "Let it count?", yes, no)
 
 
 def confirm_quit(at_work: Sequence[str]) -> Confirm:
@@ -224,7 +228,7 @@ def confirm_quit(at_work: Sequence[str]) -> Confirm:
 def confirm_unknown(names: Sequence[str]) -> Confirm:
     """Ask whether to send a text that names paths which are not there."""
     listed = some_of([f"@{clean_line(name)}" for name in names], MAX_LISTED)
-    remark = f"Careful: {listed} {'is' if len(names) == 1 else 'are'} not there."
+    remark = _careful(f"{listed} {'is' if len(names) == 1 else 'are'} not there")
     return Confirm((remark,), "Send it as it is?", "Send it as it is", "Go back to the text")
 
 
@@ -243,12 +247,12 @@ def answers_to(question: Question) -> tuple[AnswerOffer, ...]:
     return (*listed, AnswerOffer(None, OTHER))
 
 
-def question_text(question: Question) -> str:
-    """Return all of a question: its text, and the answers of which the list has only the beginning."""
-    labels = (offer.label for offer in answers_to(question))
-    listed = enumerate(zip(question.options, labels, strict=False), start=1)
-    cut = (f"\n\n{number}. {option}" for number, (option, label) in listed if label.endswith("..."))
-    return strip_controls(question.prompt + "".join(cut))
+def question_lines(question: Question) -> Iterator[Line]:
+    """Yield all of a question: its text, and the answers of which the list has only the beginning."""
+    yield from block(question.prompt)
+    for number, offer in enumerate(answers_to(question), start=1):
+        if offer.answer is not None and offer.label.endswith("..."):
+            yield from (line(), *block(f"{number}. {offer.answer}"))
 
 
 def own_words(question: Question, draft: str) -> str:

@@ -7,7 +7,7 @@ from git_blackbird.messages.display.limits import waiting_text
 from git_blackbird.messages.display.merged_review import review_lines
 from git_blackbird.messages.display.quantities import counted, render_cost, render_duration
 from git_blackbird.messages.display.reviews import render_review_end
-from git_blackbird.messages.document import Line, Style, block, plain, styled
+from git_blackbird.messages.document import Line, Style, block, line, plain, styled
 from git_blackbird.model.base.next_steps import EXECUTE
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
@@ -269,9 +269,10 @@ def render_next_steps(stop: Stop) -> list[str]:
 _LONGEST = 500
 
 
-def render_rights(question: RightsQuestion) -> tuple[str, str]:
-    """Describe what the agent may do, and whether the command stops after each task."""
+def rights_lines(question: RightsQuestion) -> tuple[Line, Line]:
+    """Return what the agent may do, and whether the command stops after each task."""
     may = f"{agent_in_text(question.agent)} may {clean_line(question.rights.description, _LONGEST)}."
+    stops = "It does not stop after each task (--stop-after-each stops it)."
     if question.stops_after_each:
-        return may, "It stops for a decision after each task."
-    return may, "It does not stop after each task (--stop-after-each stops it)."
+        stops = "It stops for a decision after each task."
+    return line(may), line(stops)

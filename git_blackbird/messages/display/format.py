@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import assert_never
 
 from git_blackbird.messages.display.quantities import counted, format_moment, render_duration, some_of
-from git_blackbird.messages.document import Span, Style, cuts
+from git_blackbird.messages.document import Line, Span, Style, cuts, line
 from git_blackbird.model.base.next_steps import ADOPT
 from git_blackbird.model.base.sanitize import clean_line, quoted, strip_controls
 from git_blackbird.model.base.timestamps import seconds_between
@@ -251,20 +251,21 @@ def verdict_word(run: Run) -> str:
     return f"{word}, void" if run.superseded_by == SUPERSEDED_BY_PLAN else word
 
 
-def render_reset(reset: StatusChange) -> Iterator[str]:
-    """Describe the effects of a status change, in lines; empty if there were none."""
-    yield from reset.commits
+def reset_lines(reset: StatusChange) -> Iterator[Line]:
+    """Describe the effects of a status change; nothing if there were none."""
+    yield from map(line, reset.commits)
     for run in reset.overtaken:
         if run.decision_state is DecisionState.PENDING:
-            yield f"the decision due on run {run.id} is dropped"
+            yield line(f"the decision due on run {run.id} is dropped")
         if run.decision_state is DecisionState.CHANGES_REQUESTED and run.decision_feedback in reset.pending:
-            yield f"the change request on run {run.id} stays pending: it is sent with the next start"
+            yield line(f"the change request on run {run.id} stays pending: it is sent with the next start")
     if reset.let_go is not None:
-        yield f"feedback from the review of {reset.let_go.parent_task_id} was dropped; it was never sent"
+        parent = reset.let_go.parent_task_id
+        yield line(f"feedback from the review of {parent} was dropped; it was never sent")
     if reset.reopened:
-        yield f"also changed: {', '.join(reset.reopened)}"
+        yield line(f"also changed: {', '.join(reset.reopened)}")
     if reset.dependents:
-        yield f"not reset, although they depend on it: {', '.join(reset.dependents)}"
+        yield line(f"not reset, although they depend on it: {', '.join(reset.dependents)}")
 
 
 def undo_lines(commands: Iterable[str]) -> Iterator[str]:
@@ -272,9 +273,9 @@ def undo_lines(commands: Iterable[str]) -> Iterator[str]:
     return (f"to take the change back: {clean_line(command)}" for command in commands)
 
 
-def moved_lines(paths: Iterable[str]) -> Iterator[str]:
+def moved_lines(paths: Iterable[str]) -> Iterator[Line]:
     """Return each path of a change that looks different in the worktree by now."""
-    yield from (f"the worktree differs from the change in {clean_line(path)}" for path in paths)
+    return (line(f"the worktree differs from the change in {clean_line(path)}") for path in paths)
 
 
 def submodule_lines(summary: Summary) -> list[str]:
@@ -349,11 +350,11 @@ def adoptable_counts(items: Sequence[Adoptable]) -> str:
     )
 
 
-def adoptable_lines(items: Sequence[Adoptable]) -> Iterator[str]:
+def adoptable_lines(items: Sequence[Adoptable]) -> Iterator[Line]:
     """Say in a line for each what would count if it were adopted, with all that would be acted on."""
     for item in items:
         becomes = f"; {item.task_id} would be {item.becomes}" if item.becomes is not None else ""
-        yield f"{item.task_id}  {_adoptable_words(item)}{becomes}"
+        yield line(f"{item.task_id}  {_adoptable_words(item)}{becomes}")
 
 
 def adopted_text(item: Adoptable, status: Status) -> str:

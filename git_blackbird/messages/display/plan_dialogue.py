@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from git_blackbird.messages.display.dialogue import WriteRequest
+from git_blackbird.messages.document import Line
 from git_blackbird.model.base.sanitize import clean_line
 
 
@@ -37,7 +38,7 @@ class PlanOffer(NamedTuple):
 class PlanPanel:
     """A proposal as it is shown; ``obstacle`` says why it cannot be accepted, ``has_page`` whether edited."""
 
-    lines: tuple[str, ...]
+    lines: tuple[Line, ...]
     obstacle: str | None = None
     has_page: bool = True
 

@@ -117,11 +117,11 @@ _STATES = {
 }
 
 
-def dismissal_lines(parent: Task, dropped: Sequence[str]) -> Iterator[str]:
+def dismissal_lines(parent: Task, dropped: Sequence[str]) -> Iterator[Line]:
     """Return what became of a parent whose review was dismissed, and of the feedback that was due."""
-    yield f"dismissed the review of {parent.id}; it is {parent.status.value}"
+    yield line(f"dismissed the review of {parent.id}; it is {parent.status.value}")
     if dropped:
-        yield f"its feedback is no longer pending for: {', '.join(dropped)}"
+        yield line(f"  its feedback is no longer pending for: {', '.join(dropped)}")
 
 
 def _parent_facts(view: ReviewView, named: Callable[[str], str]) -> Iterator[tuple[str, str]]:

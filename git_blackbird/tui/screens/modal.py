@@ -14,7 +14,7 @@ from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.tui.keys import EVERYWHERE
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
-from git_blackbird.tui.widgets.line_view import to_content
+from git_blackbird.tui.widgets.line_view import to_content, whole_lines
 from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText
 
 T = TypeVar("T")
@@ -99,12 +99,12 @@ class ConfirmModal(ScrollingModal[bool], ChoiceModal[bool]):
     def __init__(self, step: Confirm) -> None:
         items = [ChoiceItem(False, step.no), ChoiceItem(True, step.yes)]
         super().__init__(step.question, items)
-        self._remarks = "\n".join(step.remarks)
+        self._remarks = step.remarks
 
     def compose_head(self) -> ComposeResult:
         with VerticalScroll(classes="remarks", can_focus=False) as remarks:
             remarks.display = bool(self._remarks)
-            yield Static(self._remarks, classes="title", markup=False)
+            yield Static(to_content(whole_lines(self._remarks)), classes="title", markup=False)
         yield from super().compose_head()
 
     @property

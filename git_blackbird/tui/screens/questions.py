@@ -9,7 +9,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import OptionList, Static, TextArea
 
 from git_blackbird.controller.core.drafts import Draft
-from git_blackbird.messages.display.dialogue import answers_to, own_words, question_text, question_title
+from git_blackbird.messages.display.dialogue import answers_to, own_words, question_lines, question_title
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.run.parts import Question
 from git_blackbird.tui.screens.modal import ScrollingModal
@@ -47,9 +47,8 @@ class QuestionScreen(ScrollingModal[QuestionNav]):
 
     def compose_body(self) -> ComposeResult:
         options, answer = self.question.options, self._draft.text
-        text = question_text(self.question).splitlines()
         with VerticalScroll(can_focus=False):
-            yield Static(to_content(whole_lines(text)), markup=False)
+            yield Static(to_content(whole_lines(question_lines(self.question))), markup=False)
         if options:
             offers = answers_to(self.question)
             items = [ChoiceItem(offer, offer.label) for offer in offers]

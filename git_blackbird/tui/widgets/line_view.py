@@ -49,10 +49,11 @@ def _content(line: Line) -> Content:
     return Content("").join(Content.styled(span.text, STYLES[span.style]) for span in line.spans)
 
 
-def whole_lines(lines: Iterable[str]) -> Iterator[Line]:
+def whole_lines(lines: Iterable[Line]) -> Iterator[Line]:
     """Yield all of a text; lines longer than can be drawn are split."""
-    for line in lines:
-        yield from (styled(line[start : start + LONGEST]) for start in range(0, max(1, len(line)), LONGEST))
+    for one in lines:
+        starts = range(0, max(1, len(one.text)), LONGEST)
+        yield from (one.part(start, start + LONGEST) for start in starts)
 
 
 def document_lines(document: Document) -> Iterator[Line]:

@@ -13,7 +13,7 @@ from git_blackbird.messages.display.task import (
     text_sections,
     told_sections,
 )
-from git_blackbird.messages.document import Line, Section, Span, Style, Table, section, styled
+from git_blackbird.messages.document import Line, Section, Style, Table, section, styled
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.views.task import TaskView
@@ -68,16 +68,6 @@ def in_keys(document: Iterable[Section], keys: KeyTable, current: TaskId) -> Ite
     for title, parts in document:
         shown: dict[Line | Table | int, Line | Table] = {}
         for number, part in enumerate(parts):
-            named = part if isinstance(part, Table) else _in_keys(part, keys, current)
+            named = part if isinstance(part, Table) else keys.in_keys(part, current)
             shown[number if named is part else named] = named
         yield Section(title, tuple(shown.values()))
-
-
-def _in_keys(line: Line, keys: KeyTable, current: TaskId) -> Line:
-    if not any(span.style is Style.COMMAND for span in line.spans):
-        return line
-    spans = (
-        Span(keys.as_key_hint(span.about, current), Style.FAINT) if isinstance(span.about, str) else span
-        for span in line.spans
-    )
-    return line._replace(spans=tuple(spans))

@@ -7,6 +7,7 @@ import pytest
 
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.engine.commands import restart_loop
+from git_blackbird.messages.document import plain
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.views.stop import StopReason
@@ -40,10 +41,10 @@ def test_it_is_asked_once_and_remembered(planned: Path) -> None:
     person = Person()
     assert execute(planned, person, limit=1).reason is StopReason.COMPLETED
     (question,) = person.agreements
-    assert question.remarks == (
+    assert [*plain(question.remarks)] == [
         f"the agent 'command' may do anything you can do yourself: it runs '{SCRIPT}'.",
         NO_STOP,
-    )
+    ]
     again = Person(decisions=[APPROVE])
     configure(planned, execution__stopAfterEachTask="true")
     execute(planned, again)

@@ -16,6 +16,7 @@ from git_blackbird.messages.display.dialogue import (
     own_words,
     question_title,
 )
+from git_blackbird.messages.document import Style, plain, styled
 from git_blackbird.model.base.ids import ObjectId, TaskId
 from git_blackbird.model.change.decision import APPROVES, SPECS, Decision, RerunReviews, Retry, parse_choice
 from git_blackbird.model.run.findings import FollowUp, MergedReview, ReviewerSummary
@@ -187,7 +188,7 @@ def test_an_approval_on_another_branch_is_confirmed() -> None:
     shown = SHOWN._replace(other_branch=OtherBranch("main", "side"))
     step = next_step(shown, Choice.APPROVE_CONTINUE, NOTHING)
     assert isinstance(step, Confirm)
-    assert step.remarks == ("Careful: the run worked on the branch main; now HEAD is on side.",)
+    assert [*plain(step.remarks)] == ["Careful: the run worked on the branch main; now HEAD is on side."]
     assert step.then == APPROVE._replace(branch_confirmed=True)
     assert not isinstance(next_step(shown, Choice.REJECT, NOTHING), Confirm)
 
@@ -210,12 +211,13 @@ def test_what_is_not_sent_is_dropped_only_where_that_is_confirmed(
     shown = SHOWN._replace(other_branch=OtherBranch("main", "side"))
     step = next_step(shown, Choice.APPROVE_CONTINUE, unsent)
     then = next_step(shown, Choice.APPROVE_CONTINUE, NOTHING)
-    assert step == Confirm((remark,), f"{yes}?", f"{yes}: approve and continue with b", then=then)  # type: ignore[arg-type]
+    remarks, drop = (styled(remark, Style.WARNING),), f"{yes}: approve and continue with b"
+    assert step == Confirm(remarks, f"{yes}?", drop, then=then)  # type: ignore[arg-type]
     assert next_step(shown, Choice.VIEW_DIFF, unsent) == ShowDiff(TREES)
     assert isinstance(next_step(shown, Choice.REQUEST_CHANGES, unsent), WriteRequest)
     blocked = next_step(SHOWN._replace(request_blocked_reason="gone"), Choice.REJECT, unsent)
     assert isinstance(blocked, Confirm)
-    assert "; 3" not in blocked.remarks[0]
+    assert "; 3" not in blocked.remarks[0].text
 
 
 def test_a_question_has_its_options_and_another_answer() -> None:

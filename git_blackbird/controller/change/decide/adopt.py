@@ -14,6 +14,7 @@ from git_blackbird.controller.place.place import place_of
 from git_blackbird.errors import BlackbirdError, ExitCode, RequestError
 from git_blackbird.messages.display.dialogue import Confirm, confirm_adoption
 from git_blackbird.messages.display.format import adoptable_lines
+from git_blackbird.messages.document import plain
 from git_blackbird.model.base.next_steps import ADOPT, ShellLine
 from git_blackbird.model.change.stages import status_of
 from git_blackbird.model.plan.status import Status
@@ -33,7 +34,7 @@ class UnansweredError(BlackbirdError):
     exit_code = ExitCode.DECISION_REQUIRED
 
     def __init__(self, items: Sequence[Adoptable]) -> None:
-        listed = "\n".join(f"- {line}" for line in adoptable_lines(items))
+        listed = "\n".join(f"- {text}" for text in plain(adoptable_lines(items)))
         super().__init__(
             f"what another program or clone did does not count here yet:\n{listed}",
             hint=(

@@ -64,7 +64,7 @@ def test_who_takes_it_goes_on_from_there(planned: Path) -> None:
     assert execute(planned, person).reason is StopReason.DECISION_REQUIRED
     question = person.agreements[0]
     assert question.question == "Let it count?"
-    assert any(f"a  run {RUN} of " in line for line in question.remarks)
+    assert any(f"a  run {RUN} of " in line.text for line in question.remarks)
     assert [line for line in person.notices() if line.startswith(f"adopted for a: run {RUN}")]
     assert [run.id for run in runs_of(planned, "a")] == [RUN]
 
