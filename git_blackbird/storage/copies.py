@@ -8,7 +8,6 @@ import contextlib
 import errno
 import heapq
 import os
-import shutil
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -240,6 +239,8 @@ def move_log(paths: Paths, stream: Path, log: Path) -> None:
                     raise
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(log.name, dir_fd=folder)
+                import shutil  # only to another file system it is copied
+
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
                 descriptor = os.open(log.name, flags, 0o600, dir_fd=folder)
                 with stream.open("rb") as source, os.fdopen(descriptor, "wb") as target:

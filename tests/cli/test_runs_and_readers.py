@@ -27,7 +27,11 @@ __all__ = ["program"]
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG = f".git/blackbird/streams/t1.{FIRST_RUN}"
-HEAVY = ("asyncio", "pygit2", "questionary", "rich", "textual", "prompt_toolkit")
+HEAVY = (
+    *("asyncio", "pygit2", "questionary", "rich", "textual", "prompt_toolkit"),
+    # What looks for plugins of pydantic.
+    "importlib.metadata",
+)
 PLAIN = {"provider": "command"}
 # Each command is carried out in a fork of what has loaded only what all of them need.
 LISTING = """
@@ -73,7 +77,7 @@ def test_readers_load_nothing_heavy(repo: Path) -> None:
     tasks = [task("t1"), task("p", children=("kid",)), task("kid", parent="p")]
     save(repo, tasks, [run("t1")])
     nothing = [f"LOADED {args} []" for args in READERS]
-    assert loaded(repo, (*HEAVY, "psutil")) == nothing
+    assert loaded(repo, (*HEAVY, "psutil", "shutil")) == nothing
     save(repo, tasks, [run("t1", "019b7c4e52000009", RunStatus.RUNNING, **own)])
     assert loaded(repo, HEAVY) == nothing
 

@@ -1,7 +1,6 @@
 """Git's configuration: ``blackbird.*`` in all its layers, rules for files, and colour."""
 
 import os
-import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -10,7 +9,7 @@ from pathlib import Path
 from git_blackbird.git.core.output import grouped, texts
 from git_blackbird.git.core.process import GitError, operands
 from git_blackbird.git.core.repository import ConfigValue, KnownConfig, Repository, signature
-from git_blackbird.model.base.system import tick_of
+from git_blackbird.model.base.system import find_on_path, tick_of
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting, parse_boolean
 
 _CONVERTING = ("core.autocrlf", "core.ignorecase", "core.precomposeunicode")
@@ -169,7 +168,7 @@ def may_convert_files(repo: Repository) -> bool:
 
 
 def _attributes_files(repo: Repository, values: Mapping[str, str | None]) -> tuple[Path, ...]:
-    installed = Path(shutil.which("git", path=repo.environ.get("PATH")) or "/usr/bin/git").resolve()
+    installed = Path(find_on_path("git", repo.environ) or "/usr/bin/git").resolve()
     return (
         _configured_file(repo, values, "core.attributesfile", "attributes"),
         repo.common_dir / "info" / "attributes",

@@ -1,15 +1,23 @@
 """The base of everything in a file below ``.blackbird/``, and validation errors as a place and a message."""
 
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache
+from types import ModuleType
 from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, to_json
 
 from git_blackbird.model.base.sanitize import short_json
+
+# Pydantic hands what it validates to the plugins that any package brings: ours would see prompts, answers and
+# what secrets stand in them. To look for plugins takes a tenth of a short command's time, too.
+_NO_PLUGINS = ModuleType("pydantic.plugin._loader")
+_NO_PLUGINS.__dict__["get_plugins"] = tuple
+sys.modules.setdefault(_NO_PLUGINS.__name__, _NO_PLUGINS)
 
 T = TypeVar("T")
 R = TypeVar("R", bound="Record")
