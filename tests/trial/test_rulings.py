@@ -151,12 +151,26 @@ def test_a_project_cannot_make_agents_decide(trial: Trial) -> None:
 
 @pytest.mark.exhaustive
 def test_an_agent_that_asks_again_and_again_comes_to_a_person(trial: Trial) -> None:
-    will_say(trial, *(f"{rules(db=str(number))}\n{asks(HARMLESS)}" for number in range(4)))
+    asked = [asks(question(f"db{number}", destructive=False)) for number in range(4)]
+    decided = ["", *(rules(**{f"db{number}": "one"}) for number in range(3))]
+    will_say(trial, *map("{}\n{}".format, decided, asked))
     trial.expect(4, "execute", "--no-input")
     records = trial.records("a")
     assert [record["status"] for record in records] == ["waiting_user"] * 4
-    assert [rulings(record) for record in records[1:]] == [[("db", str(n), "it is small")] for n in (1, 2, 3)]
+    assert [rulings(record) for record in records] == [
+        [],
+        *([(f"db{number}", "one", "it is small")] for number in range(3)),
+    ]
+    trial.expect(3, "resume", "a", "--answer", "db3=mine", "--no-input")
+
+
+@pytest.mark.exhaustive
+def test_what_an_agent_asks_once_more_it_has_not_decided(trial: Trial) -> None:
+    will_say(trial, *(f"{rules(db=str(number))}\n{asks(HARMLESS)}" for number in range(4)))
+    trial.expect(4, "execute", "--no-input")
+    assert [rulings(record) for record in trial.records("a")] == [[], *[[("db", None, None)]] * 3]
     trial.expect(3, "resume", "a", "--answer", "db=mine", "--no-input")
+    assert "ruling" not in trial.expect(0, "show", "a")
 
 
 def test_a_decision_that_is_not_said_is_asked_for_again(trial: Trial) -> None:

@@ -176,10 +176,14 @@ class Change:
     def rulings(self) -> tuple[Ruling, ...]:
         """The questions that the agents decided themselves, or were told to, in the order of their runs."""
         rulings: dict[tuple[str, str], Ruling] = {}
-        for ruling in (each for run in self.runs for each in run.rulings):
-            asked = ruling.question.id, ruling.question.prompt
-            if ruling.decision is not None or asked not in rulings:
-                rulings[asked] = ruling
+        for run in self.runs:
+            for ruling in run.rulings:
+                asked = ruling.question.id, ruling.question.prompt
+                if ruling.decision is not None or asked not in rulings:
+                    rulings[asked] = ruling
+            # What it asks once more it has not decided.
+            for question in run.questions:
+                rulings.pop((question.id, question.prompt), None)
         return tuple(rulings.values())
 
     @property

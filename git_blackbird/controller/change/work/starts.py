@@ -169,7 +169,8 @@ def changing(
 
 def _resuming(workspace: Workspace, run: Run, task: Task, owed: PendingMessages, prompt: str) -> Start:
     fresh = {name: value for name, value in run.context.items() if name not in _OF_ONE_RUN}
-    owing = (ruling for ruling in run.rulings if ruling.decision is None)
+    asked_again = {question.id for question in run.questions}
+    owing = (one for one in run.rulings if one.decision is None and one.question.id not in asked_again)
     unsaid = tuple(ruling for ruling in owing if not ruling.is_overruled(owed.texts))
     return Start(
         task,
