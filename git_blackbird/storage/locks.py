@@ -8,7 +8,8 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from git_blackbird import trace
 from git_blackbird.errors import LockedError, UnusableError
@@ -32,11 +33,27 @@ class LocksUnsupportedError(UnusableError):
     """The file system does not support locks."""
 
 
+class Holder(NamedTuple):
+    """Who has the controller lock, since when, and what it ``does``; empty until it has noted that."""
+
+    command: str = ""
+    pid: int = 0
+    since: str = ""
+    does: Mapping[str, Any] = MappingProxyType({})
+
+    def __str__(self) -> str:
+        return f"{self.words} since {self.since[:19]}Z" if self.command else self.words
+
+    @property
+    def words(self) -> str:
+        return f"{self.command} (process {self.pid})" if self.command else "a process that is just starting"
+
+
 @contextlib.contextmanager
 def controller_lock(paths: Paths, command: str, since: str, **does: object) -> Iterator[None]:
     """Take the lock for running agents in this worktree; the file names the holder and the time.
 
-    It also has what the holder ``does``, for ``controller_note``. Raises LockedError at once if another
+    It also has what the holder ``does``. Raises LockedError at once if another
     process has it. The file is not removed: waiting processes would then lock different files.
     """
     path = paths.controller_lock
@@ -207,26 +224,9 @@ def _is_at(path: Path, descriptor: int) -> bool:
         return False
 
 
-def controller_holder(paths: Paths) -> str | None:
+def controller_holder(paths: Paths) -> Holder | None:
     with _open_unlocked(paths.controller_lock) as descriptor:
         return None if descriptor is None else _holder(descriptor)
-
-
-def controller_note(paths: Paths) -> Mapping[str, Any] | None:
-    """Return what the holder of the controller lock wrote; None where nobody has it, or it just starts."""
-    with _open_unlocked(paths.controller_lock) as descriptor:
-        if descriptor is not None:
-            with contextlib.suppress(ValueError):
-                note = json.loads(os.pread(descriptor, _LONGEST_NOTE, 0))
-                return note if isinstance(note, dict) else None
-    return None
-
-
-def controller_since(paths: Paths) -> int | None:
-    """Return since when the controller lock is held, in nanoseconds since 1970; None where nobody has it."""
-    with contextlib.suppress(ValueError, KeyError, TypeError):
-        return parse_timestamp((controller_note(paths) or {})["since"])
-    return None
 
 
 @contextlib.contextmanager
@@ -288,9 +288,9 @@ def _try_lock(descriptor: int, path: Path, kind: int = fcntl.LOCK_EX) -> bool:
     return True
 
 
-def _holder(descriptor: int) -> str:
-    try:
-        content = json.loads(os.pread(descriptor, _LONGEST_NOTE, 0))
-        return f"{content['command']} (process {content['pid']}) since {str(content['since'])[:19]}Z"
-    except (ValueError, KeyError, TypeError):
-        return "a process that is just starting"
+def _holder(descriptor: int) -> Holder:
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        note = json.loads(os.pread(descriptor, _LONGEST_NOTE, 0))
+        parse_timestamp(note["since"])
+        return Holder(str(note.pop("command")), int(note.pop("pid")), note.pop("since"), note)
+    return Holder()

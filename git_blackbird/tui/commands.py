@@ -12,7 +12,7 @@ from git_blackbird.controller.change.undo.undo import begin_undo, redo_task, und
 from git_blackbird.controller.change.work.tell import require_tellable, tell
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.waiting import race_external_change
-from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
+from git_blackbird.controller.core.workspace import Workspace, find_task, lock_holder
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
     execute_loop,
@@ -264,7 +264,7 @@ class Commands:
         if text is not None and is_at_work:
             told = await asyncio.to_thread(tell, workspace, task.id, text)
             draft.drop()
-            is_watched = running_command(workspace) is not None
+            is_watched = lock_holder(workspace) is not None
             self._app.log_and_notify(render_told(told, is_watched=is_watched), is_good=True)
         elif text is not None:
             self._resume(task.id, text)
@@ -358,7 +358,7 @@ def _read_reviews(
     """Read the reviews of a task, and why an action on them is not possible, in any thread."""
     state = workspace.plan_state()
     task = find_task(state.plan, task_id)
-    running = running_command(workspace)
+    running = lock_holder(workspace)
     busy = None if running is None else f"running: {running}"
     review = review_obstacle(state, task)
     if task.is_leaf:

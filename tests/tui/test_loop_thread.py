@@ -29,7 +29,8 @@ STUBBORN = "trap '' INT TERM HUP; echo Working on it.; while :; do sleep 1; done
 
 
 def holder(repo: Path) -> str | None:
-    return controller_holder(open_at(repo).paths)
+    found = controller_holder(open_at(repo).paths)
+    return found and str(found)
 
 
 def test_execute_runs_what_is_ready_and_shows_it(planned: Path) -> None:

@@ -17,7 +17,7 @@ from git_blackbird.controller.change.decide.record import DecisionResult, record
 from git_blackbird.controller.change.decide.requests import edit_request, overruling_request
 from git_blackbird.controller.change.undo.undo import has_anything_to_undo, undo_task
 from git_blackbird.controller.core.ui import UserInterface
-from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
+from git_blackbird.controller.core.workspace import Workspace, find_task, lock_holder
 from git_blackbird.controller.engine.commands import decide_beside, decide_loop, require_messageable
 from git_blackbird.errors import ExitCode, LockedError, RequestError, UsageError
 from git_blackbird.messages.display.dialogue import no_diff_text
@@ -286,8 +286,8 @@ def _run_landing(call: CommandContext, task_ids: Sequence[TaskId], ui: UserInter
         try:
             return run_loop(workspace, call.command, decide_loop(workspace, ui, task_ids, only_next=False))
         except LockedError:
-            command = running_command(workspace)
-            if command is not None and not command.startswith(_COMMAND):
+            holder = lock_holder(workspace)
+            if holder is not None and not holder.command.startswith(_COMMAND):
                 raise
             time.sleep(_WAIT_SECONDS)  # nothing tells when a lock is free
     return None

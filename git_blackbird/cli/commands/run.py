@@ -19,7 +19,7 @@ from git_blackbird.cli.ui.base import BaseUI
 from git_blackbird.cli.ui.writer import Writer
 from git_blackbird.cluster import join_cluster
 from git_blackbird.controller.core.drafts import write_message
-from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller, running_command
+from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller, lock_holder
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
     execute_loop,
@@ -294,7 +294,7 @@ def tell(
     if in_editor:
         require_tellable(workspace, task_id)
     run = tell_agent(workspace, task_id, options.read(workspace, task_id) or "", at_once=at_once)
-    is_watched = running_command(workspace) is not None
+    is_watched = lock_holder(workspace) is not None
     call.print(render_told(run, is_watched=is_watched))
     if is_watched and not run.stops_at_once:
         call.print("with --now it does not wait for the step")

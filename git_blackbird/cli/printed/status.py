@@ -127,7 +127,9 @@ class StatusOutput(Printed[StatusReport]):
     counts: Mapping[Status, int] = field(
         "How many leaves have each status.", lambda it: {status: it.counts[status] for status in Status}
     )
-    locked_by: str | None = field("Who runs agents here, since when.", lambda it: it.locked_by)
+    locked_by: str | None = field(
+        "Who runs agents here, since when.", lambda it: it.locked_by and str(it.locked_by)
+    )
     limits: tuple[HeldAgent, ...] = field(
         "The usage limits that agents are at.", lambda it: tuple(map(HeldAgent, it.limits))
     )

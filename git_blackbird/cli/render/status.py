@@ -120,7 +120,7 @@ def _bar(overview: StatusReport, columns: int) -> Line:
 
 def _running(overview: StatusReport, now: str) -> Iterator[str]:
     if overview.locked_by is not None:
-        yield clean_line(overview.locked_by)
+        yield clean_line(str(overview.locked_by))
     for live in overview.running:
         yield f"{live.run.task_id}  {_running_text(live, overview, now)}"
         if later := _later_text(live, overview):

@@ -27,7 +27,7 @@ from git_blackbird.model.rules.state import PlanRules, PlanState
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.config_files import global_config_path, load_agent_choice, load_layer
-from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, controller_holder, controller_lock
+from git_blackbird.storage.locks import STORE_PATIENCE_SECONDS, Holder, controller_holder, controller_lock
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.records import noop
 from git_blackbird.storage.store import Store, Transaction
@@ -345,6 +345,5 @@ def hold_controller(workspace: Workspace, command: str, **does: object) -> Abstr
     return controller_lock(workspace.paths, command, workspace.environment.timestamp(), **does)
 
 
-def running_command(workspace: Workspace) -> str | None:
-    """Return which command holds the controller lock, and since when; None if none does."""
+def lock_holder(workspace: Workspace) -> Holder | None:
     return controller_holder(workspace.paths)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from git_blackbird.controller.core.guards import HalfWrittenError, processes_at_work, require_whole
-from git_blackbird.controller.core.workspace import Workspace, running_command
+from git_blackbird.controller.core.workspace import Workspace, lock_holder
 from git_blackbird.controller.doctor.prune import lost_records, stale_refs, unheld_runs
 from git_blackbird.controller.engine.recovery import lost_runs
 from git_blackbird.controller.launch.run_files import scratch_dirs
@@ -227,7 +227,7 @@ def _check_objects(workspace: Workspace) -> Iterator[Finding]:
 
 def _check_runs(workspace: Workspace) -> Iterator[Finding]:
     paths, histories = workspace.paths, workspace.store.records.histories()
-    if running_command(workspace) is None:
+    if lock_holder(workspace) is None:
         for run in lost_runs(workspace, histories.open, CallScope()):
             alive = ", ".join(map(str, processes_at_work(paths, run)))
             agent = f"is still at work (process {alive})" if alive else "is gone"
@@ -255,7 +255,7 @@ def _check_worktrees(workspace: Workspace) -> Iterator[Finding]:
         yield Finding(
             f"the worktree of {altered.task_id} {what}", str(altered.repo.top), ways_out=tuple(ways)
         )
-    if running_command(workspace) is None and os.path.lexists(workspace.paths.plan):
+    if lock_holder(workspace) is None and os.path.lexists(workspace.paths.plan):
         for half in half_added_worktrees(workspace.repo, worktrees_folder(workspace)):
             what = "a killed command left half of a worktree"
             yield Finding(what, str(half.top), Mend.WORKTREES)

@@ -14,6 +14,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.shown import Shown
+from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.stages import BY_ITSELF, Due, is_half_written, is_taken_back
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.plan.graph import (
@@ -38,12 +39,7 @@ from git_blackbird.model.rules.state import (
 from git_blackbird.model.run.history import Adoptable, RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, RunType
-from git_blackbird.storage.locks import (
-    approval_in_progress,
-    controller_holder,
-    controller_note,
-    controller_since,
-)
+from git_blackbird.storage.locks import Holder, approval_in_progress, controller_holder
 
 
 def find_interrupted_approval(workspace: Workspace) -> InterruptedApproval | None:
@@ -101,7 +97,7 @@ class StatusReport(NamedTuple):
     counts: Mapping[Status, int]
     leaves: int
     parents: int
-    locked_by: str | None
+    locked_by: Holder | None
     running: tuple[LiveRun, ...]
     due: tuple[Item, ...]
     approving: Item | None
@@ -159,10 +155,10 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
     """Build the status report; the state is read if it is not given."""
     state = state or workspace.plan_state()
     plan, leaves = state.plan, state.plan.leaves()
-    budgets, waits = tuple(read_budgets(workspace, state)), blocked_tasks(state)
+    holder, running = controller_holder(workspace.paths), _running(workspace, state)
+    budgets, waits = tuple(read_budgets(workspace, state, holder)), blocked_tasks(state)
     hints = [hint for task_id in sorted(waits) for hint in readiness(plan, plan.tasks[task_id]).hints]
     skipped = {dep for deps in waits.values() for dep in deps if plan.tasks[dep].status == Status.SKIPPED}
-    holder, running = controller_holder(workspace.paths), _running(workspace, state)
     approval, odd = find_interrupted_approval(workspace), sorted(state.open_histories.items())
     seen = Seen(
         at_work=frozenset(one.run.task_id for one in running if one.alive),
@@ -170,7 +166,7 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         approval=approval,
         raising=raising_commands(budgets),
         lands_after=dict(_lands_after(workspace, state)),
-        call=None if holder is None else running_call(workspace),
+        call=running_call(holder),
     )
     due = tuple(queue(state, seen))
     # What differs only because one of both is written first is the same by the next read.
@@ -206,14 +202,14 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
     )
 
 
-def running_call(workspace: Workspace) -> RunningCall | None:
-    """Return the call that is at work here; None where none is, or it just starts."""
-    note = controller_note(workspace.paths)
-    if note is None:
+def running_call(holder: Holder | None) -> RunningCall | None:
+    """Return what the call at work here does."""
+    if holder is None:
         return None
-    only, words = note.get("only", ()), clean_line(f"{note.get('command')} (process {note.get('pid')})")
+    only = holder.does.get("only", ())
     tasks = frozenset(map(TaskId, only)) if isinstance(only, list | tuple) else None
-    return RunningCall(words, tasks, bool(note.get("starts")), bool(note.get("agents")))
+    does = holder.does
+    return RunningCall(clean_line(holder.words), tasks, bool(does.get("starts")), bool(does.get("agents")))
 
 
 def _orphaned(state: PlanState) -> tuple[Run, ...]:
@@ -259,15 +255,16 @@ def _lands_after(workspace: Workspace, state: PlanState) -> Iterator[tuple[TaskI
             yield task.id, first
 
 
-def read_budgets(workspace: Workspace, state: PlanState) -> Iterator[BudgetLine]:
-    """Yield the limits for the plan and the call at work, and of tasks those at work or with nothing left.
+def read_budgets(workspace: Workspace, state: PlanState, holder: Holder | None) -> Iterator[BudgetLine]:
+    """Yield the limits for the plan, the call at work, and of tasks those at work or with nothing left.
 
     What the options of a call set is known to that call alone.
     """
     budget = workspace.config.budget
     yield from budget_lines(BudgetScope.PLAN, budget.plan, partial(spent_before, workspace, None))
-    if (since := controller_since(workspace.paths)) is not None:
-        yield from budget_lines(BudgetScope.CALL, budget.call, partial(_spent_since, workspace, since))
+    if holder is not None and holder.since:
+        find_spent = partial(_spent_since, workspace, parse_timestamp(holder.since))
+        yield from budget_lines(BudgetScope.CALL, budget.call, find_spent)
     for task_id, history in sorted(state.open_histories.items()):
         find_spent = partial(spent_before, workspace, task_id)
         lines = budget_lines(BudgetScope.TASK, budget.task, find_spent, task_id)

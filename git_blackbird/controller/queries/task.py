@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.core.workspace import Workspace, find_task, lock_holder
 from git_blackbird.controller.queries.listing import label_by_records
 from git_blackbird.controller.queries.status import raising_commands, read_budgets, running_call
 from git_blackbird.model.change.work import undo_commands
@@ -21,7 +21,8 @@ def view_task(workspace: Workspace, task_id: str) -> TaskView:
     """
     state = workspace.plan_state_of(task_id)
     task = find_task(state.plan, task_id)
-    seen = Seen(raising=raising_commands(read_budgets(workspace, state)), call=running_call(workspace))
+    holder = lock_holder(workspace)
+    seen = Seen(raising=raising_commands(read_budgets(workspace, state, holder)), call=running_call(holder))
     view = view_in(state, task, queue(state, seen))
     path = str(workspace.paths.feedback_file(task.id))
     return view._replace(

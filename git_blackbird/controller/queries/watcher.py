@@ -20,7 +20,7 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.rules.takers import TAKERS
 from git_blackbird.model.views.task import TaskView
 from git_blackbird.storage.files import changed_at
-from git_blackbird.storage.locks import approval_in_progress, controller_holder
+from git_blackbird.storage.locks import Holder, approval_in_progress, controller_holder
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.records import noop
 
@@ -149,7 +149,7 @@ class Fingerprint(NamedTuple):
     """The marks by which a change is detected; ``times`` in nanoseconds."""
 
     times: tuple[int, ...]
-    holder: str | None
+    holder: Holder | None
     approving: str | None
     alive: tuple[bool, ...]
 

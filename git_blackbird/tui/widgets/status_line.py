@@ -108,7 +108,7 @@ def _rest(overview: StatusReport, waiting: int) -> Iterator[str]:
         yield f"committing {overview.approving.task.id}"
     if overview.locked_by:
         # Its process and its start are in `status`.
-        yield f"running: {clean_line(overview.locked_by.partition(' (')[0])}"
+        yield f"running: {clean_line(overview.locked_by.command or overview.locked_by.words)}"
 
 
 def progress_bar(done: int, total: int) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.controller.change.stops import budget_stop, execute_again
-from git_blackbird.controller.core.workspace import Workspace, hold_controller
+from git_blackbird.controller.core.workspace import Workspace, hold_controller, lock_holder
 from git_blackbird.controller.engine.commands import ResumeRequest, execute_loop, restart_loop, resume_loop
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.launch.ledger import Ledger
@@ -287,7 +287,8 @@ class Reader(Person):
         super().notify(event)
         if isinstance(event, RunEnded):
             workspace = by_the_clock(self.repo)
-            self.seen += map(budget_text, read_budgets(workspace, workspace.plan_state()))
+            budgets = read_budgets(workspace, workspace.plan_state(), lock_holder(workspace))
+            self.seen += map(budget_text, budgets)
 
 
 def by_the_clock(repo: Path) -> Workspace:

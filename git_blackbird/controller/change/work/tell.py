@@ -4,7 +4,7 @@ from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.core.agents import find_agent_for_run
 from git_blackbird.controller.core.drafts import drop_recorded_drafts
 from git_blackbird.controller.core.guards import is_alive, require_readable
-from git_blackbird.controller.core.workspace import Workspace, find_task, running_command
+from git_blackbird.controller.core.workspace import Workspace, find_task, lock_holder
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand
 from git_blackbird.model.change.stages import Stage, label_of, stage_of
@@ -62,7 +62,7 @@ def require_tellable(workspace: Workspace, task_id: str) -> Run:
 
 def _is_at_work(workspace: Workspace, run: Run) -> bool:
     """Whether an agent works in a run, or the call that runs it is about to go on with what it was told."""
-    is_watched = running_command(workspace) is not None
+    is_watched = lock_holder(workspace) is not None
     if run.status is RunStatus.RUNNING:
         return is_watched or is_alive(run)
     is_sent_back = run.decision_state is DecisionState.CHANGES_REQUESTED and bool(run.messages_while_working)
