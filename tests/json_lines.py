@@ -14,7 +14,7 @@ _BY_FIELD: Mapping[str, Mapping[str, str]] = {
     "config": {"settings": "config-show", "place": "config-set"},
     "decide": {"stage": "decide", "isRedo": "undo"},
     "execute": {"wouldStart": "execute-dry-run"},
-    "redo": {"isRedo": "undo"},
+    "redo": {"isRedo": "undo", "tasks": "redo"},
     "retry": {"superseded": "set-status"},
     "review": {"gate": "review-parent", "rounds": "review-change", "reason": "review-dismiss"},
     "runs": {"record": "runs-one", "older": "runs"},

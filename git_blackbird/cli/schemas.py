@@ -61,6 +61,7 @@ OUTPUTS: Mapping[str, Any] = {
     "plan-import": plan.ImportOutput,
     "plan-lint": given.LintOutput,
     "prune": setup.PruneOutput,
+    "redo": changes.RedoListOutput,
     "rename": given.RenameOutput,
     "report": report.ReportOutput,
     "restore": RestoreResult,
@@ -107,6 +108,7 @@ _CALLS = {
     "set-status": "set-status`, `retry",
     "show-commit": "show --commit",
     "show-prompt": "show --prompt",
+    "undo": "undo`, `redo TASK",
 }
 _JSON_TYPES = {
     ValueType.BOOLEAN: "boolean",

@@ -27,6 +27,7 @@ def test_what_was_done_for_programs(program: Program) -> None:
     program.run("restore", run_id(program, "a"), "--branch", "again", "--json")
     program.run("undo", "a", "--dry-run", "--json")
     program.run("undo", "a", "--json")
+    program.run("redo", "--json")
     program.run("redo", "a", "--json")
     program.run("set-status", "b", "skipped", "--json")
     program.run("worktrees", "--json")

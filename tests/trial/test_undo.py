@@ -51,7 +51,8 @@ def test_what_was_taken_back_has_not_failed_and_redo_alone_names_it(trial: Trial
     work(trial, "a", "echo a >new.txt")
     trial.expect(0, "undo", "a")
     assert trial.expect(0, "redo") == "git blackbird redo a    # A\n"
-    assert "--json goes with a TASK" in trial.expect(2, "redo", "--json")
+    listed = json.loads(trial.expect(0, "redo", "--json"))["data"]
+    assert listed == {"tasks": [{"task": "a", "title": "A", "command": "git blackbird redo a"}]}
     counts, bar, *_ = trial.expect(0, "status").splitlines()
     assert (counts, set(bar)) == ("2 tasks: 1 taken back, 1 todo (0 ready)", set("[.]"))
     assert trial.expect(0, "list", "--status", "failed") == "a  TAKEN_BACK  A\n"

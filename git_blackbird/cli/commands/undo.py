@@ -2,7 +2,7 @@
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.controller.change.undo.undo import redo_task, tasks_to_redo, undo_task
-from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.undo import undo_result_lines
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
@@ -16,11 +16,13 @@ def undo(call: CommandContext, task_id: str, *, dry_run: bool) -> ExitCode:
 def redo(call: CommandContext, task_id: str | None, *, dry_run: bool) -> ExitCode:
     """Bring the change of a task back; without one say whose change can come back."""
     if task_id is None:
-        if call.as_json:
-            raise UsageError("--json goes with a TASK")
-        tasks = tasks_to_redo(call.workspace.plan_state())
+        tasks = tuple(tasks_to_redo(call.workspace.plan_state()))
         commands = (TaskCommand("redo", task.id, remark=clean_line(task.title)) for task in tasks)
         call.lines(list(commands) or ["nothing was taken back that could be brought back"])
+        if call.as_json:
+            from git_blackbird.cli.printed.changes import RedoListOutput, TaskToRedo
+
+            call.data(RedoListOutput(tuple(map(TaskToRedo, tasks))))
         return ExitCode.OK
     return show_undo(call, redo_task(call.workspace, task_id, dry_run=dry_run))
 

@@ -8,8 +8,10 @@ from git_blackbird.cli.printed.events import StopEvent
 from git_blackbird.controller.change.decide.record import DecisionResult
 from git_blackbird.controller.place.listing import PlaceOfTask, Pruned
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.stages import Stage
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import VERBS, DecisionState
 from git_blackbird.model.run.summary import KeptPath, Summary
@@ -103,6 +105,21 @@ class UndoOutput(Printed[UndoResult]):
         "Why there is no commit, though the change was committed.", lambda it: it.uncommitted
     )
     behind: str | None = field("Why the index does not follow the commit.", lambda it: it.behind)
+
+
+class TaskToRedo(Printed[Task]):
+    """A task that was taken back."""
+
+    field = Fields[Task]()
+    task: TaskId = field("The task.", lambda it: it.id)
+    title: str = field("Its title.", lambda it: it.title)
+    command: str = field("The command that brings it back.", lambda it: TaskCommand("redo", it.id).command)
+
+
+class RedoListOutput(NamedTuple):
+    """The tasks whose change can come back."""
+
+    tasks: Annotated[Sequence[TaskToRedo], Shown("The tasks, in the order of the plan.")]
 
 
 class WorktreesOutput(NamedTuple):
