@@ -57,6 +57,13 @@ def test_what_was_taken_back_has_not_failed_and_redo_alone_names_it(trial: Trial
     assert (counts, set(bar)) == ("2 tasks: 1 taken back, 1 todo (0 ready)", set("[.]"))
     assert trial.expect(0, "list", "--status", "failed") == "a  TAKEN_BACK  A\n"
     assert "a     taken back  1" in trial.expect(0, "report")
+    trial.expect(0, "report", "--html", "page.html")
+    page = (trial.repo / "page.html").read_text()
+    assert 'class="small todo">TAKEN_BACK</text>' in page
+    assert "FAILED" not in page
+    assert 'class="bar fail' not in page
+    assert 'a<br>A<br>TAKEN#95;BACK"]:::todo' in trial.expect(0, "graph")
+    (trial.repo / "page.html").unlink()
     trial.expect(0, "redo", "a")
     assert trial.expect(0, "redo") == "nothing was taken back that could be brought back\n"
     trial.command("exit 1")

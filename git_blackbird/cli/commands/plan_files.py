@@ -12,6 +12,7 @@ from git_blackbird.controller.core.named_files import STDIN, load_all, load_text
 from git_blackbird.controller.plan import imports
 from git_blackbird.controller.plan.export import export_plan, judge_plan, save_picture
 from git_blackbird.controller.plan.outcomes import page_lines
+from git_blackbird.controller.queries.listing import labels_by_records
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.lint import lint_lines
 from git_blackbird.messages.forms.imports.read import TaskFile, located, read_tasks
@@ -69,7 +70,8 @@ def graph(call: CommandContext, *, form: str | None, opens: bool) -> ExitCode:
         raise UsageError(f"--open shows an SVG, and --format asks for {form}")
     workspace = call.workspace
     form = "svg" if opens else form or "mermaid"
-    text = render_graph(workspace.plan_state().plan, form)
+    state = workspace.plan_state()
+    text = render_graph(state.plan, form, labels_by_records(state))
     place = save_picture(workspace, text) if opens else None
     if place is None:
         _print_whole(call, text)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from git_blackbird.cli.render.svg import STATUS_CLASSES, box, escape, fitted, label, picture
+from git_blackbird.cli.render.svg import box, escape, fitted, label, picture, task_class
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.plan.graph import state_label
+from git_blackbird.model.plan.graph import NO_LABELS, Labels, state_label
 from git_blackbird.model.plan.layers import Edge, LayeredGraph
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
@@ -34,14 +34,18 @@ class _Point(NamedTuple):
     y: float
 
 
-def draw_plan(plan: Plan, graph: LayeredGraph) -> str:
+def draw_plan(plan: Plan, graph: LayeredGraph, labels: Labels = NO_LABELS) -> str:
     """Draw the graph of a plan, and say what is left out."""
     places = _places(graph)
     width = max((place.x + _WIDTH for place in places.values()), default=0.0) + _MARGIN
     height = max((place.y + _HEIGHT for place in places.values()), default=0.0) + _MARGIN
     parts = [
         *(_edge(edge, places) for edge in graph.edges),
-        *(part for task_id, place in places.items() for part in _node(plan, plan.tasks[task_id], place)),
+        *(
+            part
+            for task_id, place in places.items()
+            for part in _node(plan, plan.tasks[task_id], place, labels)
+        ),
     ]
     return picture(width, height, "The plan: what unblocks what", parts)
 
@@ -91,8 +95,8 @@ def _curve(start: _Point, end: _Point) -> str:
     return f"C{middle:.1f} {start.y:.1f} {middle:.1f} {end.y:.1f} {end.x:.1f} {end.y:.1f}"
 
 
-def _node(plan: Plan, task: Task, place: _Point) -> Iterator[str]:
-    kind, word = STATUS_CLASSES[task.status], state_label(plan, task)
+def _node(plan: Plan, task: Task, place: _Point, labels: Labels) -> Iterator[str]:
+    kind, word = task_class(task, labels), state_label(plan, task, labels)
     tip = f"{escape(task.id)} ({word}): {escape(task.title)}"
     yield f"<g><title>{tip}</title>"
     yield box(place.x, place.y, _WIDTH, _HEIGHT, f"node {kind}" + ("" if task.is_leaf else " parent"))
@@ -100,6 +104,6 @@ def _node(plan: Plan, task: Task, place: _Point) -> Iterator[str]:
     yield label(place.x + 12, place.y + 16, fitted(task.id, _COLUMNS - 3), "name")
     yield label(place.x + 12, place.y + 31, fitted(task.title, _COLUMNS), "small")
     yield label(place.x + 12, place.y + 45, word, f"small {kind}")
-    if sign := _SIGNS.get(task.status):
+    if task.id not in labels and (sign := _SIGNS.get(task.status)):
         yield label(place.x + _WIDTH - 16, place.y + 16, sign, f"sign {kind}")
     yield "</g>"

@@ -133,6 +133,8 @@ def _task_bars(report: Report) -> Iterator[str]:
 
 
 def _kind(task: ReportedTask) -> str:
+    if task.is_taken_back:
+        return "todo"
     return "skip" if task.status is None else STATUS_CLASSES[task.status]
 
 
@@ -173,5 +175,5 @@ def _plan(report: Report) -> Iterator[str]:
     if report.plan.tasks:
         first = (task.id for task in (*report.undone, *report.done))
         graph = layered_graph(report.plan, first, MOST_TASKS)
-        yield scrolling(draw_plan(report.plan, graph))
+        yield scrolling(draw_plan(report.plan, graph, report.labels))
         yield f'<p class="remark">{remark_on_plan(graph)}</p>'

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 
 from git_blackbird.messages.document import truncate
 from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.model.plan.graph import Labels
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 
 STATUS_CLASSES = {
@@ -47,6 +49,11 @@ svg .bar.wait, svg text.wait {{ fill: var(--wait); }} svg .bar.fail, svg text.fa
 svg .bar.todo, svg .bar.skip, svg text.skip {{ fill: var(--todo); }} svg .bar.review {{ opacity: .45; }}
 """
 """The styles of pictures, with the colours that their pages use too."""
+
+
+def task_class(task: Task, labels: Labels) -> str:
+    """Return the class of a task; what its records say differently of it is still to be done."""
+    return "todo" if task.id in labels else STATUS_CLASSES[task.status]
 
 
 def escape(text: str, limit: int = 400) -> str:

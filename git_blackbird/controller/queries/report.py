@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.queries.listing import labels_by_records
 from git_blackbird.controller.queries.status import StatusReport, build_overview
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.messages.display.format import format_decision
@@ -16,6 +17,7 @@ from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.base.timestamps import SECOND, format_timestamp, parse_timestamp
 from git_blackbird.model.change.stages import is_taken_back
+from git_blackbird.model.plan.graph import Labels
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.estimate import Estimate, Sample, estimate
@@ -123,6 +125,7 @@ class Report:
     since: str | None
     until: str
     plan: Plan
+    labels: Labels
     overview: StatusReport
     tasks: tuple[ReportedTask, ...]
     agents: tuple[AgentSpent, ...]
@@ -175,6 +178,7 @@ def build_report(workspace: Workspace, since: str | None = None) -> Report:
         since=None if moment is None else format_timestamp(moment),
         until=now,
         plan=state.plan,
+        labels=labels_by_records(state),
         overview=overview,
         tasks=tuple(_tasks(state, reading)),
         agents=_agents(reading),

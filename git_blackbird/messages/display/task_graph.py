@@ -7,7 +7,7 @@ from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
-from git_blackbird.model.plan.graph import state_label, unmet_deps
+from git_blackbird.model.plan.graph import Labels, state_label, unmet_deps
 from git_blackbird.model.plan.plan import Plan, Task
 
 _MOST_LINES = 200
@@ -29,13 +29,13 @@ class PlanGraph:
         self.plan = plan
         self._after = _Followers(plan)
 
-    def lines(self, task: Task) -> Iterator[Line]:
+    def lines(self, task: Task, labels: Labels) -> Iterator[Line]:
         """Write what comes before a task and what comes after it, each with all that follows, indented."""
-        plan = self.plan
+        plan, before = self.plan, list(_walk(task, lambda one: _before(self.plan, one)))
         yield styled(f"{clean_line(task.id)}  {clean_line(task.title)}", Style.HEADING)
-        yield styled(f"  {state_label(plan, task)}", Style.FAINT)
-        yield from _part("Comes after", plan, list(_walk(task, lambda one: _before(plan, one))), "nothing")
-        yield from _part("Unblocks", plan, list(_walk(task, self._after.of)), "nothing")
+        yield styled(f"  {state_label(plan, task, labels)}", Style.FAINT)
+        yield from _part("Comes after", plan, labels, before)
+        yield from _part("Unblocks", plan, labels, list(_walk(task, self._after.of)))
 
 
 class _Followers:
@@ -73,20 +73,20 @@ def _walk(start: Task, following: Callable[[Task], Iterator[Task]]) -> Iterator[
             pending.extend(reversed(steps))
 
 
-def _part(title: str, plan: Plan, steps: list[_Step], nothing: str) -> Iterator[Line]:
+def _part(title: str, plan: Plan, labels: Labels, steps: list[_Step]) -> Iterator[Line]:
     count = len({step.task.id for step in steps})
     yield styled("")
-    yield styled(f"{title} {counted(count, 'task') if count else nothing}", Style.HEADING)
+    yield styled(f"{title} {counted(count, 'task') if count else 'nothing'}", Style.HEADING)
     for step in steps[:_MOST_LINES]:
-        yield _line(plan, step)
+        yield _line(plan, labels, step)
     if len(steps) > _MOST_LINES:
         yield styled(f"  and {len(steps) - _MOST_LINES} more lines", Style.FAINT)
 
 
-def _line(plan: Plan, step: _Step) -> Line:
+def _line(plan: Plan, labels: Labels, step: _Step) -> Line:
     task = step.task
     waits = () if task.is_over else unmet_deps(plan, task)
-    word = state_label(plan, task) + (f", waits for {len(waits)}" if waits else "")
+    word = state_label(plan, task, labels) + (f", waits for {len(waits)}" if waits else "")
     again = " (see above)" if step.is_again else ""
     text = f"  {' ' * _INDENT * step.depth}{clean_line(task.id)}  {clean_line(task.title)}: {word}{again}"
     return styled(text, Style.FAINT if task.is_over or step.is_again else Style.PLAIN)

@@ -19,6 +19,7 @@ from git_blackbird.messages.display.task_graph import PlanGraph
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import Due
+from git_blackbird.model.plan.graph import NO_LABELS, Labels
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import Item
@@ -97,6 +98,7 @@ class MainScreen(Screen[None]):
         self._open_workspace = open_workspace
         self._chosen_agent = chosen_agent
         self._plan_graph: PlanGraph | None = None
+        self._labels: Labels = NO_LABELS
         self._shown_history: HistoryPanes | None = None
         self._share = _EVEN
         self._is_zoomed = False
@@ -166,7 +168,8 @@ class MainScreen(Screen[None]):
     def show_state(self, view_state: ViewState, now: str) -> None:
         self.view_state, self._now, self._error = view_state, now, ""
         overview = view_state.overview
-        self.plan_tree.show(view_state.plan, _at_work(overview), labels_by_records(view_state.state))
+        self._labels = labels_by_records(view_state.state)
+        self.plan_tree.show(view_state.plan, _at_work(overview), self._labels)
         self.required = overview.waiting
         self.query_one("#odd", StatusBar).show_text(warnings_text(overview, self.keys))
         self._show_all()
@@ -255,7 +258,7 @@ class MainScreen(Screen[None]):
             return
         if self._plan_graph is None or self._plan_graph.plan is not self.view_state.plan:
             self._plan_graph = PlanGraph(self.view_state.plan)
-        self.graph.show(self._plan_graph.lines(task), task.id)
+        self.graph.show(self._plan_graph.lines(task, self._labels), task.id)
 
     def on_runs_pane_chosen(self, event: "RunsPane.Chosen") -> None:
         """Show the diff of one run of the current task."""
