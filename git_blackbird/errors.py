@@ -7,6 +7,8 @@ The core raises these and never prints; one place at the edge turns them into
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from git_blackbird.clean import legible, legible_lines
+
 if TYPE_CHECKING:
     from pathlib import Path  # slow to load, for a command that only helps
 
@@ -49,20 +51,23 @@ class ExitCode(IntEnum):
 
 
 class BlackbirdError(Exception):
-    """Something the user can understand and act on.
+    """Something the user can understand and act on. Both texts are cleaned here: they may name anything.
 
-    ``message`` says what is wrong and where; ``ways_out`` are commands or prose, each a line, and ``hint`` is
-    their text.
+    ``message`` says what is wrong and where, in one line or, given several, in these; ``ways_out`` are
+    commands or prose, each a line, and ``hint`` is their text.
     """
 
     exit_code = ExitCode.FAILED
     # Whether people have been told already, as of what goes wrong while other work goes on.
     is_told = False
 
-    def __init__(self, message: str, *, hint: str | tuple[str, ...] | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.ways_out: tuple[str, ...] = (hint or ()) if not isinstance(hint, str) else (hint,)
+    def __init__(self, message: str | tuple[str, ...], *, hint: str | tuple[str, ...] | None = None) -> None:
+        self.message = legible(message) if isinstance(message, str) else "\n".join(map(legible, message))
+        super().__init__(self.message)
+        self.ways_out = _legible_ways(hint)
+
+    def add_note(self, note: str) -> None:
+        super().add_note(legible(note))
 
     @property
     def hint(self) -> str | None:
@@ -72,12 +77,17 @@ class BlackbirdError(Exception):
 
     @hint.setter
     def hint(self, hint: str | None) -> None:
-        self.ways_out = () if hint is None else (hint,)
+        self.ways_out = _legible_ways(hint)
 
     @property
     def line(self) -> str:
         """What is wrong, with the way out, for a text that says more."""
         return "; ".join(filter(None, (self.message, self.hint)))
+
+
+def _legible_ways(hint: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    ways = (hint,) if isinstance(hint, str) else hint or ()
+    return tuple([legible_lines(way) for way in ways])
 
 
 def error_notes(error: BlackbirdError) -> tuple[str, ...]:

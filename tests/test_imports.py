@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "git_blackbird"
-GROUND = {"errors", "trace", "__init__"}
+GROUND = {"clean", "errors", "trace", "__init__"}
 ALLOWED = {
+    "clean": set[str](),
     "errors": set[str](),
     "trace": set[str](),
     "__init__": set[str](),

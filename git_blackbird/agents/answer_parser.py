@@ -7,8 +7,8 @@ from typing import TypeVar
 from git_blackbird.agents.event_parser import EventParser, bounded, relative_to_top, tool_step, top_folders
 from git_blackbird.agents.failures import FailureMatch, exit_text
 from git_blackbird.agents.protocol import Assignment
+from git_blackbird.clean import one_line
 from git_blackbird.model.base.lenient import Lenient
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parts import Usage
@@ -57,10 +57,10 @@ class AnswerParser(EventParser[E]):
         return tool_step(self.tools.get(tool), tool, relative_to_top(path, self._tops) if path else subject)
 
     def _notes(self, text: str) -> Progress:
-        return Progress(ProgressKind.NOTE, clean_line(text) or "an error without words")
+        return Progress(ProgressKind.NOTE, one_line(text) or "an error without words")
 
     def _fails(self, text: str, code: str = "") -> Progress:
-        self._failure = f"{clean_line(text, 1000) or 'no reason was given'}{code}"
+        self._failure = f"{one_line(text, 1000) or 'no reason was given'}{code}"
         return self._notes(self._failure)
 
     def _spends(self) -> Progress:
@@ -70,7 +70,7 @@ class AnswerParser(EventParser[E]):
         """Return the last words of an error that it has not got over; "" if there are none."""
         if self._completed or self._end_word is not None:
             return self._end_word or ""
-        return self._failure or clean_line(self._words(), 1000)
+        return self._failure or one_line(self._words(), 1000)
 
     def _read(self) -> Ended:
         denied = ", ".join(sorted(set(self._denied)))

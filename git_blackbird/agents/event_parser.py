@@ -10,9 +10,9 @@ from pydantic import TypeAdapter
 from git_blackbird.agents.failures import FailureMatch, ProviderHelp, find_refused_start, match_failure
 from git_blackbird.agents.json_events import MAX_LINE_BYTES, E, JsonEvents
 from git_blackbird.agents.protocol import Assignment
+from git_blackbird.clean import one_line
 from git_blackbird.messages.incoming.questions import StandingForms
 from git_blackbird.model.base.lenient import Lenient, finite_counters
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parts import Question
@@ -134,7 +134,7 @@ def unfinished_word(event: Lenient, finished: Mapping[str, frozenset[str]]) -> s
     """
     for name, words in finished.items():
         if word := getattr(event, name):
-            return None if word in words else clean_line(word, _MAX_WORD_CHARACTERS)
+            return None if word in words else one_line(word, _MAX_WORD_CHARACTERS)
     return ""
 
 
@@ -150,9 +150,9 @@ def bounded(text: str, limit: int = MAX_MESSAGE_CHARACTERS) -> str:
 
 def tool_step(kind: ProgressKind | None, tool: str, subject: str) -> Progress:
     """Return the step of a tool that is used on ``subject``; its kind is None for any other tool."""
-    line = clean_line(subject)
+    line = one_line(subject)
     if kind is None or not line:
-        return Progress(ProgressKind.TOOL, clean_line(f"{tool} {line}"))
+        return Progress(ProgressKind.TOOL, one_line(f"{tool} {line}"))
     return Progress(kind, line)
 
 

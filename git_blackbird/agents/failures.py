@@ -10,8 +10,9 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from git_blackbird.clean import one_line
 from git_blackbird.model.base.next_steps import restart_command
-from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.run.agent_io import AgentFailure
 
 _MAX_CHARACTERS = 16 * 1024
@@ -226,7 +227,7 @@ def error_line(stderr: str) -> str:
     lines = stderr.splitlines()
     for line in reversed(lines):
         if _ERROR_LINE.match(line):
-            return clean_line(line, 1000)
+            return one_line(line, 1000)
     return last_line("\n".join(line for line in lines if not _NOISE.match(line)))
 
 
@@ -238,7 +239,7 @@ def _is_given(flag: str, args: tuple[str, ...]) -> bool:
 def last_line(text: str) -> str:
     """Return the last visible line of ``text``, cleaned; "" if there is none."""
     for line in reversed(text.splitlines()):
-        if cleaned := clean_line(line):
+        if cleaned := one_line(line):
             return cleaned
     return ""
 

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from git_blackbird.agents.failures import ProviderHelp, error_line, exit_text, last_line
 from git_blackbird.agents.registry import without_outer_session
+from git_blackbird.clean import one_line
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.system import find_on_path
 
 _SECONDS = 30.0
@@ -25,7 +26,7 @@ class CommandOutput(NamedTuple):
 
     @property
     def first_line(self) -> str:
-        return next(filter(None, map(clean_line, f"{self.stdout}\n{self.stderr}".splitlines())), "")
+        return next(filter(None, map(one_line, f"{self.stdout}\n{self.stderr}".splitlines())), "")
 
 
 class Program(NamedTuple):

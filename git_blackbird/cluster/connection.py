@@ -12,7 +12,6 @@ from git_blackbird.agents.process.logs import open_log
 from git_blackbird.cluster.worker import ENDING_SECONDS, WITH_PARENT
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.model.base.sanitize import clean_line
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -60,8 +59,8 @@ class Connection:
     @property
     def about(self) -> str:
         """The connected workers, with the URL of the dashboard if there is one."""
-        named = (f"{clean_line(worker.name)} ({counted(worker.slots, 'slot')})" for worker in self.workers)
-        shown = f"; Dask's dashboard: {clean_line(self.dashboard)}" if self.dashboard else ""
+        named = (f"{worker.name} ({counted(worker.slots, 'slot')})" for worker in self.workers)
+        shown = f"; Dask's dashboard: {self.dashboard}" if self.dashboard else ""
         return f"workers: {', '.join(sorted(named))}{shown}"
 
     @property

@@ -25,10 +25,9 @@ class InvalidPlanError(UnusableError):
     """An invalid plan file; ``faults`` holds all errors."""
 
     def __init__(self, path: str, faults: list[PlanError]) -> None:
-        listed = "".join(f"\n- {fault}" for fault in faults)
-        super().__init__(
-            f"invalid plan: {path}{listed}", hint="fix the file; `git blackbird validate` checks it again"
-        )
+        listed = (f"- {fault}" for fault in faults)
+        hint = "fix the file; `git blackbird validate` checks it again"
+        super().__init__((f"invalid plan: {path}", *listed), hint=hint)
         self.faults = faults
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from git_blackbird.clean import legible
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Plan, Task, new_task, with_status
 from git_blackbird.model.plan.status import Status
@@ -115,7 +116,8 @@ def faults(data: bytes) -> list[str]:
         parse_plan(data, "the plan")
     assert all(fault.place and fault.what and fault.fix for fault in raised.value.faults)
     texts = [str(fault) for fault in raised.value.faults]
-    assert raised.value.message == "invalid plan: the plan" + "".join(f"\n- {text}" for text in texts)
+    listed = "".join(f"\n- {legible(text)}" for text in texts)
+    assert raised.value.message == f"invalid plan: the plan{listed}"
     return texts
 
 

@@ -11,8 +11,8 @@ from git_blackbird.agents.claude.parser import ClaudeParser
 from git_blackbird.agents.probe import Program, run_query
 from git_blackbird.agents.program import ProgramAgent
 from git_blackbird.agents.protocol import Assignment, Capabilities, Launch, render_schema
+from git_blackbird.clean import one_line
 from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.config import ClaudeConfig
 
 BYPASS_MODE = "bypassPermissions"
@@ -79,7 +79,7 @@ class ClaudeAgent(ProgramAgent[ClaudeConfig]):
             status = _LOGIN_STATUS.validate_json(output.stdout)
         except ValueError:
             return output.first_line
-        method = clean_line(status.auth_method)
+        method = one_line(status.auth_method)
         if status.logged_in:
             return f"logged in by {method}" if method else "logged in"
         return "" if status.logged_in is None else "not logged in"

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from git_blackbird.agents.claude.events import Message, MessageEvent, Origin, Result, System, TokenUsage
 from git_blackbird.agents.event_parser import Edits
+from git_blackbird.clean import one_line
 from git_blackbird.messages.incoming.questions import parse_tool_questions
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.parts import Question, Usage
 
 # Nobody but us, or the program itself, began a turn with these.
@@ -63,7 +63,7 @@ class BackgroundTasks:
 
     def _add(self, task_id: str, description: str) -> None:
         if len(self._names) < _MAX_TASKS:
-            self._names[task_id] = clean_line(description) or task_id
+            self._names[task_id] = one_line(description) or task_id
 
 
 TOTAL_COST = "total_cost_usd"
@@ -233,14 +233,14 @@ class Remarks:
             case System(subtype="task_notification") if event.task_id in self._subagents:
                 description = self._subagents.pop(event.task_id)
                 if event.status in _CUT_OFF:
-                    yield clean_line(f"a subagent {_CUT_OFF[event.status]}: {description or event.task_id}")
+                    yield one_line(f"a subagent {_CUT_OFF[event.status]}: {description or event.task_id}")
             case System() if event.subtype in _REFUSALS:
-                yield clean_line(f"{_SAFETY}: {event.content}" if event.content else _SAFETY)
+                yield one_line(f"{_SAFETY}: {event.content}" if event.content else _SAFETY)
             case _:
                 pass
 
     def _texts_at_start(self, event: System) -> Iterator[str]:
-        mode = _SAME.get(event.permission_mode, clean_line(event.permission_mode, _MAX_NAME_CHARACTERS))
+        mode = _SAME.get(event.permission_mode, one_line(event.permission_mode, _MAX_NAME_CHARACTERS))
         if self._mode and mode and mode != self._mode:
             yield (
                 f"its permission mode was {mode}, not {self._mode} as asked: a setting refuses that,"
@@ -249,7 +249,7 @@ class Remarks:
         failed = [server.name for server in event.mcp_servers if server.status == "failed"]
         if failed:
             servers = "the MCP server" if len(failed) == 1 else "the MCP servers"
-            yield clean_line(f"{servers} {', '.join(failed)} failed at the start", _MAX_LINE_CHARACTERS)
+            yield one_line(f"{servers} {', '.join(failed)} failed at the start", _MAX_LINE_CHARACTERS)
 
 
 class Denials:
@@ -275,7 +275,7 @@ class Denials:
     def text(self) -> str:
         denied = list(filter(None, self._tools.values()))
         calls = "1 tool call was" if len(denied) == 1 else f"{len(denied)} tool calls were"
-        return clean_line(f"{calls} denied: {', '.join(sorted(set(denied)))}") if denied else ""
+        return one_line(f"{calls} denied: {', '.join(sorted(set(denied)))}") if denied else ""
 
 
 EDIT_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")

@@ -49,7 +49,7 @@ from git_blackbird.agents.failures import (
     match_failure,
 )
 from git_blackbird.agents.protocol import Assignment
-from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.clean import one_line
 from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind
 from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parts import Question
@@ -83,7 +83,7 @@ _KIND_REFUSALS = {
 def end_word(result: Result, text: str) -> str | None:
     """Return the unknown word of an end that is no error, "" if it has none; None if it means finished."""
     if result.subtype != "success":
-        return clean_line(result.subtype)
+        return one_line(result.subtype)
     word = unfinished_word(result, _FINISHED)
     # An object is an answer however its turn ended: with the call of a tool, or without any text or word.
     is_answered = result.structured_output is not None or (word == "" and bool(text.strip()))
@@ -93,7 +93,7 @@ def end_word(result: Result, text: str) -> str | None:
 def error_of(result: Result, own_words: str) -> str:
     """Return the error of a result in its own words, or else in those that the program said before."""
     text = "; ".join(filter(None, result.errors)) or result.result
-    return clean_line(text, 1000) or own_words or result.subtype or "a result without success"
+    return one_line(text, 1000) or own_words or result.subtype or "a result without success"
 
 
 _KINDS = {
@@ -123,9 +123,9 @@ class ClaudeProgress:
         for block in event.message.content:
             if block.type == "text" and block.text.strip():
                 if event.is_synthetic:
-                    yield Progress(ProgressKind.NOTE, clean_line(block.text))
+                    yield Progress(ProgressKind.NOTE, one_line(block.text))
                 elif event.parent_tool_use_id:
-                    yield Progress(ProgressKind.NOTE, clean_line(f"a subagent says: {block.text}"))
+                    yield Progress(ProgressKind.NOTE, one_line(f"a subagent says: {block.text}"))
                 else:
                     yield Progress(ProgressKind.SAYS, bounded(block.text))
             elif block.type == "tool_use":
@@ -137,7 +137,7 @@ class ClaudeProgress:
                 call = self._calls.pop(block.tool_use_id, "")
                 if block.is_error:
                     why = _first_line(block) or "failed"
-                    yield Progress(ProgressKind.NOTE, clean_line(f"{why}: {call}" if call else why))
+                    yield Progress(ProgressKind.NOTE, one_line(f"{why}: {call}" if call else why))
 
     def _call(self, block: Block) -> Iterator[Progress]:
         name, value = next(((name, value) for name, value in vars(block.input).items() if value), ("", ""))
@@ -153,7 +153,7 @@ def _first_line(answer: Block) -> str:
     parts = (answer.content,) if isinstance(answer.content, str) else [part.text for part in answer.content]
     line = next(filter(None, parts), "").strip().partition("\n")[0]
     line = line.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
-    return clean_line(line, _FIRST_LINE_CHARACTERS)
+    return one_line(line, _FIRST_LINE_CHARACTERS)
 
 
 def _system_text(event: System) -> str:
@@ -271,7 +271,7 @@ class ClaudeParser(EventParser[Event]):
                 self._conversed = self._worked = True
             case ErrorEvent():
                 self._own_words, self._own_kind = event.error or event.message, ""
-                if text := clean_line(self._own_words):
+                if text := one_line(self._own_words):
                     yield Progress(ProgressKind.NOTE, text)
             case LimitEvent(rate_limit_info=info):
                 self._limit = info if info.is_rejected else None
@@ -280,12 +280,12 @@ class ClaudeParser(EventParser[Event]):
                 self._in_turn = True
                 self._steps.enter(event.cwd)
             case System(prompt_submit_outcome=PromptOutcome(kind=kind, reason=reason)) if kind:
-                self._unsent = clean_line(f"{kind}: {reason}" if reason else kind, 1000)
+                self._unsent = one_line(f"{kind}: {reason}" if reason else kind, 1000)
                 yield Progress(ProgressKind.NOTE, self._unsent)
             case System():
                 self._background.take(event)
                 if text := _system_text(event):
-                    yield Progress(ProgressKind.NOTE, clean_line(text))
+                    yield Progress(ProgressKind.NOTE, one_line(text))
             case Result():
                 yield from self._end(event)
 
@@ -372,7 +372,7 @@ class ClaudeParser(EventParser[Event]):
         if result.num_turns != 0 or self._worked:
             return None
         # As where a hook of the user's blocks the prompt.
-        why = self._unsent or clean_line(result.result.partition("\n")[0], _FIRST_LINE_CHARACTERS)
+        why = self._unsent or one_line(result.result.partition("\n")[0], _FIRST_LINE_CHARACTERS)
         return ": ".join(filter(None, ("its prompt did not reach the model", why)))
 
     def _refusal(self) -> FailureMatch | None:
@@ -405,4 +405,4 @@ class ClaudeParser(EventParser[Event]):
 
     @property
     def _words(self) -> str:
-        return clean_line(self._own_words, 1000) or self._own_kind
+        return one_line(self._own_words, 1000) or self._own_kind

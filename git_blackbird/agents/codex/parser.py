@@ -30,7 +30,7 @@ from git_blackbird.agents.event_parser import (
 )
 from git_blackbird.agents.failures import FailureMatch, ProviderHelp, error_line, exit_text, match_failure
 from git_blackbird.agents.protocol import Assignment
-from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.clean import one_line
 from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind
 from git_blackbird.model.run.ended import Ended
 from git_blackbird.model.run.parts import Usage
@@ -106,7 +106,7 @@ class CodexProgress:
 
 def step(kind: ProgressKind, text: str) -> Iterator[Progress]:
     """Yield a step, unless its text is empty."""
-    if line := clean_line(text):
+    if line := one_line(text):
         yield Progress(kind, line)
 
 
@@ -248,7 +248,7 @@ class CodexParser(EventParser[Event]):
                     self._tools.begin(item.id)
                 if item.type in _WORK and item.id and len(self._at_work) < _MAX_AT_WORK:
                     words = unwrap_command(item.command) or item.tool or item.type
-                    self._at_work[item.id] = clean_line(words)
+                    self._at_work[item.id] = one_line(words)
                 yield from self._steps.started(item)
             case TurnEvent():
                 self._began = True
@@ -257,7 +257,7 @@ class CodexParser(EventParser[Event]):
                 if event.type.startswith("turn."):
                     self._other_end = unfinished_word(event, _FINISHED)
             case ErrorEvent():
-                self._last_error = clean_line(unwrap(event.message or event.error), 1000)
+                self._last_error = one_line(unwrap(event.message or event.error), 1000)
                 yield from step(ProgressKind.NOTE, self._last_error)
 
     def _end(self, event: TurnEvent) -> Iterator[Progress]:
@@ -271,7 +271,7 @@ class CodexParser(EventParser[Event]):
                 yield Progress(ProgressKind.SPENDS, "", usage=self._usage())
         elif event.type == "turn.failed":
             # An earlier error event may have the reason.
-            why = clean_line(unwrap(event.error), 1000)
+            why = one_line(unwrap(event.error), 1000)
             if not why or self._last_error not in why:
                 why = "; ".join(filter(None, (why, self._last_error)))
             self._turns.take(Turn(why, self._text, is_finished=False))
@@ -302,17 +302,17 @@ class CodexParser(EventParser[Event]):
                 self._hear(item.text)
                 self._skipped_lines = self._lines.too_long
             case "command_execution" if _NO_SANDBOX.match(item.aggregated_output):
-                self._no_sandbox = clean_line(item.aggregated_output)
+                self._no_sandbox = one_line(item.aggregated_output)
             case "command_execution" | "file_change" if item.status == "completed":
                 self._worked = True
                 self._edits.add(change.path for change in item.changes)
             case "error" if len(self._remarks) < _MAX_REMARKS:
-                self._remarks.append(clean_line(item.message))
+                self._remarks.append(one_line(item.message))
             case "collab_tool_call":
                 # Subagents that did not finish; one that was closed had.
                 for thread, state in item.agents_states.items():
                     if state.status in _CUT_OFF and len(self._remarks) < _MAX_REMARKS:
-                        text = clean_line(f"subagent {thread} {_CUT_OFF[state.status]}")
+                        text = one_line(f"subagent {thread} {_CUT_OFF[state.status]}")
                         self._remarks += [text] if text not in self._remarks else []
             case _:
                 pass
@@ -327,7 +327,7 @@ class CodexParser(EventParser[Event]):
 
     def _error(self) -> str | None:
         if self._failure is not None:
-            return clean_line(self._failure, 1000) or "the turn failed, and no reason was given"
+            return one_line(self._failure, 1000) or "the turn failed, and no reason was given"
         words = self._words()
         reason = f": {words}" if words else ""
         if not self._completed or self._exit_code != 0:
@@ -393,7 +393,7 @@ def _totals(usage: ThreadUsage) -> dict[str, float]:
 
 def _blocked(stderr: str) -> str | None:
     """Describe the patches that the sandbox rejected, for which there is no event."""
-    reasons = [clean_line(reason) for reason in _REJECTED_PATCH.findall(stderr)]
+    reasons = [one_line(reason) for reason in _REJECTED_PATCH.findall(stderr)]
     if not reasons:
         return None
     patches = "1 patch was" if len(reasons) == 1 else f"{len(reasons)} patches were"

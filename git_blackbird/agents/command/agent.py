@@ -22,10 +22,10 @@ from git_blackbird.agents.protocol import (
     ProbeResult,
     render_schema,
 )
+from git_blackbird.clean import one_line
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.incoming.questions import StandingForms
 from git_blackbird.model.base.next_steps import ShellLine
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.config import CommandConfig
 from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind, Rights
 from git_blackbird.model.run.ended import Ended
@@ -67,7 +67,7 @@ class CommandAgent:
 
     @property
     def summary(self) -> str:
-        return f"{self.name}: {clean_line(self._command or 'no command is set')}"
+        return f"{self.name}: {one_line(self._command or 'no command is set')}"
 
     @property
     def rights(self) -> Rights | None:
@@ -173,7 +173,7 @@ class CommandParser:
         if is_cut:
             whole_lines = text.partition("\n")[2]
             text = f"[the end of a longer output]\n{whole_lines or text}"
-        message = clean_line(last_line(stderr_tail))
+        message = one_line(last_line(stderr_tail))
         error = f"{exit_text(exit_code)}: {message}" if message else exit_text(exit_code)
         return Ended(
             succeeded=exit_code == 0 and not questions,

@@ -18,8 +18,8 @@ from git_blackbird.agents.protocol import (
     Launch,
     ProbeResult,
 )
+from git_blackbird.clean import one_line
 from git_blackbird.model.base.lenient import Count, Fallback, Flag, Lenient, Text
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
 
@@ -125,7 +125,7 @@ class DemoParser(AnswerParser[_Event]):
                 self._tools.end("")
                 if event.lasts:
                     self._tools.begin("")
-                yield Progress(_KINDS.get(event.kind, ProgressKind.NOTE), clean_line(event.text))
+                yield Progress(_KINDS.get(event.kind, ProgressKind.NOTE), one_line(event.text))
             case _Result():
                 self._text, self._failure, self._completed = event.text, event.error, event.ok is True
                 self._hear(self._text, ends_turn=True)

@@ -12,9 +12,9 @@ from git_blackbird.agents.failures import FailureMatch, ProviderHelp, failure_hi
 from git_blackbird.agents.json_events import Line
 from git_blackbird.agents.program import PermittedAgent
 from git_blackbird.agents.protocol import Assignment, Capabilities, Launch
+from git_blackbird.clean import one_line
 from git_blackbird.messages.outgoing.prompts import as_plain_text
 from git_blackbird.model.base.lenient import Count, Lenient, Text, at
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
 
@@ -108,7 +108,7 @@ class GeminiParser(AnswerParser[Event]):
             case "tool_result" if event.status == "error":
                 yield self._notes(event.error)
             case "error":
-                self._warning = clean_line(event.message, 1000)
+                self._warning = one_line(event.message, 1000)
                 yield self._notes(event.message)
             case "result":
                 yield self._end(event)

@@ -14,8 +14,8 @@ from git_blackbird.agents.json_events import Line
 from git_blackbird.agents.probe import Program, run_query
 from git_blackbird.agents.program import PermittedAgent
 from git_blackbird.agents.protocol import Assignment, Capabilities, Launch
+from git_blackbird.clean import one_line
 from git_blackbird.model.base.lenient import Amount, Count, Lenient, Text, at
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
 
@@ -160,7 +160,7 @@ class OpencodeAgent(PermittedAgent):
     def _login(self, program: Program, environ: Mapping[str, str]) -> str:
         """Return how many logins it knows; those of local models need none."""
         output = run_query(program.path, "auth", "list", environ=environ)
-        counts = _COUNTS.findall(clean_line(f"{output.stdout}\n{output.stderr}", 100_000))
+        counts = _COUNTS.findall(one_line(f"{output.stdout}\n{output.stderr}", 100_000))
         return ", ".join(f"{count} {what}{'' if count == '1' else 's'}" for count, what in counts)
 
     def accepts_session(self, session: str) -> bool:

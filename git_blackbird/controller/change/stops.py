@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from git_blackbird.clean import one_line
 from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
 from git_blackbird.controller.core.agents import continue_with_other_agent
 from git_blackbird.controller.core.workspace import Workspace, configured_now
@@ -17,7 +18,7 @@ from git_blackbird.model.base.next_steps import (
     TaskCommand,
     restart_command,
 )
-from git_blackbird.model.base.sanitize import clean_clause, shell_word
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.change.stages import Due
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.rules.queue import Item
@@ -38,7 +39,7 @@ def agent_refused_stop(workspace: Workspace, run: Run) -> Stop:
     state = "is paused" if paused else "is unchanged and can be run again"
     again = go_on_command(run) if paused else _retry_command(workspace, run)
     # The whole reason was shown at the end of the run.
-    why = clean_clause(run.error or (run.notes[0] if run.notes else "it refused to work"), 100)
+    why = one_line((run.error or (run.notes[0] if run.notes else "it refused to work")).rstrip(" ."), 100)
     # Without an exit code no agent was started on its worker: the reason is another's.
     subject = "" if run.is_remote and run.exit_code is None else f"{run.provider}: "
     return Stop(

@@ -18,7 +18,6 @@ from git_blackbird.model.base.next_steps import (
     TaskCommand,
     restart_command,
 )
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import AgentOf
 from git_blackbird.model.config.config import KEYS, Config, ReviewerConfig, with_value
 from git_blackbird.model.config.layers import AGENT_NAMES, Layer
@@ -162,7 +161,7 @@ def planner_words(workspace: Workspace, verb: str) -> str:
     """Return who plans, with its set-up and model. Raises AgentUnavailableError as ``require_planner``."""
     planner = require_planner(workspace, verb)
     model = f", model {planner.model}" if planner.model else ""
-    return clean_line(f"{planner.summary}{model}")
+    return f"{planner.summary}{model}"
 
 
 def _with_able_agent(workspace: Workspace, command: TaskCommand) -> Iterator[ShellLine]:
@@ -218,7 +217,7 @@ class WrapperMissingError(AgentUnavailableError):
 
     def __init__(self, program: str) -> None:
         super().__init__(
-            f"execution.wrapper: cannot find the program '{clean_line(program)}'",
+            f"execution.wrapper: cannot find the program '{program}'",
             hint=ShellLine("git blackbird config execution.wrapper", "shows where it is set"),
         )
 

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from git_blackbird.agents.notify import NotifyProcess, start_notification
 from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE
+from git_blackbird.clean import one_line
 from git_blackbird.controller.core.ui import Unanswered, UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.display.plan_dialogue import PlanPanel, PlanReply
 from git_blackbird.model.base.ids import PLANNING
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.queue import PENDING, queue
@@ -45,7 +45,7 @@ def send_notification(workspace: Workspace, calling: Notification) -> NotifyProc
     environ = {name: value for name, value in repo.environ.items() if name != RUN_ID_VARIABLE}
     variables = {
         "BLACKBIRD_EVENT": calling.event,
-        "BLACKBIRD_TEXT": clean_line(calling.text),
+        "BLACKBIRD_TEXT": one_line(calling.text),
         TASK_ID_VARIABLE: calling.task_id,
         "BLACKBIRD_NOTIFY_RUN": calling.run_id,
     }

@@ -9,7 +9,6 @@ from git_blackbird.git.core.repository import Repository, head
 from git_blackbird.git.hooks.attribution import moves_of_people
 from git_blackbird.git.worktree.log import find_stash, log_size, tree_of
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import PLAN_NAME
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.plan.graph import describe_changes
@@ -91,9 +90,7 @@ def _take(transaction: Transaction, held: HeldEdits) -> list[str]:
         if taken.plan is None:
             return _set_aside(transaction, held, "do not fit it any more")
         transaction.save_plan(taken.plan)
-        said += (
-            f"the plan has it otherwise by now, and keeps that: {clean_line(left)}" for left in taken.left
-        )
+        said += (f"the plan has it otherwise by now, and keeps that: {left}" for left in taken.left)
     return said
 
 

@@ -13,7 +13,7 @@ from git_blackbird.git.core.config import color_wanted, read_settings
 from git_blackbird.git.core.repository import Repository, discover
 from git_blackbird.model.base.ids import IdIndex, TaskId
 from git_blackbird.model.base.next_steps import CallOptions
-from git_blackbird.model.base.sanitize import clean_line, quoted
+from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.config.config import KEYS, Config
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
@@ -198,9 +198,9 @@ class Workspace:
         """
         fatal = [problem for problem in self.settings.problems if problem.fatal]
         if fatal:
-            listed = "\n".join(f"- {problem} ({problem.hint})" for problem in fatal)
+            listed = (f"- {problem} ({problem.hint})" for problem in fatal)
             raise UnusableError(
-                f"the configuration is not usable:\n{listed}", hint="fix it, then repeat the command"
+                ("the configuration is not usable:", *listed), hint="fix it, then repeat the command"
             )
 
 
@@ -274,7 +274,7 @@ def _require_no_task(repo: Repository) -> None:
         found = home_repository(repo)
         home = None if found is None else found.top
         of = "" if home is None else f" of {home}"
-        raise ElsewhereError(f"this is the worktree of task {clean_line(owner.task_id)}{of}", home)
+        raise ElsewhereError(f"this is the worktree of task {owner.task_id}{of}", home)
 
 
 def read_layers(

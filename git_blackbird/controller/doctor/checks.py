@@ -31,7 +31,7 @@ from git_blackbird.messages.display.format import adoptable_counts
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.next_steps import ADOPT, SETTING_BACK, ShellLine, TaskCommand
-from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.change.stages import Band, Due
 from git_blackbird.model.plan.status import IN_HAND
 from git_blackbird.model.rules.queue import items_in
@@ -115,7 +115,7 @@ def _check_git(workspace: Workspace) -> Iterator[Finding]:
             yield Finding(f"{what} {why}", str(lock), ways_out=(remove,))
     common = repo.common_dir
     for key, value in misleading_settings(repo):
-        what = f"{key} is {clean_line(value)}: git does not work in {common.parent}"
+        what = f"{key} is {value}: git does not work in {common.parent}"
         yield Finding(what, str(common / "config"), ways_out=(SETTING_BACK[key],))
     if workspace.uses_worktrees:
         require_merge_tree(workspace.repo)

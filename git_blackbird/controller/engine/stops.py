@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from git_blackbird.clean import one_line
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.stops import (
     NotAgreedError,
@@ -24,7 +25,6 @@ from git_blackbird.model.base.next_steps import (
     restart_command,
     with_options,
 )
-from git_blackbird.model.base.sanitize import clean_clause
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.change.stages import BY_ITSELF, Due
 from git_blackbird.model.plan.plan import Task
@@ -104,7 +104,7 @@ def agent_stopped_stop(workspace: Workspace, refused: Sequence[Run]) -> Stop:
     shows = f"`git blackbird agent {run.provider}` shows how it is started; fix that"
     return Stop(
         StopReason.AGENT_UNAVAILABLE,
-        f"{run.provider} refuses every task: {clean_clause(run.error or 'it said nothing', 200)};"
+        f"{run.provider} refuses every task: {one_line((run.error or 'it said nothing').rstrip(' .'))};"
         f" {names} are unchanged and can be run again",
         (run.way_out or shows, EXECUTE, continue_with_other_agent(workspace, run)),
         run.task_id,

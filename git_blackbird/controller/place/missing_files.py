@@ -11,7 +11,7 @@ from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.folders import first_naming, list_all_ignored, list_ignored
 from git_blackbird.messages.display.quantities import some_of
 from git_blackbird.model.base.next_steps import ShellLine
-from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.config.keys import quoted_for_git
 from git_blackbird.storage.files import load_inside, write_private
@@ -60,7 +60,7 @@ def _bound(repo: Repository, names: Iterable[str]) -> dict[str, str]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return some_of([shell_word(clean_line(name)) for name in names], _MOST)
+    return some_of([shell_word(name) for name in names], _MOST)
 
 
 def _way_out(workspace: Workspace, missing: Sequence[str]) -> ShellLine:

@@ -14,7 +14,7 @@ from git_blackbird.git.worktree.base_commits import base_commit_of, begins_at, c
 from git_blackbird.git.worktree.linked import open_linked
 from git_blackbird.git.worktree.surroundings import take_surroundings
 from git_blackbird.model.base.next_steps import ShellLine, TaskCommand
-from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.commits import TASK_TRAILER
 from git_blackbird.model.run.run import Run
@@ -93,4 +93,4 @@ def _take(place: Workspace, task: Task, run: Run, work: _Work) -> ShellLine:
         ]
     else:
         commands += [f"git -C {shell_word(str(place.repo.top))} merge --squash {work.revision}"]
-    return ShellLine(" && ".join(commands), f"takes the work in {clean_line(work.where)} as the change")
+    return ShellLine(" && ".join(commands), f"takes the work in {work.where} as the change")

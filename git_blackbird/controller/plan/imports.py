@@ -150,7 +150,7 @@ class _Merge:
             if others := {self._from[one] for one in self._source if self._is_others(one)}:
                 from_there = f"--as {min(others)} updates what came from there"
                 ways.append(f"--prefix gives new ids to its tasks; {from_there}")
-            raise RequestError("\n".join(faults), hint="\n".join(ways))
+            raise RequestError(tuple(faults), hint="\n".join(ways))
         known = dict.fromkeys((*(one for one in self._before if one in base), *base))
         ordered = {one: base[one] for one in known}
         # New tasks at the top come last, wherever they are in the source: it would move all others.

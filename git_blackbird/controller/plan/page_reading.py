@@ -54,7 +54,7 @@ class PageConflictError(RequestError):
 
     def __init__(self, merged: tuple[PageTask, ...], conflicts: Mapping[TaskId, FieldConflictError]) -> None:
         super().__init__(
-            "\n".join(f"{task_id}: {error.message}" for task_id, error in conflicts.items()),
+            tuple(f"{task_id}: {error.message}" for task_id, error in conflicts.items()),
             hint="nothing was changed",
         )
         self.merged = merged

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from git_blackbird.clean import clean
 from git_blackbird.controller.change.reading_run import ReadingEnd
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.plan.outcomes import deadlock_text
@@ -17,7 +18,6 @@ from git_blackbird.messages.incoming.plan_answer import PlanAnswer, TaskAnswer
 from git_blackbird.messages.outgoing.planning import PlanKind, PlanRequest
 from git_blackbird.model.base.ids import TaskId, fold_task_id, task_id_from
 from git_blackbird.model.base.redaction import masked_kinds
-from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import IN_HAND, Status
 from git_blackbird.model.rules.lint import RequirementSource, Severity, lint_plan
@@ -242,4 +242,4 @@ def _kept(old: str, new: str | None) -> str:
 
 
 def _shown(texts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(strip_controls(text).strip() for text in texts)
+    return tuple(clean(text).strip() for text in texts)

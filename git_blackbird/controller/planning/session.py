@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git_blackbird.agents.protocol import Agent
+from git_blackbird.clean import one_line
 from git_blackbird.controller.change.agent_run import open_run
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.reading_run import Reading, ReadingEnd, Role, read
@@ -42,7 +43,6 @@ from git_blackbird.messages.outgoing.planning import (
 )
 from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.model.base.next_steps import ANOTHER_AGENT, EXECUTE, REQUEST, ShellLine, TaskCommand
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.plan import Plan, new_task
 from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.run.ended import Ended
@@ -171,8 +171,7 @@ class PlanSession:
             if proposal.faults and self._passes_left:
                 self._passes_left -= 1
                 text = "this plan cannot be accepted, and its agent is asked again"
-                faults = clean_line("; ".join(proposal.faults), 500)
-                inform(self._call.ui, f"{text}: {faults}", PLANNING)
+                inform(self._call.ui, f"{text}: {'; '.join(proposal.faults)}", PLANNING)
                 continue
             decided = await self._decide(proposal)
             if isinstance(decided, Planned):
@@ -190,14 +189,14 @@ class PlanSession:
             return interrupted_stop("before a plan was made")
         run, again = end.run, self._again()
         if run.terminal_reason in {TerminalReason.AGENT_UNAVAILABLE, TerminalReason.WITHOUT_WORK}:
-            why = clean_line(run.error or "it refused to work")
+            why = run.error or "it refused to work"
             steps = tuple(filter(None, (run.way_out, ANOTHER_AGENT)))
             return Stop(StopReason.AGENT_UNAVAILABLE, f"{run.provider}: {why}", steps)
         if run.terminal_reason is TerminalReason.BUDGET:
             return budget_stop(self._workspace, self._call.ledger.spent_lines(PLANNING), self._again())
         if run.terminal_reason is not None or run.final_text is None:
             shows = TaskCommand("runs", PLANNING, f" {run.id}")
-            why = clean_line(run.error or "its agent failed", 500)
+            why = run.error or "its agent failed"
             return Stop(StopReason.FAILED, f"no plan was made: {why}", (shows, again))
         return end
 
@@ -219,7 +218,7 @@ class PlanSession:
                 Drafts(self._workspace).answer(PLANNING, question).drop()
             return tuple(zip(questions, answers, strict=True))
         is_left = isinstance(reply, Unanswered) or self._call.is_interrupted
-        asked = "".join(f"\n  {clean_line(one.prompt, 500)}{_options(one)}" for one in questions)
+        asked = "".join(f"\n  {one_line(one.prompt, 500)}{_options(one)}" for one in questions)
         return Stop(
             StopReason.INTERRUPTED if is_left else StopReason.WAITING_USER,
             f"the planner asks before it plans:{asked}",
@@ -231,7 +230,7 @@ class PlanSession:
         sound = None if proposal.faults else proposal.change
         if sound is not None and not sound.result.is_changed:
             text = "nothing is to be changed in the plan"
-            remark = f": {clean_line(proposal.remarks, 500)}" if proposal.remarks else ""
+            remark = f": {proposal.remarks}" if proposal.remarks else ""
             return Planned(Stop(StopReason.COMPLETED, text + remark), proposal)
         if sound is not None and self._accepts:
             return self._save(proposal)
@@ -284,4 +283,4 @@ class PlanSession:
 
 
 def _options(question: Question) -> str:
-    return f" ({' | '.join(map(clean_line, question.options))})" if question.options else ""
+    return f" ({' | '.join(map(one_line, question.options))})" if question.options else ""

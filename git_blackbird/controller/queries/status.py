@@ -12,7 +12,6 @@ from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.stages import BY_ITSELF, Due, is_half_written, is_taken_back
@@ -209,7 +208,7 @@ def running_call(holder: Holder | None) -> RunningCall | None:
     only = holder.does.get("only", ())
     tasks = frozenset(map(TaskId, only)) if isinstance(only, list | tuple) else None
     does = holder.does
-    return RunningCall(clean_line(holder.words), tasks, bool(does.get("starts")), bool(does.get("agents")))
+    return RunningCall(holder.words, tasks, bool(does.get("starts")), bool(does.get("agents")))
 
 
 def _orphaned(state: PlanState) -> tuple[Run, ...]:

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Mapping
 
+from git_blackbird.clean import one_line
 from git_blackbird.errors import RequestError
 from git_blackbird.git.commit.create import error_output
 from git_blackbird.git.core.process import operands, revisions
@@ -13,7 +14,6 @@ from git_blackbird.git.core.user_programs import run_user_program
 from git_blackbird.git.worktree.index import writing
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.git.worktree.saved_trees import publish
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
 
 _IS_SIGNED = ("config", "--type=bool", "--default=false", "--get", "commit.gpgSign")
 
@@ -57,7 +57,7 @@ def push_branch(repo: Repository, name: str, remote: str) -> str | None:
     # The user's configuration and prompts are wanted: it is as if they had typed it.
     command = ("git", "push", "--set-upstream", *operands(remote, f"{ref}:{ref}"))
     done = run_user_program(command, cwd=repo.top, environ=repo.git_environ)
-    return None if done.code == 0 else strip_controls(error_output(done))[-_MAX_LETTERS:]
+    return None if done.code == 0 else error_output(done)[-_MAX_LETTERS:]
 
 
 def request_program(environ: Mapping[str, str]) -> str | None:
@@ -72,7 +72,8 @@ def open_request(repo: Repository, program: str, branch: str, title: str, body: 
     command = (program, *begin, branch, f"--title={title}", f"{option}={body}")
     done = run_user_program(command, cwd=repo.top, environ=repo.git_environ)
     if done.code != 0:
-        why = strip_controls(error_output(done))[-_MAX_LETTERS:]
-        raise RequestError(f"{program} opened no request for {branch}: {why}", hint="the branch is pushed")
+        why = error_output(done)[-_MAX_LETTERS:]
+        text = f"{program} opened no request for {branch}: {why}"
+        raise RequestError(tuple(text.split("\n")), hint="the branch is pushed")
     *_, address = done.lines(lambda lines: [line for line in lines if line.strip()] or [b""])
-    return clean_line(address.decode(errors="replace"), _MAX_LETTERS)
+    return one_line(address.decode(errors="replace"), _MAX_LETTERS)

@@ -51,6 +51,9 @@ _COMMIT = (
 class CommitRefusedError(UnusableError):
     """Git, a hook or the signing program refused the commit; the message is their error output."""
 
+    def __init__(self, output: str) -> None:
+        super().__init__(tuple(output.split("\n")))
+
 
 class HookRefusedError(CommitRefusedError):
     """A user's hook refused the commit; ``output`` holds more lines of its output than the message."""

@@ -28,7 +28,6 @@ from git_blackbird.git.worktree.base_commits import write_commit
 from git_blackbird.git.worktree.index import may_have_submodules, writing
 from git_blackbird.git.worktree.remote_refs import fetch_checked
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_full_snapshot
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import describe
 from git_blackbird.model.run.summary import MAX_SUBMODULE_FILES, SubmoduleChange, Trees
 
@@ -257,7 +256,7 @@ def require_no_repository(linked: Repository, limits: SnapshotLimits) -> None:
     """Refuse a worktree with a repository below it whose work would go too. Raises RequestError, GitError."""
     found = list(islice(nested_repositories(linked, linked.top, limits), _NAMED + 1))
     if found:
-        names = ", ".join(map(clean_line, found[:_NAMED])) + (" and others" if len(found) > _NAMED else "")
+        names = ", ".join(found[:_NAMED]) + (" and others" if len(found) > _NAMED else "")
         what, they = ("repository", "it") if len(found) == 1 else ("repositories", "them")
         raise RequestError(
             f"{linked.top} stays: the git {what} in {names} would go with it",

@@ -49,10 +49,10 @@ _TAKES_BACK = "Takes back edits of yours, or of tasks that have landed, that are
 MAX_LISTED = 10
 
 
-def bulleted_lines(items: Sequence[str], most: int) -> str:
+def bulleted_lines(items: Sequence[str], most: int) -> list[str]:
     """Return a line for each of the first items, and one that counts the others."""
     more = [f"and {len(items) - most} more"] if len(items) > most else []
-    return "\n".join(f"- {item}" for item in (*items[:most], *more))
+    return [f"- {item}" for item in (*items[:most], *more)]
 
 
 _LABELS = {

@@ -60,7 +60,7 @@ class PageError(RequestError):
     """An invalid page; ``faults`` has all errors."""
 
     def __init__(self, faults: Sequence[PageFault]) -> None:
-        super().__init__("\n".join(fault.at() for fault in faults), hint="nothing was changed")
+        super().__init__(tuple(fault.at() for fault in faults), hint="nothing was changed")
         self.faults = tuple(faults)
 
 

@@ -4,52 +4,22 @@ import codecs
 import json
 import re
 
-# Characters that join, break and vary others: terminals disagree on their width.
-_JOINING = "\u00ad\u200c\u200d\ufe00-\ufe0f"
-# All other invisible characters: direction marks, tags, fillers, separators. This is Unicode's category Cf,
-# the property Default_Ignorable_Code_Point, and the two line separators.
-_FORMAT = (
-    "\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u115f-\u1160\u17b4-\u17b5\u180b-\u180f"
-    "\u200b\u200e-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
-    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-)
-_CONTROL = re.compile(
-    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # operating system commands: titles, clipboard, links
-    r"|\x1b[PX^_][^\x1b]*\x1b\\"  # device control and other strings
-    r"|\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor, modes
-    r"|\x1b[ -/]*[0-~]"  # other escapes
-    r"|\r(?=\n)"
-    f"|[{_JOINING}]"
-)
-# Line ends, tabs and what ASCII can print.
-_HARMLESS = bytes((9, 10, *range(32, 127)))
-_REST = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_FORMAT}\ud800-\udfff]")
+from git_blackbird.clean import CONTROL, FORMAT, JOINING, clean, is_harmless, one_line
+
 # Compiled on first use, because listing tasks needs none of these. The blank Braille pattern is no format
 # character, and as invisible.
-_HIDDEN = f"[{_JOINING}{_FORMAT}\u2800]"
-_UNSEEN = f"[{_JOINING}]|{_REST.pattern}"
+_HIDDEN = f"[{JOINING}{FORMAT}\u2800]"
+_UNSEEN = f"[{JOINING}]|{CONTROL}"
 
 
 def strip_controls(text: str) -> str:
-    """Remove terminal control sequences, and replace remaining control characters by U+FFFD.
-
-    Line ends and tabs stay. Direction marks and other invisible characters are removed: they can make a path
-    or a diff look like another one. So are joiners, which would shift what is painted beside them.
-    """
-    if _is_harmless(text):
-        return text
-    return _REST.sub("\ufffd", _CONTROL.sub("", text))
-
-
-def _is_harmless(text: str) -> bool:
-    """Whether nothing in a text can need cleaning; a hundred times faster than to clean it."""
-    return text.isascii() and not text.encode().translate(None, _HARMLESS)
+    return clean(text)
 
 
 def escape_controls(text: str) -> str:
     """Show control characters as ``^[`` and the like: in a change they are part of its effect."""
     shown = re.sub("[\x00-\x08\x0b-\x1f\x7f]", lambda match: f"^{chr(ord(match[0]) ^ 0x40)}", text)
-    return strip_controls(re.sub(f"[{_JOINING}]", "\ufffd", shown))
+    return strip_controls(re.sub(f"[{JOINING}]", "\ufffd", shown))
 
 
 def find_hidden(text: str) -> str | None:
@@ -80,10 +50,7 @@ def short_json(value: object) -> str:
 
 
 def clean_line(text: str, limit: int = 200) -> str:
-    """Return the text on one harmless line of at most ``limit`` characters."""
-    # Cut before cleaning: cleaning a megabyte to show two hundred characters is waste.
-    line = " ".join(strip_controls(text[: limit * 20]).split())
-    return line if len(line) <= limit else line[: limit - 3] + "..."
+    return one_line(text, limit)
 
 
 def clean_clause(text: str, limit: int = 200) -> str:
@@ -129,7 +96,7 @@ class StreamSanitizer:
     def feed(self, data: bytes) -> str:
         """Add the next piece; return what can be shown by now."""
         text = self._held + self._decoder.decode(data)
-        if _is_harmless(text):
+        if is_harmless(text):
             self._held = ""
             self._ends_line = text.endswith("\n") if text else self._ends_line
             return text

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Self
 
+from git_blackbird.clean import legible, legible_lines
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.rules.limits import LimitHold
@@ -137,13 +138,22 @@ class Level(StrEnum):
     ERROR = "error"
 
 
-class Notice(NamedTuple):
-    """Something to know."""
-
+class _NoticeFields(NamedTuple):
     weight: Annotated[Level, Shown("How important it is.", "level")]
     text: Annotated[str, Shown("What it is, in one line.")]
     hint: Annotated[str | None, Shown("What to do.")] = None
     task_id: Annotated[TaskId | None, Shown("The task that it is about.", "task")] = None
+
+
+class Notice(_NoticeFields):
+    """Something to know. Its text is cleaned here, since it may name anything; a hint may have lines."""
+
+    __slots__ = ()
+
+    def __new__(
+        cls, weight: Level, text: str, hint: str | None = None, task_id: TaskId | None = None
+    ) -> Self:
+        return tuple.__new__(cls, (weight, legible(text), hint and legible_lines(hint), task_id))
 
 
 class Phase(StrEnum):

@@ -21,7 +21,6 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.run_files import finish_log, log_files
 from git_blackbird.errors import LockedError, UnusableError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.ended import Ended, ExitCause
 from git_blackbird.storage.locks import take_slot
 
@@ -52,7 +51,7 @@ class CheckSlots:
             except LockedError as error:
                 if not is_told:
                     text = f"the check of {task_id} waits for another one of yours: {error.message}"
-                    inform(self._ui, clean_line(text), task_id)
+                    inform(self._ui, text, task_id)
                 is_told = True
             except UnusableError as error:
                 if not self._is_refusal_told:

@@ -25,7 +25,6 @@ from git_blackbird.git.worktree.saved_trees import CheckoutError
 from git_blackbird.messages.display.format import check_word
 from git_blackbird.messages.outgoing.prompts import bound_output, render_check_request
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import CheckFollowUp, Due, after_check, due_of
 from git_blackbird.model.rules.queue import Item
@@ -113,7 +112,7 @@ class _Check:
         what = self.what if which == "head" else f"the base of {task_id}"
         try:
             with await self.call.check_slots.take(task_id):
-                inform(self.call.ui, f"checking {what}: {clean_line(self.command)}", task_id)
+                inform(self.call.ui, f"checking {what}: {self.command}", task_id)
                 ended = await self._result(tree, which)
         except (AgentUnavailableError, CheckoutError, SetupError) as error:
             return result.updated(outcome=CheckOutcome.BROKEN, reason=error.message)

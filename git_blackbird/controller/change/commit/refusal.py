@@ -32,7 +32,7 @@ from git_blackbird.messages.display.format import bulleted_lines
 from git_blackbird.messages.display.quantities import some_of
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import TaskCommand, approve_without_commit
-from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.change.change import contributions
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
@@ -153,7 +153,7 @@ def hook_edits_text(run: Run, edits: HookEdits) -> str:
 
 def named_edits(edits: HookEdits) -> str:
     """Name the paths of edits, the first few of them."""
-    names = [clean_line(path.decode(errors="replace")) for path in sorted(edits)]
+    names = [path.decode(errors="replace") for path in sorted(edits)]
     return some_of(names, _MAX_EDITS)
 
 
@@ -182,7 +182,8 @@ _MAX_SET_ASIDE = 5
 class ApprovalRefusedError(RequestError):
     """The change of an approval cannot be committed now; the decision stays pending.
 
-    ``hook_output`` is what a hook said that refused the commit, ``hook_edits`` what it made of the files.
+    ``why`` may have lines. ``hook_output`` is what a hook said that refused the commit, ``hook_edits`` what
+    it made of the files.
     """
 
     hook_output: str | None = None
@@ -199,7 +200,7 @@ class ApprovalRefusedError(RequestError):
             if remedy is not None
             else f"commit by hand what you still want of it{by_hand}"
         )
-        super().__init__(f"{task.id} is not approved: {why}", hint=hint)
+        super().__init__(tuple(f"{task.id} is not approved: {why}".split("\n")), hint=hint)
 
 
 def require_branch(task: Task, strayed: OtherBranch | None) -> None:
@@ -225,7 +226,7 @@ def obstructed_error(workspace: Workspace, task: Task, tree: str, plan: CommitPl
 
     ``tree`` is what the change made of the worktree.
     """
-    why = f"its change cannot be committed yet\n{bulleted_lines(plan.obstacles, MAX_NAMED)}"
+    why = "\n".join(["its change cannot be committed yet", *bulleted_lines(plan.obstacles, MAX_NAMED)])
     if plan.has_moved_on:
         return ApprovalRefusedError(task, why, None)
     if not plan.later_edits:

@@ -34,9 +34,9 @@ class UnansweredError(BlackbirdError):
     exit_code = ExitCode.DECISION_REQUIRED
 
     def __init__(self, items: Sequence[Adoptable]) -> None:
-        listed = "\n".join(f"- {text}" for text in plain(adoptable_lines(items)))
+        listed = (f"- {text}" for text in plain(adoptable_lines(items)))
         super().__init__(
-            f"what another program or clone did does not count here yet:\n{listed}",
+            ("what another program or clone did does not count here yet:", *listed),
             hint=(
                 ShellLine("git blackbird adopt --take", "lets it count"),
                 ShellLine("git blackbird adopt --leave", "goes on without it"),

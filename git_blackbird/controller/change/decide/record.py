@@ -49,7 +49,6 @@ from git_blackbird.messages.outgoing.prompts import bound_output, render_suggest
 from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import Stage, stage_of
@@ -113,17 +112,14 @@ class DecisionResult:
             *self.deferred,
             *self.plan_edits,
             *([f"{change.unresolved}: {GOES_BACK}"] if change.unresolved else ()),
-            *(
-                f"with what was edited in its worktree after the run: {clean_line(path)}"
-                for path in change.edited
-            ),
-            *(f"left out, {kept}: {clean_line(path)}{self._rename_text(path)}" for path in change.left_out),
-            *(f"left out, {kept}: some of the lines of {clean_line(path)}" for path in change.in_part),
+            *(f"with what was edited in its worktree after the run: {path}" for path in change.edited),
+            *(f"left out, {kept}: {path}{self._rename_text(path)}" for path in change.left_out),
+            *(f"left out, {kept}: some of the lines of {path}" for path in change.in_part),
         )
 
     def _rename_text(self, path: str) -> str:
         other = self.change.halves.get(path)
-        return "" if other is None else f", the other half of a rename: {clean_line(other)} is approved"
+        return "" if other is None else f", the other half of a rename: {other} is approved"
 
     @property
     def decided(self) -> Decided | None:

@@ -272,8 +272,10 @@ class _Undo:
             listed = sorted(f"{path.decode(errors='replace')}: {why}" for path, why in left.items())
             others = "bring back what it builds on" if self.is_redo else "take back what others did since"
             raise RequestError(
-                f"nothing of {self.task.id} can be {VERBS[self.verb].done}\n"
-                f"{bulleted_lines(listed, _MAX_NAMED)}",
+                (
+                    f"nothing of {self.task.id} can be {VERBS[self.verb].done}",
+                    *bulleted_lines(listed, _MAX_NAMED),
+                ),
                 hint=f"change these files by hand, or {others} first",
             )
 

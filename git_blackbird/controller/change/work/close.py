@@ -33,7 +33,7 @@ from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import masked_text
 from git_blackbird.messages.incoming.questions import stray_rulings
 from git_blackbird.model.base.redaction import masked_kinds
-from git_blackbird.model.base.sanitize import clean_line, shell_word
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.model.change.change import Change, contributions
 from git_blackbird.model.rules.limits import believed_end, limit_reached
@@ -185,8 +185,8 @@ def save_closed(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
     warn_outside(ui, closed)
     began, ended = closed.start_branch, closed.end_branch
     if closed.is_in_place and began is not None and ended != began and closed.end_commit:
-        there = "is detached" if ended is None else f"is on {clean_line(ended)}"
-        text = f"HEAD was on {clean_line(began)} when run {run.id} began, and {there} now"
+        there = "is detached" if ended is None else f"is on {ended}"
+        text = f"HEAD was on {began} when run {run.id} began, and {there} now"
         warn(ui, text, run.task_id, f"git switch {shell_word(began)}")
     return closed
 

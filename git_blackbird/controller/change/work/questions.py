@@ -13,7 +13,6 @@ from git_blackbird.controller.core.waiting import race_external_change
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.incoming.questions import match_answers, questions_of, take_answer
 from git_blackbird.model.base.next_steps import Blank, TaskCommand
-from git_blackbird.model.base.sanitize import clean_clause
 from git_blackbird.model.change.work import answer_options, answers_blank
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.queue import Item, is_resumable
@@ -119,4 +118,4 @@ def paused_stop(state: PlanState, run: Run) -> Stop:
 
 def _why_paused(run: Run) -> str:
     limit = _LIMITS.get(run.terminal_reason) if run.terminal_reason else None
-    return f"did not finish: {clean_clause(run.error or '')}" if limit is None else f"reached {limit}"
+    return f"did not finish: {(run.error or '').rstrip(' .')}" if limit is None else f"reached {limit}"

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from git_blackbird.clean import one_line
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace, read_layers, shorten_path
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.repository import Head
 from git_blackbird.git.hooks.attribution import mark_active, unmark_active
 from git_blackbird.git.worktree.surroundings import take_surroundings
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.config.settings import merge_layers
@@ -187,8 +187,8 @@ def _file_changes(workspace: Workspace, before: Observed, after: Observed) -> It
     for name, kind in after.files.items():
         old = before.files.get(name, _ABSENT)
         if kind != old and (old, kind) != (_ABSENT, _FILE):
-            new = "deleted" if kind == _ABSENT else f"now {clean_line(kind)}"
-            yield f"{_place(workspace, name)} was {clean_line(old)} and is {new}"
+            new = "deleted" if kind == _ABSENT else f"now {one_line(kind)}"
+            yield f"{_place(workspace, name)} was {one_line(old)} and is {new}"
 
 
 def _value_changes(workspace: Workspace, before: Observed, after: Observed) -> Iterator[str]:
@@ -202,18 +202,18 @@ def _value_changes(workspace: Workspace, before: Observed, after: Observed) -> I
         if named is None or (old_setting and new_setting and old_setting.raw == new_setting.raw):
             continue
         values = f"{_value(old_setting, '(unset)')} -> {_value(new_setting, 'removed')}"
-        yield f"{clean_line(named.name)} {values} ({_place(workspace, place[0])})"
+        yield f"{one_line(named.name)} {values} ({_place(workspace, place[0])})"
 
 
 def _value(setting: RawSetting | None, absent: str) -> str:
     if setting is None:
         return absent
     raw = setting.raw
-    return clean_line(raw if isinstance(raw, str) else format_value(raw), _LONGEST_VALUE)
+    return one_line(raw if isinstance(raw, str) else format_value(raw), _LONGEST_VALUE)
 
 
 def _place(workspace: Workspace, origin: str) -> str:
-    return clean_line(shorten_path(workspace, origin))
+    return one_line(shorten_path(workspace, origin))
 
 
 def save_observed(workspace: Workspace, observed: Observed) -> None:

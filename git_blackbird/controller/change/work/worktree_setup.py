@@ -16,7 +16,6 @@ from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.worktree.folders import copy_files, count_bytes, list_ignored
 from git_blackbird.messages.display.quantities import render_bytes
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.ended import ExitCause
 from git_blackbird.model.run.parts import describe_exit
 
@@ -76,7 +75,7 @@ class SetUp:
         text = self.workspace.config.worktree.setup
         if not text:
             return True
-        inform(self.ui, f"setting up {self.what}: {clean_line(text)}", self.task_id)
+        inform(self.ui, f"setting up {self.what}: {text}", self.task_id)
         command = UserCommand(
             self.task_id,
             mark,

@@ -114,7 +114,7 @@ def located(name: str) -> Iterator[None]:
     try:
         yield
     except RequestError as error:
-        lines = "\n".join(f"{name}: {line}" for line in error.message.splitlines())
+        lines = tuple(f"{name}: {line}" for line in error.message.split("\n"))
         raise RequestError(lines, hint=error.hint) from error
 
 
