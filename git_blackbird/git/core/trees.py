@@ -28,6 +28,7 @@ OURS = tuple(map(os.fsencode, HIDDEN))
 # In small letters: some file systems know no others.
 _STATE = frozenset(name.lower() for name in OURS)
 _MODULES = b".gitmodules"
+_RESERVED_LENGTHS = frozenset(map(len, (*_STATE, _MODULES)))
 
 
 def is_unsafe(name: bytes) -> bool:
@@ -80,7 +81,12 @@ class TreeStore:
 
     def __contains__(self, oid: str) -> bool:
         """Whether the repository has this object; then it also has the objects that this one refers to."""
-        return oid in self.objects
+        return self._known(oid) is not None or oid in self.objects
+
+    def _known(self, oid: str) -> _Rows | None:
+        """Return a tree that this process knows, if the repository still has it."""
+        rows = _recent(oid).rows
+        return rows if rows is not None and self.objects.odb.exists(oid) else None
 
     def load(self, oid: str) -> Tree:
         """Return the entries of one tree. Raises UnusableError if there is no such tree."""
@@ -89,7 +95,8 @@ class TreeStore:
     def _load(self, oid: str) -> _Rows:
         import pygit2  # loaded by now
 
-        if (known := self._seen.get(oid)) is not None:
+        if (known := self._seen.get(oid) or self._known(oid)) is not None:
+            self._seen[oid] = known
             return known
         try:
             kind, data = self.objects.read(pygit2.Oid(hex=oid))
@@ -101,8 +108,11 @@ class TreeStore:
             raise UnusableError(f"the object {oid} is not a tree")
         if _WHOLE.fullmatch(data) is None:
             raise UnusableError(f"the tree {oid} cannot be read: it is no list of entries")
-        self._seen[oid] = _parse(data)
-        return self._seen[oid]
+        return self._remembered(oid, {name: (mode, raw) for mode, name, raw in _ENTRY.findall(data)})
+
+    def _remembered(self, oid: str, rows: _Rows) -> _Rows:
+        self._seen[oid] = _recent(oid).rows = rows
+        return rows
 
     def is_sound(self, oid: str) -> bool:
         """Whether an object can be read and has the content that its id is made of."""
@@ -136,7 +146,7 @@ class TreeStore:
             raise UnusableError(
                 f"cannot write to {self.objects.path}: {error}", hint="make room or make it writable"
             ) from error
-        self._seen[oid] = rows
+        self._remembered(oid, rows)
         return oid
 
     def entry(self, oid: str, path: bytes) -> TreeEntry | None:
@@ -152,8 +162,9 @@ class TreeStore:
         return None if row is None or row[0] == _DIRECTORY_MODE else _entry(row)
 
     def reserved(self, oid: str) -> set[bytes]:
-        rows = self._load(oid).items()
-        return {name for name, (mode, _) in rows if is_reserved(name, is_link=mode == _LINK_MODE)}
+        rows = self._load(oid)
+        candidates = [name for name in rows if len(name) in _RESERVED_LENGTHS]
+        return {name for name in candidates if is_reserved(name, is_link=rows[name][0] == _LINK_MODE)}
 
     def without(self, oid: str, names: Iterable[bytes]) -> str:
         top, left_away = self._load(oid), set(names)
@@ -215,10 +226,14 @@ class TreeStore:
         return self._save(rows)
 
 
-# The end of one run is the beginning of the next: most often both have been parsed.
-@lru_cache(maxsize=8)
-def _parse(raw: bytes) -> _Rows:
-    return {name: (mode, oid) for mode, name, oid in _ENTRY.findall(raw)}
+class _Recent:
+    rows: _Rows | None = None
+
+
+# The end of one run is the beginning of the next, and a wide tree takes long to read.
+@lru_cache(maxsize=16)
+def _recent(oid: str) -> _Recent:  # noqa: ARG001  # what the cache goes by
+    return _Recent()
 
 
 def _entry(row: _Row) -> TreeEntry:
@@ -236,14 +251,11 @@ def _directory(row: _Row | None) -> str | None:
 
 def _render(rows: _Rows) -> bytes:
     """Serialize entries in git's order, in which a directory's name ends with a slash."""
-
-    def place(item: tuple[bytes, _Row]) -> bytes:
-        name, row = item
-        return name + b"/" if row[0] == _DIRECTORY_MODE else name
-
-    return b"".join(
-        [b"%b %b\0%b" % (mode, name, oid) for name, (mode, oid) in sorted(rows.items(), key=place)]
-    )
+    places = {
+        name + b"/" if mode == _DIRECTORY_MODE else name: (mode, name, oid)
+        for name, (mode, oid) in rows.items()
+    }
+    return b"".join([b"%b %b\0%b" % places[place] for place in sorted(places)])
 
 
 def parents(path: bytes) -> Iterable[bytes]:

@@ -30,8 +30,9 @@ _RULES = (".gitattributes", ".gitignore", ".git")
 class KeptState(Record):
     """What a kept index says, and what it was made from.
 
-    ``added`` are files in it that the user's index does not have, ``removed`` the reverse. ``rules`` are
-    files, each with its times, size and inode; there are none while no file differs from the user's index.
+    ``tree`` has what of the index may be in a change. ``added`` are files in it that the user's index does
+    not have, ``removed`` the reverse. ``rules`` are files, each with its times, size and inode; there are none
+    while no file differs from the user's index.
     """
 
     key: str = ""

@@ -175,13 +175,14 @@ class SnapshotBuilder:
         tree = state.tree
         if since is not None:
             tree = self.with_unlisted(tree, since, work)
-        if work.is_plain:
-            self.index.keep(state, work.changed)
         # No change may have these at its top; those that are not state are named.
         reserved = self.trees.reserved(tree)
+        tree = self.trees.without(tree, reserved)
         named = [SkippedPath(path=_text(name), reason=_RESERVED) for name in reserved.difference(self.hidden)]
+        if work.is_plain and not named:
+            self.index.keep(state.model_copy(update={"tree": tree}), work.changed)
         left_out = sorted([*work.left_out, *named], key=lambda item: item.path)
-        return Snapshot(self.trees.without(tree, reserved), tuple(left_out))
+        return Snapshot(tree, tuple(left_out))
 
     def update_kept_index(self) -> tuple[KeptState, IndexUpdate] | None:
         """Update the index of an earlier snapshot; None if a new index is required."""
