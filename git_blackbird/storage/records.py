@@ -107,25 +107,34 @@ def _without_nothing(fields: dict[str, Any], part: Record) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in _NOTHING or name in shown}
 
 
+class _Cached(NamedTuple):
+    """The records of a folder that last changed at ``changed``."""
+
+    changed: int
+    history: History
+    is_closed: bool
+
+
 class RunStore:
     """The run records of one worktree, read again only after a change of a folder."""
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        # By folder, with the time of its last change.
-        self._cached: dict[str, tuple[int, History]] = {}
+        self._cached: dict[str, _Cached] = {}
         # What folders have that changed so lately that another change may leave the same time.
         self._fresh: dict[str, KnownRecords] = {}
 
     def tasks(self) -> list[TaskId]:
         """Return every task that has a folder of records."""
+        return [TaskId(name) for name in self._names() if task_id_fault(name) is None]
+
+    def _names(self) -> list[str]:
         try:
-            names = sorted(os.listdir(self._paths.runs))
+            return sorted({*os.listdir(self._paths.runs)} - {PLANNING})
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             raise UnusableError(f"cannot read {self._paths.runs}: {error.strerror}") from error
-        return [TaskId(name) for name in names if task_id_fault(name) is None]
 
     def history(self, task_id: TaskId) -> History:
         """Return the runs of one task; ``faults`` say why it cannot go on."""
@@ -155,13 +164,19 @@ class RunStore:
         found, open_ones = {}, {}
         our_ids, above = _OurIds.until(time.time_ns()), f"{self._paths.runs}/"
         with gc_paused():
-            for task_id in self.tasks():
+            for task_id in map(TaskId, self._names()):
                 between()
-                history = self._history(above + task_id, task_id, our_ids)
-                if history is not NO_HISTORY:
-                    found[task_id] = history
-                    if not Change.of(history).is_closed:
-                        open_ones[task_id] = history
+                folder = above + task_id
+                cached = self._cached.get(folder)
+                # Of a large plan nearly all, and they are looked at for each task.
+                if cached is not None and cached.is_closed and cached.changed == changed_at(folder):
+                    found[task_id] = cached.history
+                elif task_id_fault(task_id) is None:
+                    history = self._history(folder, task_id, our_ids)
+                    if history is not NO_HISTORY:
+                        found[task_id] = history
+                        if not Change.of(history).is_closed:
+                            open_ones[task_id] = history
         return Histories(found, open_ones)
 
     def _read(self, folder: str, task_id: TaskId, our_ids: "_OurIds | None" = None) -> History:
@@ -170,8 +185,8 @@ class RunStore:
         With ``our_ids``, those older than the latest that counts may be left to be read later.
         """
         changed, cached = changed_at(folder), self._cached.get(folder)
-        if cached is not None and cached[0] == changed and (our_ids or cached[1].is_whole):
-            return cached[1]
+        if cached is not None and cached.changed == changed and (our_ids or cached.history.is_whole):
+            return cached.history
         # Another write would change the time; some file systems keep whole seconds only.
         is_stable = changed > 0 and time.time_ns() - changed > tick_of(changed)
         known = self._fresh.pop(folder, None if is_stable else {})
@@ -196,7 +211,7 @@ class RunStore:
         if names:
             history = replace(history, older=partial(self._older, history.recent[0]))
         if is_stable and not history.faults:
-            self._cached[folder] = changed, history
+            self._cached[folder] = _Cached(changed, history, Change.of(history).is_closed)
         elif known and not is_stable:
             self._fresh[folder] = known
         return history
