@@ -31,8 +31,8 @@ class KeptState(Record):
     """What a kept index says, and what it was made from.
 
     ``tree`` has what of the index may be in a change. ``added`` are files in it that the user's index does
-    not have, ``removed`` the reverse. ``rules`` are files, each with its times, size and inode; there are none
-    while no file differs from the user's index.
+    not have, ``removed`` the reverse. ``rules`` are files, each with its times, size and inode; there are
+    none while no file differs from the user's index.
     """
 
     key: str = ""

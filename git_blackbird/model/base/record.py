@@ -1,5 +1,6 @@
 """The base of everything in a file below ``.blackbird/``, and validation errors as a place and a message."""
 
+import importlib
 import operator
 import sys
 from collections.abc import Callable, Mapping
@@ -13,11 +14,22 @@ from pydantic_core import ErrorDetails, to_json
 
 from git_blackbird.model.base.sanitize import short_json
 
+
 # Pydantic hands what it validates to the plugins that any package brings: ours would see prompts, answers and
 # what secrets stand in them. To look for plugins takes a tenth of a short command's time, too.
-_NO_PLUGINS = ModuleType("pydantic.plugin._loader")
-_NO_PLUGINS.__dict__["get_plugins"] = tuple
-sys.modules.setdefault(_NO_PLUGINS.__name__, _NO_PLUGINS)
+class _NoPlugins(ModuleType):
+    """In place of pydantic's module that looks for plugins, which is imported if anything else is asked."""
+
+    get_plugins = tuple
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        sys.modules.pop(self.__name__, None)
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+sys.modules.setdefault("pydantic.plugin._loader", _NoPlugins("pydantic.plugin._loader"))
 
 T = TypeVar("T")
 R = TypeVar("R", bound="Record")
