@@ -13,20 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from tests.sampling import leave_out
 from tests.support import SEALED_GIT_CONFIG, Prepared, examples, git
-
-# No test depends on elapsed time, and the suite takes the same walks each time: new ones are asked for by
-# BLACKBIRD_EXAMPLES, where whoever asks also looks at what they find.
-settings.register_profile(
-    "suite",
-    deadline=None,
-    derandomize="BLACKBIRD_EXAMPLES" not in os.environ,
-    max_examples=examples(100),
-)
-settings.load_profile("suite")
 
 LEAKING = ("BLACKBIRD_", "CLAUDE", "CODEX", "ANTHROPIC_", "OPENAI_", "GIT_")
 
@@ -50,6 +39,7 @@ def pytest_configure() -> None:
     ignored by every program that is started here.
     """
     gc.disable()
+    _register_profile()
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
@@ -57,13 +47,26 @@ def pytest_configure() -> None:
         tempfile.tempdir = str(MEMORY)
 
 
-def _serves(place: Path) -> bool:
-    """Whether there is room, programs may be run from there, and sandboxes show it.
+def _register_profile() -> None:
+    """Let no test depend on elapsed time, and the suite take the same walks each time.
 
-    Bubblewrap, which Codex takes where it is installed, puts a folder of its own in the place of /dev.
+    New ones are asked for by BLACKBIRD_EXAMPLES, where whoever asks also looks at what they find.
     """
-    is_barred = os.statvfs(place).f_flag & os.ST_NOEXEC or shutil.which("bwrap")
-    return not is_barred and shutil.disk_usage(place).free > ROOM_BYTES
+    # Loaded here, what pytest rewrites of it is kept.
+    from hypothesis import settings
+
+    settings.register_profile(
+        "suite",
+        deadline=None,
+        derandomize="BLACKBIRD_EXAMPLES" not in os.environ,
+        max_examples=examples(100),
+    )
+    settings.load_profile("suite")
+
+
+def _serves(place: Path) -> bool:
+    """Whether there is room, and programs may be run from there."""
+    return not os.statvfs(place).f_flag & os.ST_NOEXEC and shutil.disk_usage(place).free > ROOM_BYTES
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -124,9 +127,27 @@ def temporary() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.fixture
+def is_on_disk(request: pytest.FixtureRequest) -> bool:
+    """Whether a sandbox must show the test's files: it has a /dev of its own, without our memory."""
+    return any(map(request.node.get_closest_marker, ("on_disk", "real_agents")))
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path, is_on_disk: bool) -> Iterator[Path]:
+    if not is_on_disk:
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(prefix="bb-", dir="/var/tmp", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
 @pytest.fixture(autouse=True)
-def sealed(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def sealed(tmp_path: Path, temporary: Path, is_on_disk: bool, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the test an environment in which nothing of the machine's user is seen; returns HOME."""
+    if is_on_disk:
+        temporary = tmp_path / "tmp"
+        temporary.mkdir()
     for name in [name for name in os.environ if name.startswith(LEAKING)]:
         monkeypatch.delenv(name)
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)

@@ -13,7 +13,7 @@ import sys
 
 _NUMBER_BYTES = 4
 _STREAMS = (0, 1, 2)
-_PASSED_ON = (_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM)
+_PASSED_ON = (_signal.SIGHUP, _signal.SIGINT, _signal.SIGQUIT, _signal.SIGTERM, _signal.SIGWINCH)
 
 
 def _umask() -> int:

@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = (sys.executable, "-m", "git_blackbird")
 # The two files of the package that are started, and the scheduler of a cluster.
 MAIN, HOOK, SCHEDULER = "__main__.py", "hook.py", "distributed.cli.dask_scheduler"
+SCREEN = "git_blackbird.tui"
 HOOK_PROGRAM = (sys.executable, "-I", str(ROOT / "git_blackbird" / HOOK))
 SCHEDULER_PROGRAM = (sys.executable, "-m", SCHEDULER)
 _KINDS: dict[tuple[str, ...], str] = {PROGRAM: MAIN, HOOK_PROGRAM: HOOK, SCHEDULER_PROGRAM: SCHEDULER}
@@ -155,9 +156,9 @@ class Popen(subprocess.Popen[Any]):
         return self.returncode
 
 
-def write_command(path: Path) -> None:
+def write_command(path: Path, library: str = "") -> None:
     """Make a command that is the program, for others to start; its terminal does not control it."""
-    _write_script(path, f'PYTHONPATH={ROOT} exec {_forking(MAIN, PROGRAM)} "$@"')
+    _write_script(path, f'PYTHONPATH={ROOT} exec {_forking(MAIN, PROGRAM, library)} "$@"')
 
 
 def preload_hook(repo: Path) -> None:
@@ -168,10 +169,10 @@ def preload_hook(repo: Path) -> None:
     hook.write_text(hook.read_text().replace(sys.executable, str(python)))
 
 
-def _forking(kind: str, cold: Sequence[str]) -> str:
+def _forking(kind: str, cold: Sequence[str], library: str = "") -> str:
     """Return the words of a shell that start a file of the package."""
-    _server("")
-    forked = (sys.executable, "-IS", str(ROOT / "tests/forked.py"), str(_listener_path("")), kind)
+    _server(library)
+    forked = (sys.executable, "-IS", str(ROOT / "tests/forked.py"), str(_listener_path(library)), kind)
     return shlex.join(cold if _IS_COLD else forked)
 
 

@@ -25,8 +25,10 @@ import sys
 import termios
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn
 
 import pygit2
@@ -35,7 +37,7 @@ from pygit2.enums import ConfigLevel
 
 import git_blackbird
 from git_blackbird.cli.main import run
-from tests.preloaded import HOOK, LENGTH, NUMBER, SCHEDULER
+from tests.preloaded import HOOK, LENGTH, NUMBER, SCHEDULER, SCREEN
 
 # Standard input, output and error, and the socket on which its id and its end are told.
 DESCRIPTORS = 4
@@ -134,13 +136,19 @@ def accept(listener: socket.socket) -> Request | None:
     return request
 
 
-def load_program() -> None:
-    for module in pkgutil.walk_packages(git_blackbird.__path__, "git_blackbird."):
-        if not module.name.startswith(_LEFT_OUT):
-            importlib.import_module(module.name)
-    for library in _LOADED_LATE:
-        importlib.import_module(library)
+def load_program(libraries: Sequence[str]) -> None:
+    _load_package(git_blackbird, _LEFT_OUT)
+    for name in (*_LOADED_LATE, *libraries):
+        library = importlib.import_module(name)
+        if name == SCREEN:
+            _load_package(library)
     _build_models(BaseModel)
+
+
+def _load_package(package: ModuleType, left_out: tuple[str, ...] = ()) -> None:
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not module.name.startswith(left_out):
+            importlib.import_module(module.name)
 
 
 def _build_models(base: type[BaseModel]) -> None:
@@ -224,9 +232,7 @@ def main() -> None:
     channel = socket.socket(fileno=int(sys.argv[1]))
     listener = socket.socket(fileno=int(sys.argv[2]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    load_program()
-    for library in sys.argv[3:]:
-        importlib.import_module(library)
+    load_program(sys.argv[3:])
     gc.collect()
     gc.freeze()
     use_huge_pages()

@@ -396,7 +396,7 @@ needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux he
 
 @needs_tmux
 def test_the_screen_and_the_prompt_offer_each_others_text(pending: Path, tmux: Tmux) -> None:
-    tmux.open(pending)
+    tmux.open_controlled(pending)
     # The server outlives its windows.
     tmux.do("set-option", "-s", "exit-empty", "off")
     tmux.wait_for("Action required (1)", "q Quit")

@@ -135,6 +135,7 @@ def test_a_stop_command_that_cannot_run_is_said(trial: Trial) -> None:
     subprocess.run([trial.repo.parent / "box", "kill", f"b-{record['id']}"], check=True)
 
 
+@pytest.mark.on_disk
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 def test_bubblewrap_as_documented_keeps_an_agent_in_its_places(trial: Trial) -> None:
     page = (ROOT / "docs/containers.md").read_text()

@@ -213,7 +213,7 @@ def test_a_bug_is_reported_as_that_of_any_command(planned: Path, tmux: Tmux, tem
 def test_a_terminal_that_is_gone_leaves_no_agent_however_stubborn(planned: Path, tmux: Tmux) -> None:
     configure(planned, agent="command", command__run=STUBBORN)
     agree_to_agent(planned)
-    tmux.open(planned)
+    tmux.open_controlled(planned)
     tmux.wait_for("] 0/1 · ")
     tmux.execute()
     tmux.wait_for("At it.")
@@ -224,7 +224,7 @@ def test_a_terminal_that_is_gone_leaves_no_agent_however_stubborn(planned: Path,
 
 @needs_tmux
 def test_what_is_left_of_one_that_was_killed_is_said_and_mended(planned: Path, tmux: Tmux) -> None:
-    tmux.open(planned)
+    tmux.open_controlled(planned)
     tmux.wait_for("] 0/1 · ")
     tmux.execute()
     tmux.wait_for(AT_WORK)

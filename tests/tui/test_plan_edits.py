@@ -218,7 +218,7 @@ def test_an_editor_gets_the_terminal_and_gives_it_back(
     editor.write_text(f'#!/bin/sh\n: >{planned}/open; read line </dev/tty; sed -i s/Task/$line/ "$1"\n')
     editor.chmod(0o755)
     monkeypatch.setenv("GIT_EDITOR", str(editor))
-    tmux.open(planned)
+    tmux.open_controlled(planned)
     tmux.wait_for("] 0/1 · ")
     tmux.press("E")
     tmux.wait_for("ctrl+o opens your editor")

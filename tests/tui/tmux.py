@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from tests import preloaded
 from tests.cli.terminal import program_environ
 
 PATIENCE_SECONDS = 15.0
@@ -20,6 +21,7 @@ class Tmux:
 
     def __init__(self, place: Path) -> None:
         self._socket = str(place / "tmux")
+        self._program = place / "git-blackbird"
 
     def do(self, *args: str) -> str:
         command = ["tmux", "-f", "/dev/null", "-S", self._socket, *args]
@@ -28,8 +30,13 @@ class Tmux:
         return subprocess.run(command, capture_output=True, text=True, check=True, env=environ).stdout
 
     def open(self, cwd: Path, *args: str) -> None:
-        """Start the program from a shell, which gets the terminal back."""
-        self.open_python(cwd, "-m", "git_blackbird", *args)
+        """Start the program from a shell, which gets the terminal back but does not control it."""
+        preloaded.write_command(self._program, preloaded.SCREEN)
+        self._open(cwd, str(self._program), *args)
+
+    def open_controlled(self, cwd: Path) -> None:
+        """Start the program in a new interpreter, as a job of the shell."""
+        self.open_python(cwd, "-m", "git_blackbird")
 
     def open_below_git(self, cwd: Path) -> None:
         """Start it as ``git blackbird``: the shell waits for git, and git for the program."""
