@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.errors import UnusableError
@@ -178,7 +179,8 @@ class TreeStore:
         while pending:
             prefix, old, new = pending.pop()
             before, after = (self._load(oid) if oid is not None else {} for oid in (old, new))
-            for name in {name for name, _ in before.items() ^ after.items()}:
+            differing = [name for name, row in after.items() if before.get(name) != row]
+            for name in chain(differing, before.keys() - after.keys()):
                 if is_unsafe(name):
                     raise UnusableError(f"the trees {base} and {head} name what no file may be: {name!a}")
                 sides = before.get(name), after.get(name)

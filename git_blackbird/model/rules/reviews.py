@@ -178,9 +178,9 @@ def outstanding_feedback(
         # If a leaf was given children since, they inherit its feedback.
         for leaf in subtree_leaves(plan, task):
             pending.setdefault(leaf.id, feedback)
-    for task_id in sorted(histories):
-        parent, history = plan.tasks.get(task_id), histories[task_id]
-        if parent is None or not parent.children or history.faults:
+    for parent in sorted(plan.parents(), key=lambda task: task.id):
+        history = histories.get(parent.id, NO_HISTORY)
+        if history.faults:
             continue
         review, latest = current_review(plan.tasks, parent, history), latest_verdict(history)
         if latest is not None and not allows_done(latest):
