@@ -149,7 +149,7 @@ def tried(model: StandIn, stage: Stage) -> list[ToolCall]:
     return [*plan, model.dialect.shell("echo no > shell.txt"), outside]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 def test_it_can_be_kept_to_edits(program: Program, model: StandIn, stage: Stage) -> None:
     agent = load(program, **{f"{program.agent}__permissions": "edit"})
     assert agent.rights is None
@@ -168,7 +168,7 @@ REPOSITORY = {
 }
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 def test_as_a_reviewer_it_reads_writes_nothing_and_runs_nothing_of_the_repository(
     program: Program, model: StandIn, stage: Stage, tmp_path: Path
 ) -> None:

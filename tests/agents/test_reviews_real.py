@@ -108,7 +108,7 @@ def test_a_verdict_comes_back_in_the_form_that_each_request_asked_for_and_no_ses
 XML = "I looked, and:\n```xml\n<spec-review><verdict>APPROVED</verdict></spec-review>\n```"
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 def test_a_reviewer_without_a_schema_gives_its_text_as_it_is(
     model: StandIn, stage: Stage, agent: Agent, config: Path
 ) -> None:
@@ -153,7 +153,7 @@ LOOKING = {
 }
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @needs_sandbox
 def test_a_reviewer_sees_what_was_done(model: StandIn, stage: Stage, agent: Agent) -> None:
     for command in LOOKING:
@@ -168,7 +168,7 @@ def test_a_reviewer_sees_what_was_done(model: StandIn, stage: Stage, agent: Agen
         assert after.count(shown) > before.count(shown)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 def test_prose_is_no_review(program: Program, model: StandIn, stage: Stage, agent: Agent) -> None:
     model.tell("I like it.", "I said that I like it.")
     reading = stage.run_agent(agent, review(stage))

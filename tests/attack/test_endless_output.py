@@ -34,6 +34,7 @@ def accounts(trial: Trial) -> Record:
     return {name: size + fact(record, "unlogged_bytes")[name] for name, size in kept.items()}
 
 
+@pytest.mark.exhaustive
 def test_of_an_agent_that_ends(trial: Trial) -> None:
     trial.command(PRINT)
     trial.expect(0, "execute", "--no-input")

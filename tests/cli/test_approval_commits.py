@@ -416,6 +416,7 @@ def test_no_text_of_a_commit_reaches_the_terminal_raw(repo: Path) -> None:
     assert re.sub("[0-9a-f]{12}", "1" * 12, output).splitlines()[0] == "commit 111111111111  red"
 
 
+@pytest.mark.exhaustive
 def test_commits_of_an_agent_at_work_are_listed(repo: Path) -> None:
     configure(repo, agent="command", execution__acceptNoChange="true")
     configure(

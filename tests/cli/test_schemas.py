@@ -183,6 +183,7 @@ def test_each_field_says_what_it_is() -> None:
     assert {kind for kind in seen if not kind.__doc__} == set()
 
 
+@pytest.mark.exhaustive
 def test_a_build_needs_only_the_libraries_that_it_names() -> None:
     code = "import sys; from git_blackbird.cli import schemas; schemas.page(); print(*sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)

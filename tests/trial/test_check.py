@@ -137,6 +137,7 @@ def test_after_the_last_round_a_person_decides(trial: Trial, tmp_path: Path) -> 
     assert trial.statuses() == {"a": "done"}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("option", ["--no-input", "--worktrees"])
 def test_what_failed_before_is_for_a_person_once(trial: Trial, tmp_path: Path, option: str) -> None:
     trial.command("echo line >>new.txt")
@@ -262,6 +263,7 @@ def test_ctrl_c_stops_the_check_and_the_next_execute_checks_again(trial: Trial, 
     assert trial.statuses() == {"a": "done"}
 
 
+@pytest.mark.exhaustive
 def test_a_check_switched_off_before_it_ran_is_not_due_any_more(trial: Trial, tmp_path: Path) -> None:
     trial.command("echo new >new.txt")
     os.mkfifo(tmp_path / "fifo")
@@ -327,6 +329,7 @@ def test_reviewers_are_told_what_fails_where_it_is_only_shown(trial: Trial, tmp_
     assert "fails on this change, and not on what was there before it." in (tmp_path / "told").read_text()
 
 
+@pytest.mark.exhaustive
 def test_what_failed_before_is_reviewed_and_then_for_a_person(trial: Trial, tmp_path: Path) -> None:
     let_review(trial, tmp_path, SPEC.format("APPROVED", ""))
     check(trial, "exit 3", tmp_path, mode="gate")
@@ -341,6 +344,7 @@ def test_what_failed_before_is_reviewed_and_then_for_a_person(trial: Trial, tmp_
     assert trial.statuses() == {"a": "done"}
 
 
+@pytest.mark.exhaustive
 def test_reviews_of_a_failed_change_by_hand_leave_it_to_a_person(trial: Trial, tmp_path: Path) -> None:
     let_review(trial, tmp_path, SPEC.format("APPROVED", ""))
     check(trial, "test ! -e new.txt", tmp_path, mode="gate", maxRounds="0")

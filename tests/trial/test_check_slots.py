@@ -43,6 +43,7 @@ def checking(sealed: Path, tmp_path: Path) -> Iterator[tuple["subprocess.Popen[s
     process.communicate()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("ends", ["itself", "killed"])
 def test_a_check_waits_until_another_ends(
     two: Trial, checking: tuple["subprocess.Popen[str]", int], tmp_path: Path, ends: str

@@ -166,6 +166,7 @@ def test_commits_of_ours_while_another_run_works_are_no_news(trial: Trial) -> No
     assert outside(trial, "b") == {}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("where", ["--worktrees", "--no-worktrees"])
 def test_work_in_a_worktree_that_it_made_itself_is_taken_by_the_named_command(
     trial: Trial, where: str
@@ -285,6 +286,7 @@ class Story:
         return deeds[deed]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(examples(9)))
 def test_agents_and_a_person_side_by_side_are_each_told_apart(trial: Trial, seed: int) -> None:
     repo = trial.repo

@@ -105,7 +105,7 @@ def running(trial: Trial, tmp_path: Path) -> Iterator[Callable[[], None]]:
     process.kill()
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_while_a_task_is_done_and_one_waits(trial: Trial, operation: Callable[[Trial], None]) -> None:
     work(trial, "a")

@@ -85,6 +85,7 @@ def test_a_status_that_an_agent_wrote_is_left_out_where_its_run_is_rejected(tria
     assert "starting t2" in trial.expect(0, "execute", "--no-input")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("decision", ["--approve", "--reject"])
 def test_all_that_an_agent_wrote_goes_with_the_decision(trial: Trial, decision: str) -> None:
     before = items(trial)
@@ -162,6 +163,7 @@ def test_what_git_brings_while_an_agent_works_counts_at_once(trial: Trial) -> No
     assert (items(trial)["t4"]["title"], items(trial)["t2"]["status"]) == ("Of the side", "todo")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("has_hook", [True, False])
 @pytest.mark.parametrize("then", ["", "git rebase -q --force-rebase HEAD~1\n"])
 def test_a_commit_of_the_agents_makes_no_difference(trial: Trial, has_hook: bool, then: str) -> None:
@@ -202,6 +204,7 @@ def test_a_killed_program_keeps_what_an_agent_wrote_out_of_the_plan(
     assert trial.statuses()["t2"] == "done"
 
 
+@pytest.mark.exhaustive
 def test_what_is_edited_during_the_review_of_a_parent_is_set_aside(trial: Trial) -> None:
     trial.expect(0, "add", "--id", "p", "--title", "Parent")
     trial.expect(0, "move", "t1", "--parent", "p")

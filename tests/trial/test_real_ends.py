@@ -44,7 +44,7 @@ def add_hook(config: Path, program: Program, event: str, command: str) -> None:
     (config / ("settings.json" if program is CLAUDE else "hooks.json")).write_text(json.dumps(hooks))
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", real(CLAUDE, CODEX), indirect=True)
 def test_a_question_is_not_lost_where_a_stop_hook_makes_the_agent_go_on(
     trial: Trial, model: StandIn, program: Program, config: Path

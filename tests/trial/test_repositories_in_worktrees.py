@@ -56,7 +56,7 @@ def why(trial: Trial, path: str = INSIDE) -> str:
     return f"{place(trial)} stays: the git repository in {path} would go with it"
 
 
-@pytest.mark.parametrize("made", all_but(MADE, "clone", "worktree"))
+@pytest.mark.parametrize("made", all_but(MADE, "clone"))
 def test_what_an_agent_made_in_a_repository_of_its_own_keeps_the_worktree(trial: Trial, made: str) -> None:
     trial.command(f"echo own >own.txt; {MADE[made]}")
     path = "build/w" if made == "in another" else INSIDE

@@ -66,6 +66,7 @@ def test_a_worktree_has_the_submodules_that_its_user_has(trial: Trial) -> None:
     require_order(trial.repo)
 
 
+@pytest.mark.exhaustive
 def test_what_no_commit_has_keeps_the_worktree(trial: Trial) -> None:
     said = work(trial, "echo own >own.txt; echo edit >>vendor/x/file; echo new >vendor/x/deep/new")
     assert (trial.repo / "own.txt").exists()

@@ -38,6 +38,7 @@ def test_nobody_who_resolves_is_overtaken(trial: Trial) -> None:
     assert git(trial.repo, "status", "--porcelain") == " M x"
 
 
+@pytest.mark.exhaustive
 def test_who_waits_for_a_person_is_overtaken_and_pays_no_round(trial: Trial) -> None:
     trial.command(RESOLVE % EDIT)
     trial.configure({"execution.worktrees": "true", "execution.stopAfterEachTask": "true"})

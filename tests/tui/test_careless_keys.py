@@ -1,7 +1,6 @@
 """What is pressed without care approves, starts, stops and discards nothing that the screen did not name.
 
-In a real terminal, at two sizes, or four with BLACKBIRD_EVERY_STEP. Keys that come in one go stand for a key
-that is held and for a paste.
+In a real terminal, at four sizes. Keys that come in one go stand for a key that is held and for a paste.
 """
 
 import re
@@ -36,15 +35,14 @@ from tests.controller.support import (
     runs_of,
     store_at,
 )
-from tests.sampling import EVERY_STEP
 from tests.support import Prepared, commit
 from tests.tui.tmux import PATIENCE_SECONDS, Tmux
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux here")
 
 SIZES = (60, 20), (80, 24), (100, 30), (200, 60)
-# Sizes alternate between keys one by one and keys in one go; BLACKBIRD_EVERY_STEP takes all.
-TURNS = range(len(SIZES)) if EVERY_STEP else (0, 3)
+# Sizes alternate between keys one by one and keys in one go.
+TURNS = range(len(SIZES))
 MANY = 60
 LONG = "\\n".join(f"line {number}" for number in range(MANY + 20))
 TAKES_KEYS = "esc leaves it"
@@ -422,7 +420,7 @@ def others_go_on_and_quitting_asks(hand: Hand, turn: int) -> None:
     assert [run.status for run in runs_of(hand.repo, "t3")] == [RunStatus.PAUSED]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("turn", TURNS, ids=["x".join(map(str, SIZES[turn])) for turn in TURNS])
 def test_careless_keys(careless: Path, tmux: Tmux, turn: int) -> None:
     hand = Hand(careless, tmux)

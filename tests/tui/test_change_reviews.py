@@ -118,6 +118,7 @@ def test_what_both_found_of_a_clear_change_is_told_and_kept(reviewed: Path) -> N
     drive(reviewed, session, LARGE)
 
 
+@pytest.mark.exhaustive
 def test_both_reviewers_that_another_process_runs_are_followed(reviewed: Path) -> None:
     put_plan(reviewed, leaf("alpha", "write x.txt one\nspec-sleep 60\ncode-sleep 60"))
 

@@ -92,6 +92,7 @@ def test_a_checkpoint_is_approved_and_the_next_one_ends_the_call(planned: Path) 
     assert states(planned, "beta") == [DecisionState.APPROVED_CONTINUE]
 
 
+@pytest.mark.exhaustive
 def test_changes_are_requested_with_a_path_and_carried_out_in_the_session(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")
@@ -497,6 +498,7 @@ def test_what_is_left_out_stays_so_through_a_round_and_when_the_screen_is_left(p
     assert not list((planned / ".git/blackbird").rglob("read-files*"))
 
 
+@pytest.mark.exhaustive
 def test_hunks_are_left_out_of_an_approval_and_stay_so_when_the_screen_is_left(planned: Path) -> None:
     lines = [f"{number}\n" for number in range(60)]
     commit(planned, {"f": "".join(lines)})
@@ -788,7 +790,7 @@ def test_an_agent_with_more_rights_starts_only_when_that_is_agreed_to(planned: P
     assert status(planned, "alpha") == Status.DONE
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", [(60, 16), (80, 24), (100, 30), (200, 60)])
 def test_an_approval_is_under_the_cursor_once_the_diff_was_shown_to_its_end(
     planned: Path, size: tuple[int, int]

@@ -23,7 +23,7 @@ def pending(planned: Path) -> Path:
     return planned
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux here")
 @pytest.mark.parametrize(
     ("name", "said"), [("nvim", "+2 {path}"), ("code", "--goto {path}:2"), ("x", "{path}")]

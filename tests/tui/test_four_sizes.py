@@ -23,7 +23,7 @@ def pending(repo: Path) -> Path:
     return repo
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("columns", "lines", "theme"), [(60, 20, ""), (80, 24, "ansi"), (100, 30, "light"), (200, 60, "dark")]
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.model.plan.status import Status
-from tests.controller.support import agree_to_agent, configure, execute, leaf, put_plan, runs_of, status
+from tests.controller.support import agree_to_agent, configure, execute, leaf, put_plan, status
 from tests.support import commit, git
 from tests.tui.tmux import PATIENCE_SECONDS, Tmux
 
@@ -93,7 +93,7 @@ def planned(repo: Path) -> Path:
     return repo
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_marks_of_files_and_folders_stay_through_a_round(planned: Path, typist: Typist) -> None:
     configure(planned, agent="command", command__run=WRITES)
     put_plan(planned, leaf("alpha"))
@@ -136,7 +136,7 @@ def test_marks_of_files_and_folders_stay_through_a_round(planned: Path, typist: 
     assert shown == ["A", "lib/a.txt", "A", "new.bin", "D", "old.bin", "A", "z.txt"]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_enter_approves_only_what_was_shown_to_its_end(planned: Path, typist: Typist) -> None:
     configure(planned, agent="demo")
     long = "\\n".join(["line"] * 99)
@@ -169,7 +169,7 @@ def test_enter_approves_only_what_was_shown_to_its_end(planned: Path, typist: Ty
     assert status(planned, "alpha") is Status.WAITING_USER
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 def test_what_a_rejection_takes_out_is_shown_first_and_asked_about(planned: Path, typist: Typist) -> None:
     configure(planned, agent="demo")
     put_plan(planned, leaf("alpha", "write a.txt one\ndelete old.bin"))
@@ -196,7 +196,7 @@ def test_what_a_rejection_takes_out_is_shown_first_and_asked_about(planned: Path
     typist.quit()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_keys_of_the_first_second_wait_for_the_records(planned: Path, typist: Typist) -> None:
     configure(planned, agent="demo")
     put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta", deps=["alpha"]))
@@ -210,59 +210,7 @@ def test_keys_of_the_first_second_wait_for_the_records(planned: Path, typist: Ty
     typist.quit()
 
 
-def read_to(typist: Typist, *texts: str) -> None:
-    """Page down until each of these texts was seen, in their order."""
-    for text in texts:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while text not in (shown := typist.see()):
-            assert time.monotonic() < deadline, shown
-            typist.type("NPage")
-            # Two at once would pass over what is looked for.
-            while typist.see() == shown and time.monotonic() < deadline:
-                time.sleep(0.05)
-
-
-@pytest.mark.sampled(2)
-def test_all_of_a_task_and_of_a_question_can_be_read(planned: Path, typist: Typist) -> None:
-    configure(planned, agent="demo")
-    words = " ".join(f"word-{number}" for number in range(400))
-    lines = "\n".join(f"line {number} of it" for number in range(60))
-    question = f"Which of them? {words} Say all."
-    put_plan(
-        planned,
-        leaf("alpha", f"write a.txt one\n{lines}\n{words} all.\nThe last line."),
-        leaf("asks", f"ask tone {question} | short | {'long ' * 90}the-end | third\nanswered tone tone.txt"),
-    )
-    execute(planned, None, "alpha")
-    execute(planned, None, "asks")
-    typist.open(planned)
-    typist.see(PLAN, "[a] opens alpha")
-    typist.type("+", "Tab")
-    read_to(typist, "line 0 of it", "line 59 of it", "word-399 all.", "The last line.")
-    for _ in range(2):
-        typist.type("Escape")
-        typist.see(PLAN)
-        # A terminal takes escape and a letter after it for one key.
-        time.sleep(0.2)
-    typist.type("a")
-    typist.see(f"{DECISION} alpha", TAKES_KEYS)
-    read_to(typist, "line 0 of it", "line 59 of it", "word-399 all.", "The last line.")
-    typist.leave()
-    typist.see("[a] opens asks")
-    typist.type("a")
-    typist.see("asks asks", "1. short", "enter answers", "esc leaves it open")
-    read_to(typist, "Say all.", "the-end")
-    typist.type("4")
-    typist.see("4. Other...")
-    typist.type("Enter")
-    typist.see("your answer", "ctrl+j begins a line")
-    for keys in (["One"], ["C-j"], ["two."], ["Enter"]):
-        typist.type(*keys)
-    wait_until(lambda: len(runs_of(planned, "asks")) == 2)
-    assert [answer.value for answer in runs_of(planned, "asks")[-1].answers] == ["One\ntwo."]
-
-
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_one_key_follows_the_queue_of_status(planned: Path, typist: Typist) -> None:
     configure(planned, agent="demo")
     later = [leaf(name, deps=["beta"]) for name in ("first", "second")]
@@ -288,7 +236,7 @@ def test_one_key_follows_the_queue_of_status(planned: Path, typist: Typist) -> N
     typist.quit()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 def test_hints_name_keys(planned: Path, typist: Typist) -> None:
     configure(planned, agent="demo")
     put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta", deps=["alpha"]))

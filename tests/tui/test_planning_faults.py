@@ -285,6 +285,7 @@ def test_what_lint_blocks_cannot_be_accepted_and_hostile_text_is_text(empty: Pat
     assert titles(empty) == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux here")
 def test_a_proposal_that_deletes_is_edited_as_a_page(
     empty: Path, tmux: Tmux, monkeypatch: pytest.MonkeyPatch

@@ -99,6 +99,7 @@ def test_a_conflict_is_a_request_for_the_next_execute(trial: Trial) -> None:
     assert starts(trial) == 3
 
 
+@pytest.mark.exhaustive
 def test_a_commit_that_git_refuses_is_told_by_the_exit_code(trial: Trial) -> None:
     trial.configure({"execution.commit": "approved"})
     hook = trial.repo / ".git" / "hooks" / "pre-commit"

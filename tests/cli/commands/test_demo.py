@@ -68,6 +68,7 @@ def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
+@pytest.mark.exhaustive
 def test_by_itself_it_finishes_on_a_fresh_machine_beside_another_repository_and_tells_programs(
     repo: Path, empty_home: Path, tmp_path: Path
 ) -> None:

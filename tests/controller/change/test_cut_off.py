@@ -159,6 +159,7 @@ def test_a_landing_with_a_file_made_executable(approved: Path) -> None:
         assert os.access(approved / "x.txt", os.X_OK) is is_begun, at
 
 
+@pytest.mark.exhaustive
 def test_a_landing_with_a_file_removed(approved: Path) -> None:
     for at in kills(approved, lambda: execute(approved)):
         if runs_of(approved, "a")[-1].landing_pair is None:
@@ -352,6 +353,7 @@ def test_half_of_a_change_of_no_task_of_the_plan_is_told_and_nothing_begins(appr
     require_whole(approved)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("verb", [verb for verb in DOES if verb is not Verb.LAND])
 def test_what_an_earlier_run_did_is_moved_as_a_whole_too(approved: Path, verb: Verb) -> None:
     """The run that counts changed nothing: what is moved is the work of one before it."""

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from git_blackbird.model.run.states import RunStatus
@@ -20,6 +21,7 @@ def prepare(repo: Path, command: str) -> None:
     put_plan(repo, leaf("alpha"))
 
 
+@pytest.mark.exhaustive
 def test_the_lines_of_a_command_are_shown_and_those_of_an_agent_elsewhere(
     planned: Path, tmp_path: Path
 ) -> None:

@@ -880,6 +880,7 @@ def test_edits_from_before_both_are_of_neither(gated: Path) -> None:
     assert "commit your own edits from before the run by themselves first" in own
 
 
+@pytest.mark.exhaustive
 def test_the_last_of_two_that_alternate_commits_on_top_of_the_other(gated: Path) -> None:
     interleave(
         gated,

@@ -70,6 +70,7 @@ def test_what_a_formatter_made_is_shown_and_committed_by_the_next_approval(trial
     assert (trial.repo / "a.py").read_text() == "x = 1\n"
 
 
+@pytest.mark.exhaustive
 def test_of_a_change_in_several_runs_the_files_of_each_are_offered_and_no_others(trial: Trial) -> None:
     trial.configure(PLACES["in place"])
     write(trial.repo, {"users.py": "trailing  \n"})

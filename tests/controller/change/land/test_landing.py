@@ -265,6 +265,7 @@ def test_a_conflict_with_an_edit_made_meanwhile_is_no_round(demo: Path) -> None:
     assert len(runs_of(demo, "a")) == 4
 
 
+@pytest.mark.exhaustive
 def test_what_a_landing_said_of_one_worktree_is_not_said_of_the_next(demo: Path) -> None:
     by_command(demo, 'cat; [ "$BLACKBIRD_RESUME" ] || echo theirs >x.txt')
     conflicting(demo)
@@ -818,6 +819,7 @@ def test_a_check_that_failed_before_is_for_a_person(demo: Path) -> None:
     ]
 
 
+@pytest.mark.exhaustive
 def test_who_accepts_a_red_base_does_not_accept_what_fails_once_that_is_mended(demo: Path) -> None:
     configure(demo, check__command="[ -e mended.txt ] && [ ! -e x.txt ]")
     pending(demo, "write x.txt one\non-feedback delete x.txt\non-feedback write y.txt two")

@@ -272,7 +272,7 @@ def one(seed: int) -> None:
         git(top, "rev-list", "--objects", "--quiet", *(run.head_tree or "" for run in story.runs))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("share", range(SHARES))
 def test_no_line_is_lost_whatever_lands_when(share: int) -> None:
     for seed in range(share, EXAMPLES, SHARES):

@@ -123,6 +123,7 @@ def one(number: int) -> None:
             raise
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", range(examples(6)))
 def test_files_are_as_if_what_was_taken_back_had_never_been(number: int) -> None:
     one(number)

@@ -65,6 +65,7 @@ def test_the_change_is_what_no_record_of_others_explains(worked: Path) -> None:
     assert ((worked / "old.txt").read_text(), git(worked, "status", "--porcelain")) == (before, "")
 
 
+@pytest.mark.exhaustive
 def test_a_part_of_the_files_and_lines_of_others_is_not_counted_either(worked: Path) -> None:
     there = (worked / "old.txt").read_text()
     edit(worked, 9, "mine")
@@ -107,6 +108,7 @@ def test_an_undo_of_what_meets_the_lines_of_others_leaves_theirs(worked: Path) -
     assert (worked / "both.txt").read_text() == before
 
 
+@pytest.mark.exhaustive
 def test_whoever_made_nothing_else_than_such_lines_is_not_said_to_be_left_out(worked: Path) -> None:
     edit(worked, 9, "mine")
     file = worked / "both.txt"
@@ -118,6 +120,7 @@ def test_whoever_made_nothing_else_than_such_lines_is_not_said_to_be_left_out(wo
     assert "without what a, b, c, d, e, f made, but with what others made of both.txt" in said
 
 
+@pytest.mark.exhaustive
 def test_an_amended_commit_is_without_them_too(worked: Path) -> None:
     edit(worked, 9, "mine")
     git(worked, "add", "old.txt")
