@@ -8,11 +8,10 @@ from git_blackbird.controller.config.settings import ConfigChange, Scope, requir
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, ExitCode, UsageError
 from git_blackbird.messages.display.config import (
-    key_text,
-    layer_lines,
+    key_document,
     overruled_text,
     saved_text,
-    value_text,
+    setting_row,
 )
 from git_blackbird.messages.document import Line, Section, Span, Style, Table, facts, line, section, table
 from git_blackbird.model.base.sanitize import clean_line
@@ -62,22 +61,14 @@ def _check_usage(
         raise UsageError(f"--{scope} says where to write; it needs a KEY and a VALUE, or --unset KEY")
 
 
-def setting_row(setting: Setting) -> tuple[Span, Span, Span]:
-    """Format a key, the value that counts and its origin."""
-    return Span(setting.key.name), Span(value_text(setting.value)), Span(_origin(setting), Style.FAINT)
-
-
 def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) -> None:
     settings = workspace.settings
     names = list(settings.applied) if name is None else [require_key(name).name]
     layers = list(map(settings.layers_of, names))
     call.show([table([setting_row(layer.applied) for layer in layers], None)])
     if name is not None:
-        rows = [
-            (f"  {row.effect}", row.value, Span(row.origin, Style.FAINT)) for row in layer_lines(layers[0])
-        ]
         sets = line("  a value after the key sets it: in this clone, or with --project or --global")
-        call.show([line(f"  {key_text(layers[0].key)}"), table(rows, None), sets])
+        call.show([*key_document(layers[0]), sets])
     if call.as_json:
         from git_blackbird.cli.printed.setup import ConfigOutput
 

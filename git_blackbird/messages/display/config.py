@@ -1,25 +1,20 @@
 """Configuration for display: values as they are typed, accepted types, the layers of a key."""
 
 import json
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
 
+from git_blackbird.messages.document import Line, Span, Style, Table, line, table
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.keys import Key, Value, ValueType
 from git_blackbird.model.config.layers import Layer
-from git_blackbird.model.config.settings import KeyLayers, Setting
+from git_blackbird.model.config.settings import KeyLayers, Setting, ValueEffect
 
 UNSET = "(unset)"
 _LONGEST = 1000
 
 
-class LayerRow(NamedTuple):
-    """The value of one layer, its effect and origin; ``why`` it is rejected."""
-
-    effect: str
-    value: str
-    origin: str
-    why: tuple[str, ...] = ()
+Shorten = Callable[[str], str]
+"""Abbreviates the path of an origin."""
 
 
 def value_text(value: Value | None) -> str:
@@ -68,15 +63,23 @@ def key_text(key: Key) -> str:
     return f"{key.row.help}; {type_text(key)}{care}"
 
 
-def layer_lines(layers: KeyLayers) -> Iterator[LayerRow]:
-    """Describe the value of a key in each layer, strongest first, and the default last."""
-    for setting in layers.values:
-        problem = setting.problem
-        why = () if problem is None else (problem.what, problem.hint)
-        yield LayerRow(
-            setting.effect.value,
-            setting_text(setting),
-            clean_line(setting.origin, _LONGEST),
-            tuple(clean_line(text, _LONGEST) for text in why),
-        )
-    yield LayerRow("default", value_text(layers.key.default), "")
+def setting_row(setting: Setting, shorten: Shorten = str) -> tuple[Span, Span, Span]:
+    """Return a key, the value that counts, and its origin."""
+    return Span(setting.key.name), Span(value_text(setting.value)), _origin(setting, shorten)
+
+
+def key_document(layers: KeyLayers, shorten: Shorten = str) -> Iterator[Line | Table]:
+    """Yield what a key is, and its value in each layer, the strongest first, and the default last."""
+    key = layers.key
+    yield line(f"  {key_text(key)}")
+    rows = [(*_layer_row(one.effect, setting_text(one)), _origin(one, shorten)) for one in layers.values]
+    yield table([*rows, (*_layer_row("default", value_text(key.default)), "")], None)
+
+
+def _layer_row(effect: str, value: str) -> tuple[Span, Span]:
+    style = Style.PLAIN if effect == ValueEffect.APPLIED else Style.FAINT
+    return Span(f"  {effect}", style), Span(value, style)
+
+
+def _origin(setting: Setting, shorten: Shorten) -> Span:
+    return Span(clean_line(shorten(setting.origin), _LONGEST), Style.FAINT)

@@ -9,7 +9,6 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -27,8 +26,8 @@ from git_blackbird.controller.core.workspace import Workspace, shorten_path
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.config import (
     UNSET,
-    key_text,
-    layer_lines,
+    Shorten,
+    key_document,
     overruled_text,
     plain_text,
     saved_text,
@@ -40,11 +39,11 @@ from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.keys import Key, Value, ValueType
 from git_blackbird.model.config.layers import ConfigProblem, Layer
-from git_blackbird.model.config.settings import KeyLayers, ValueEffect
+from git_blackbird.model.config.settings import KeyLayers
 from git_blackbird.tui.screens.modal import ChoiceModal, Modal
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.choices import ChoiceItem
-from git_blackbird.tui.widgets.line_view import STYLES, to_content
+from git_blackbird.tui.widgets.line_view import document_lines, to_content
 from git_blackbird.tui.widgets.searching import SEARCH_BINDINGS, SearchesText, line_with
 
 _POLL_SECONDS = 1.0
@@ -55,8 +54,6 @@ _PLACES = {
     Scope.GLOBAL: "your own ~/.blackbird/config.json",
 }
 _LONGEST_KEY, _LONGEST_VALUE = 34, 18
-Shorten = Callable[[str], str]
-"""Abbreviates the path of an origin."""
 
 
 class SettingsTable(OptionList):
@@ -78,7 +75,7 @@ class SettingsTable(OptionList):
         old_name = self.current and _name_of(self.current)
         self.rows = rows
         names = [_name_of(row) for row in rows]
-        self.set_options([Option(_row_text(row, shorten)) for row in rows])
+        self.set_options([Option(to_content([_row_line(row, shorten)])) for row in rows])
         self.highlighted = names.index(old_name) if old_name in names else 0
 
     def find(self, needle: str, step: int) -> bool:
@@ -272,15 +269,14 @@ def _is_wrong(row: Row) -> bool:
     return isinstance(row, ConfigProblem) or any(setting.problem is not None for setting in row.values)
 
 
-def _row_text(row: Row, shorten: Shorten) -> Content:
+def _row_line(row: Row, shorten: Shorten) -> Line:
     if isinstance(row, ConfigProblem):
-        text = clean_line(f"!{shorten(row.origin)}: {row.key}: {row.what}", 1000)
-        return Content.styled(text, STYLES[Style.WARNING])
+        return styled(clean_line(f"!{shorten(row.origin)}: {row.key}: {row.what}", 1000), Style.WARNING)
     setting = row.applied
     mark = "!" if _is_wrong(row) else " "
     value = clean_line(value_text(setting.value), _LONGEST_VALUE)
     text = f"{mark}{row.key.name:<{_LONGEST_KEY}} {value:<{_LONGEST_VALUE}} {shorten(setting.origin)}"
-    return Content.styled(text, "dim" if setting.layer is Layer.DEFAULT else "")
+    return styled(text, Style.FAINT if setting.layer is Layer.DEFAULT else Style.PLAIN)
 
 
 def _about(row: Row, shorten: Shorten) -> Iterator[Line]:
@@ -289,16 +285,13 @@ def _about(row: Row, shorten: Shorten) -> Iterator[Line]:
         yield from _warnings(f"{row.key}: {row.what}", row.hint)
         yield styled("commands that start or decide refuse to run until it is fixed", Style.FAINT)
         return
-    trust = "" if row.key.clone_safe else f"; {NOT_OF_A_CLONE}"
     yield styled(row.key.name, Style.HEADING)
-    yield styled(f"{key_text(row.key)}{trust}")
-    lines = list(layer_lines(row))
-    widest = min(max(len(line.value) for line in lines), 28)
-    for line in lines:
-        style = Style.PLAIN if line.effect == ValueEffect.APPLIED else Style.FAINT
-        text = f"  {line.effect:<10} {line.value:<{widest}}  {shorten(line.origin)}"
-        yield styled(text.rstrip(), style)
-        yield from (styled(f"    {why}", Style.WARNING) for why in line.why)
+    yield from document_lines(key_document(row, shorten))
+    if not row.key.clone_safe:
+        yield styled(f"  {NOT_OF_A_CLONE}")
+    for setting in row.values:
+        if (problem := setting.problem) is not None:
+            yield from (one.behind("    ") for one in _warnings(problem.what, problem.hint))
 
 
 class EditValueScreen(Modal[ConfigChange]):

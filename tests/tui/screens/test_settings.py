@@ -98,7 +98,7 @@ def test_every_key_is_listed_with_its_layers_and_what_becomes_of_them(
             app,
             pilot,
             f"!{'claude.path':<34} {'claude':<18} default",
-            "ignored    ./evil; rm",
+            "ignored  ./evil; rm",
             "must not choose what runs on this",
         )
         await go_to(app, pilot, MINUTES)
@@ -238,7 +238,7 @@ def test_a_file_that_cannot_be_read_is_named(planned: Path) -> None:
         write(planned, {PROJECT: '{"agent": "demo", "schemaVersion": 1}'})
         await wait_for(pilot, shows(app, "! wrong: none"))
         await go_to(app, pilot, "agent")
-        await see(app, pilot, "applied    demo    .blackbird/config.json")
+        await see(app, pilot, "applied  demo    .blackbird/config.json")
 
     drive(planned, session)
 
@@ -253,7 +253,7 @@ def test_what_is_changed_elsewhere_is_seen_here_and_by_the_plan(
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await open_settings(app, pilot, "execution.parentReviewEnabled")
         git(repo, "config", "blackbird.execution.parentReviewEnabled", "false")
-        await wait_for(pilot, shows(app, "applied    false  git config (local)"))
+        await wait_for(pilot, shows(app, "applied  false  git config (local)"))
         write(repo, {PROJECT: "{"})
         await wait_for(pilot, shows(app, "! wrong: 1"))
         await pilot.press("home")
