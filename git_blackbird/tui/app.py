@@ -18,7 +18,8 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.dialogue import confirm_quit
-from git_blackbird.messages.display.events import render_next_steps
+from git_blackbird.messages.display.events import next_step_lines
+from git_blackbird.messages.document import plain
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.plan.plan import Task
@@ -174,7 +175,7 @@ class BlackbirdApp(GracefulShutdown):
     def show_stop(self, stop: Stop) -> None:
         # One key stands for several commands.
         steps = tuple(dict.fromkeys(map(self.keys.as_key_hint, stop.next_steps)))
-        text = "\n".join((stop.text, *render_next_steps(replace(stop, next_steps=steps))))
+        text = "\n".join((stop.text, *plain(next_step_lines(replace(stop, next_steps=steps)))))
         self.log_and_notify(text, is_good=stop.reason in _GOOD_STOPS)
         if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
             self.run_worker(self.commands.announce_review(stop.held[0].task.id))

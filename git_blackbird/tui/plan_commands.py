@@ -28,7 +28,8 @@ from git_blackbird.controller.plan.outcomes import (
     page_lines,
 )
 from git_blackbird.controller.plan.page import PageResult
-from git_blackbird.messages.display.events import render_next_steps
+from git_blackbird.messages.display.events import stop_lines
+from git_blackbird.messages.display.plan import order_lines
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.display.queue import item_words
 from git_blackbird.messages.document import Line, Style, plain, section, styled
@@ -41,6 +42,7 @@ from git_blackbird.model.config.config import Config
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.task_fields import TaskFields, fields_of, merge_fields
 from git_blackbird.tui.context import AppContext
+from git_blackbird.tui.keys import KeyTable
 from git_blackbird.tui.screens.modal import ChoiceModal
 from git_blackbird.tui.screens.plan_edit import (
     DeleteScreen,
@@ -127,7 +129,7 @@ class PlanCommands:
         foreseen = await asyncio.to_thread(forecast, workspace, only, None)
         starts = any(foreseen.steps)
         due = () if only else (*self._done_first(), *(() if starts else self._asked_instead()))
-        lines = list(_execution_lines(workspace, foreseen, due))
+        lines = list(_execution_lines(workspace, foreseen, due, self._app.keys))
         does = "starts it" if starts else "does what is due" if due else ""
         return await self._app.ask(LinesScreen("Execute", lines, does)) is True
 
@@ -209,7 +211,9 @@ def _move(workspace: Workspace, task_id: TaskId, place: Position) -> MoveResult:
     return move_task(workspace, task_id, f"{TOP_OF_PLAN}{place.parent or ''}")
 
 
-def _execution_lines(workspace: Workspace, foreseen: DryRun, due: Sequence[str]) -> Iterator[Line]:
+def _execution_lines(
+    workspace: Workspace, foreseen: DryRun, due: Sequence[str], keys: KeyTable
+) -> Iterator[Line]:
     config, steps = workspace.config, list(foreseen.steps)
     yield from (styled(f"{name:<9}{text}") for name, text in _terms(workspace, config, steps))
     yield from document_lines([section("also due", dict.fromkeys(due))])
@@ -217,14 +221,9 @@ def _execution_lines(workspace: Workspace, foreseen: DryRun, due: Sequence[str])
     none = "no task is ready to be started" if due else "nothing would be started"
     number = counted(len(steps), "step") if steps else none
     yield styled(f"If all goes well, in this order: {number}" if steps else number, Style.HEADING)
-    for count, (what, task) in enumerate(steps[:_MOST_STEPS], start=1):
-        yield styled(f"{count:>4}. {what}{task_label(task)}")
-    if len(steps) > _MOST_STEPS:
-        yield styled(f"      and {len(steps) - _MOST_STEPS} more", Style.FAINT)
+    yield from (one.behind("  ") for one in order_lines(steps, foreseen.agents, _MOST_STEPS))
     if foreseen.stop is not None:
-        yield styled("")
-        texts = (*foreseen.stop.text.splitlines(), *render_next_steps(foreseen.stop))
-        yield from (styled(clean_line(text, 1000), Style.WARNING) for text in texts)
+        yield from (styled(""), *map(keys.in_keys, stop_lines(foreseen.stop)))
 
 
 _AT_LIMITS = {

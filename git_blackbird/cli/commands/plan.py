@@ -112,7 +112,7 @@ def validate(call: CommandContext, *, wants_lint: bool) -> ExitCode:
 
 def _judged(call: CommandContext) -> tuple[LintFinding, ...]:
     from git_blackbird.controller.plan.export import judge_plan  # only --lint pays for it
-    from git_blackbird.messages.display.lint import lint_lines
+    from git_blackbird.messages.display.plan import lint_lines
 
     found = judge_plan(call.workspace)
     call.show(lint_lines(found))

@@ -14,7 +14,7 @@ from git_blackbird.controller.plan.export import export_plan, judge_plan, save_p
 from git_blackbird.controller.plan.outcomes import page_lines
 from git_blackbird.controller.queries.listing import labels_by_records
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.display.lint import lint_lines
+from git_blackbird.messages.display.plan import lint_lines
 from git_blackbird.messages.forms.imports.read import TaskFile, located, read_tasks
 from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.plan.task_forms import TaskForm

@@ -34,7 +34,7 @@ def estimate(call: CommandContext, *, jobs: int | None) -> ExitCode:
     workspace = open_with_flags(call, {"execution.jobs": jobs})
     with gc_paused():
         found = build_estimate(workspace)
-    call.lines(estimate_lines(found))
+    call.show(estimate_lines(found))
     if call.as_json:
         from git_blackbird.cli.printed.report import EstimateOutput
 

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.stops import reason_lines
 from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.errors import ExitCode
-from git_blackbird.messages.display.events import render_next_steps
+from git_blackbird.messages.display.events import stop_lines
+from git_blackbird.messages.display.plan import order_lines
 from git_blackbird.messages.display.quantities import counted, format_cost, render_duration
+from git_blackbird.messages.document import Line, line
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.estimate import Estimate, Spread
 
@@ -16,18 +17,13 @@ _LONGEST_CHAIN = 8
 
 def show_dry_run(call: CommandContext, foreseen: DryRun, estimated: Estimate) -> ExitCode:
     """Say what an execute would start, in order, if every task succeeded and every review passed."""
-    order, stop = foreseen.order, foreseen.stop
-    for number, (what, task) in enumerate(foreseen.steps, start=1):
-        named = " ".join(map(clean_line, filter(None, foreseen.agents.get(task.id, ()))))
-        by = f"  [{named}]" if named else ""
-        call.print(f"{number}. {what}{task.id}  {clean_line(task.title)}{by}")
-    if not (order or foreseen.changes or foreseen.requests):
+    call.show(order_lines(foreseen.steps, foreseen.agents))
+    if not any(foreseen.steps):
         call.print("nothing would be started")
-    if (line := brief_line(estimated)) is not None:
-        call.print(line)
-    if stop is not None:
-        call.lines(reason_lines(stop))
-        call.lines(render_next_steps(stop))
+    if (brief := brief_line(estimated)) is not None:
+        call.print(brief)
+    if foreseen.stop is not None:
+        call.show(stop_lines(foreseen.stop))
     if call.as_json:
         from git_blackbird.cli.printed.dry_run import DryRunOutput
 
@@ -35,25 +31,25 @@ def show_dry_run(call: CommandContext, foreseen: DryRun, estimated: Estimate) ->
     return ExitCode.OK
 
 
-def estimate_lines(found: Estimate) -> Iterator[str]:
+def estimate_lines(found: Estimate) -> Iterator[Line]:
     """Yield the lines of an estimate, with what it is based on."""
     if not found.tasks:
-        yield "nothing is left to do"
+        yield line("nothing is left to do")
         return
     if found.task_seconds is None or found.seconds is None or found.chain_seconds is None:
-        yield f"{counted(len(found.tasks), 'task')} left; no agent has done one here yet to go by"
+        yield line(f"{counted(len(found.tasks), 'task')} left; no agent has done one here yet to go by")
         return
     at_once = f", {found.jobs} at once" if found.jobs > 1 else ""
-    yield _row("a task", found.task_seconds, found.task_cost_usd)
-    yield _row(f"{counted(len(found.tasks), 'task')} left{at_once}", found.seconds, found.cost_usd)
+    yield line(_row("a task", found.task_seconds, found.task_cost_usd))
+    yield line(_row(f"{counted(len(found.tasks), 'task')} left{at_once}", found.seconds, found.cost_usd))
     if len(found.chain) > 1:
         names = [clean_line(task_id) for task_id in found.chain]
         if len(names) > _LONGEST_CHAIN:
             names[_LONGEST_CHAIN - 2 : -1] = ["..."]
-        yield f"{_row('the longest chain', found.chain_seconds, None)}: {' -> '.join(names)}"
+        yield line(f"{_row('the longest chain', found.chain_seconds, None)}: {' -> '.join(names)}")
     done, runs = counted(len(found.samples), "task"), counted(found.runs, "run")
     few = "" if found.seconds.p90 is not None else ", too few for a range"
-    yield f"by {done} done here ({runs}, reviews included){few}; waiting for people is not in it"
+    yield line(f"by {done} done here ({runs}, reviews included){few}; waiting for people is not in it")
 
 
 def brief_line(found: Estimate) -> str | None:

@@ -1,29 +1,25 @@
 """How a call's end is shown, and what was done."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 from git_blackbird.cli.output import CommandContext, ignore_broken_pipe
 from git_blackbird.errors import ExitCode
-from git_blackbird.messages.display.events import render_next_steps
+from git_blackbird.messages.display.events import stop_lines
 from git_blackbird.messages.display.format import reset_lines
-from git_blackbird.messages.display.reviews import render_failing, render_no_verdict
 from git_blackbird.messages.document import listed, table
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.status import StatusChange
 from git_blackbird.model.views.events import Phase, Timings
 from git_blackbird.model.views.stop import Stop
 
 _MAX_BLOCKED = 8
-_LONGEST_LINE = 2000
 _NUMBER_WIDTH = 8
 
 
 def show_stop(call: CommandContext, stop: Stop, shown: Collection[RunId] = ()) -> ExitCode:
     """Say why the call ended and what to do next, less the reviews shown already; return the exit code."""
     with ignore_broken_pipe():
-        call.lines(reason_lines(stop, shown))
-        call.lines(render_next_steps(stop))
+        call.show(stop_lines(stop, shown))
         blocked = sorted(stop.blocked.items())
         lines = [f"blocked: {task_id} waits for {', '.join(deps)}" for task_id, deps in blocked]
         call.show(listed(lines, _MAX_BLOCKED, " blocked (`git blackbird list --blocked`)"))
@@ -32,19 +28,6 @@ def show_stop(call: CommandContext, stop: Stop, shown: Collection[RunId] = ()) -
 
             call.event("stop", StopEvent(stop))
     return stop.exit_code
-
-
-def reason_lines(stop: Stop, shown: Collection[RunId] = ()) -> Iterator[str]:
-    """Yield why a call ended, with the reviews that failed, less those shown already."""
-    if not stop.held:
-        yield from (clean_line(line, _LONGEST_LINE) for line in stop.text.splitlines())
-    for parent in stop.held:
-        if parent.run_id in shown or (flagged := parent.flagged) is None:
-            continue
-        if flagged.fault is None:
-            yield from render_failing(parent.task.id, flagged.resume, flagged.feedback)
-        else:
-            yield render_no_verdict(parent.task.id, flagged.fault)
 
 
 def show_timings(call: CommandContext, timings: Timings) -> None:

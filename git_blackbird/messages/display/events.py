@@ -1,13 +1,14 @@
 """Events while agents run, as lines of text, and what an agent may do that is to start."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from git_blackbird.messages.display.format import check_lines, check_word, render_totals, review_word
 from git_blackbird.messages.display.limits import waiting_text
 from git_blackbird.messages.display.merged_review import review_lines
 from git_blackbird.messages.display.quantities import counted, render_cost, render_duration
-from git_blackbird.messages.display.reviews import render_review_end
-from git_blackbird.messages.document import Line, Style, block, line, plain, styled
+from git_blackbird.messages.display.reviews import render_failing, render_no_verdict, render_review_end
+from git_blackbird.messages.document import Line, Style, block, command, line, plain, styled
+from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.next_steps import EXECUTE
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
@@ -258,12 +259,27 @@ def render_notice(notice: Notice) -> str:
     return f"{word}{strip_controls(notice.text)}{hints}"
 
 
-def render_next_steps(stop: Stop) -> list[str]:
-    """Format one line for each step; alternatives are joined."""
-    steps = [strip_controls(step) for step in stop.remarked_steps]
-    if stop.is_choice and len(steps) > 1:
-        return ["next step, one of:", *(f"  {step}" for step in steps)]
-    return [f"next step: {step}" for step in steps]
+def stop_lines(stop: Stop, shown: Collection[RunId] = ()) -> Iterator[Line]:
+    """Yield why a call ended, with the failed reviews that were not shown already, and what is next."""
+    if not stop.held:
+        yield from (line(clean_line(text, _LONGEST_REASON)) for text in stop.text.splitlines())
+    for parent in stop.held:
+        if parent.run_id in shown or (flagged := parent.flagged) is None:
+            continue
+        if flagged.fault is None:
+            yield from map(line, render_failing(parent.task.id, flagged.resume, flagged.feedback))
+        else:
+            yield line(render_no_verdict(parent.task.id, flagged.fault))
+    yield from next_step_lines(stop)
+
+
+def next_step_lines(stop: Stop) -> Iterator[Line]:
+    """Yield a line for each step; alternatives stand together."""
+    steps = list(stop.remarked_steps)
+    is_choice = stop.is_choice and len(steps) > 1
+    if is_choice:
+        yield line("next step, one of:")
+    yield from (line("  " if is_choice else "next step: ", command(step)) for step in steps)
 
 
 _LONGEST = 500

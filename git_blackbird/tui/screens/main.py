@@ -15,7 +15,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.listing import labels_by_records
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.controller.queries.watcher import ViewState
-from git_blackbird.messages.display.task_graph import PlanGraph
+from git_blackbird.messages.display.plan import PlanGraph
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import Due

@@ -1,17 +1,67 @@
-"""What must be done before a task, and what it unblocks, as lines."""
+"""A plan in words: what is found wrong with it, what comes before and after a task, what would be started."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from git_blackbird.messages.display.quantities import counted
-from git_blackbird.messages.document import Line, Style, styled
+from git_blackbird.messages.display.quantities import counted, some_of
+from git_blackbird.messages.document import Line, Span, Style, line, listed, styled
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.graph import Labels, state_label, unmet_deps
 from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.rules.limits import AgentModel
+from git_blackbird.model.rules.lint import LintFinding, Severity
 
+_MAX_NAMED = 4
+_SEVERITIES = {Severity.BLOCKING: Style.FAULT, Severity.WARNING: Style.WARNING}
 _MOST_LINES = 200
 _INDENT = 3
+
+
+def order_lines(
+    steps: Iterable[tuple[str, Task]], agents: Mapping[TaskId, AgentModel], most: int | None = None
+) -> Iterator[Line]:
+    """Yield what an execute would do, in order: the words before each task, the task, and its agent."""
+    lines = []
+    for number, (what, task) in enumerate(steps, start=1):
+        named = " ".join(map(clean_line, filter(None, agents.get(task.id, ()))))
+        by = f"  [{named}]" if named else ""
+        lines.append(f"{number}. {what}{task.id}  {clean_line(task.title)}{by}")
+    yield from listed(lines, len(lines) if most is None else most)
+
+
+def lint_lines(findings: Sequence[LintFinding]) -> Iterator[Line]:
+    """Say each finding, what to do about it, and where it is; then how many there are.
+
+    What is to be said of several tasks alike is said once.
+    """
+    for one, *others in _alike(findings):
+        tasks = [same.task_id for same in (one, *others) if same.task_id is not None]
+        where = f"{tasks[0]}: " if len(tasks) == 1 else f"{counted(len(tasks), 'task')}: " if tasks else ""
+        text = clean_line(f"{where}{one.message} ({one.code})", 1000)
+        yield line(Span(f"{one.severity}:", _SEVERITIES[one.severity]), f" {text}")
+        yield line(f"    {clean_line(one.suggestion, 1000)}")
+        yield from (line(f"    {clean_line(place)}") for place in _places(one, tasks))
+    blocking = sum(one.severity is Severity.BLOCKING for one in findings)
+    warnings = counted(len(findings) - blocking, "warning")
+    yield line(f"{blocking} blocking, {warnings}" if findings else "nothing to say about the plan")
+
+
+def _alike(findings: Sequence[LintFinding]) -> Iterator[list[LintFinding]]:
+    """Yield the findings of tasks that say the same together, each of the whole plan by itself."""
+    groups: dict[object, list[LintFinding]] = {}
+    for place, one in enumerate(findings):
+        said = (one.severity, one.code, one.message, one.suggestion)
+        groups.setdefault(place if one.task_id is None else said, []).append(one)
+    yield from groups.values()
+
+
+def _places(finding: LintFinding, tasks: Sequence[TaskId]) -> Iterator[str]:
+    """Yield where a finding is that does not name its task."""
+    if len(tasks) > 1:
+        yield some_of(tasks, _MAX_NAMED)
+    elif not tasks:
+        yield from finding.places
 
 
 class _Step(NamedTuple):
