@@ -81,7 +81,7 @@ def test_what_it_changes_is_named_at_the_checkpoint_and_in_the_record(trial: Tri
         assert f"warning: the configuration changed during the run: {change}\n" in output
     assert fact(trial.records("a")[0], "config_edits") == changes
     shown = trial.expect(0, "runs", "a", trial.records("a")[0]["id"])
-    assert "the configuration changed meanwhile" in shown
+    assert "the configuration changed during the run" in shown
     if kind not in {"unreadable", "folder"}:
         panel = trial.run("execute", stdin="2\n")[1]
         assert "The configuration changed during the run:" in panel

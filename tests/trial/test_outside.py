@@ -52,7 +52,7 @@ def test_files_that_it_writes_into_the_users_worktree_are_named_wherever_a_perso
     assert outside(trial) == {"paths": paths}
     lines = [line for line in said.splitlines() if "outside its place" in line]
     assert lines == [f"warning: outside its place, run {record['id']} wrote {path}" for path in paths]
-    assert f"did outside its place\n  wrote {paths[0]}\n" in trial.expect(0, "runs", "a", record["id"])
+    assert f"done outside its place\n  wrote {paths[0]}\n" in trial.expect(0, "runs", "a", record["id"])
     shown = json.loads(trial.expect(0, "runs", "a", record["id"], "--json"))
     assert shown["data"]["run"]["outside"] == {"paths": paths}
     panel = trial.run("execute", stdin="2\n")[1]

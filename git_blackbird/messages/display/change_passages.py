@@ -4,20 +4,21 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum, auto
 from itertools import islice
 
+from git_blackbird.messages.display.change import (
+    file_lines,
+    notes_on_change,
+    snippet_lines,
+)
 from git_blackbird.messages.display.fitting import Passage, lines_of
 from git_blackbird.messages.display.format import (
     MAX_LISTED,
-    notes_on_head,
     place_words,
     redacted_text,
     render_path,
-    submodule_lines,
 )
-from git_blackbird.messages.display.outside import OWN_HEADING, SEEN_HEADING, own_lines, seen_lines
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.messages.display.summary import file_lines, snippet_lines
 from git_blackbird.messages.document import Line, Style, styled
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import SPECS
 from git_blackbird.model.run.states import Choice
 from git_blackbird.model.run.summary import MAX_FILES, Summary
@@ -100,28 +101,13 @@ def both_added_passages(summary: Summary | None) -> Iterator[Passage]:
 
 def warning_passages(checkpoint: Checkpoint) -> Iterator[Passage]:
     """Return warnings that may affect the decision."""
-    summary, run = checkpoint.summary, checkpoint.run
-    left_out = [f"{render_path(left.path)} ({clean_line(left.reason)})" for left in summary.left_out]
-    between = [f"{render_path(edit.path)} by run {edit.run} of {edit.task}" for edit in summary.between]
-    edited = "Edited in its worktree after the run, and part of what is decided on:"
-    in_plan = "Edited in the plan during the run; this counts once you approve:"
-    lists: tuple[tuple[str, Iterable[str]], ...] = (
-        ("Left out of the snapshot:", left_out),
-        ("Submodules (edits inside them are neither approved nor committed here):", submodule_lines(summary)),
-        ("Also touched by another task in between:", between),
-        *notes_on_head(summary),
-        ("The worktree no longer matches the change in:", map(render_path, checkpoint.moved)),
-        (edited, map(render_path, checkpoint.edited)),
-        (OWN_HEADING, own_lines(checkpoint.outside)),
-        (SEEN_HEADING, seen_lines(checkpoint.outside)),
-        (in_plan, map(clean_line, run.plan_edits)),
-        ("The configuration changed during the run:", map(clean_line, run.config_edits)),
-        ("A hook refused the commit:", strip_controls(run.hook_output or "").splitlines()),
-        ("Notes:", map(clean_line, run.notes)),
-    )
-    for heading, texts in lists:
-        yield from bulleted(heading, texts, Style.WARNING)
-    if (redacted := redacted_text(run)) is not None:
+    matches, edited = "The worktree no longer matches the change in:", checkpoint.edited
+    yield from bulleted(matches, map(render_path, checkpoint.moved), Style.WARNING)
+    by_hand = "Edited in its worktree after the run, and part of what is decided on:"
+    yield from bulleted(by_hand, map(render_path, edited), Style.WARNING)
+    for title, texts in notes_on_change(checkpoint.run, checkpoint.summary, checkpoint.outside):
+        yield from bulleted(f"{title[:1].upper()}{title[1:]}:", texts, Style.WARNING)
+    if (redacted := redacted_text(checkpoint.run)) is not None:
         yield one_line(f"Redacted: {redacted}", Style.FAINT)
     if checkpoint.other_branch is not None:
         yield one_line(f"Another branch: {checkpoint.other_branch.text}", Style.WARNING)

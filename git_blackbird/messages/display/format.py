@@ -37,15 +37,8 @@ from git_blackbird.model.run.states import (
     RunStatus,
     RunType,
 )
-from git_blackbird.model.run.summary import Summary, SwitchedBranch
+from git_blackbird.model.run.summary import Summary
 
-_OUTSIDE = "HEAD moved during the run; not part of the change:"
-_OUTSIDE_UNKNOWN = (
-    "HEAD moved during the run; part of the change, since nothing tells whose it was"
-    " (the hook tells of commits: `git blackbird hooks install`):"
-)
-_SWITCHED = "The agent left what the task began with:"
-_TAKES_BACK = "Takes back edits of yours, or of tasks that have landed, that are in no commit:"
 MAX_LISTED = 10
 
 
@@ -276,51 +269,6 @@ def undo_lines(commands: Iterable[str]) -> Iterator[str]:
 def moved_lines(paths: Iterable[str]) -> Iterator[Line]:
     """Return each path of a change that looks different in the worktree by now."""
     return (line(f"the worktree differs from the change in {clean_line(path)}") for path in paths)
-
-
-def submodule_lines(summary: Summary) -> list[str]:
-    """List the submodules of a change and what is new in each, in git's words."""
-    lines = []
-    for submodule in summary.submodules:
-        news = {"new commits": submodule.commits, "modified content": submodule.content}
-        what = ", ".join(text for text, is_so in news.items() if is_so)
-        if submodule.files:
-            more = f" and {submodule.more_files} more" if submodule.more_files else ""
-            what += f" ({', '.join(map(render_path, submodule.files))}{more})"
-        lines.append(f"submodule {render_path(submodule.path)}: {what}")
-    return lines
-
-
-def notes_on_head(summary: Summary) -> Iterator[tuple[str, Sequence[str]]]:
-    """Say what others did to HEAD during the run, and the agent; return headings with their lines."""
-    notes = {
-        _OUTSIDE: _outside_lines(summary, in_change=False),
-        _OUTSIDE_UNKNOWN: _outside_lines(summary, in_change=True),
-        _SWITCHED: [] if summary.switched is None else list(switched_lines(summary.switched)),
-        _TAKES_BACK: list(map(render_path, summary.takes_back)),
-    }
-    return ((heading, lines) for heading, lines in notes.items() if lines)
-
-
-def switched_lines(switched: SwitchedBranch) -> Iterator[str]:
-    """Say to which branch an agent went, and what its change is then."""
-    where = "a detached HEAD" if switched.branch is None else f"branch {clean_line(switched.branch)}"
-    if switched.since is None:
-        yield f"it went to {where}, where nothing is older than its run; the change is all that differs"
-    else:
-        yield f"it went to {where}; the change is what is new there since commit {switched.since[:10]}"
-    if switched.unmerged:
-        yield f"that does not merge with what the task began with in {some_paths(switched.unmerged)}"
-
-
-def _outside_lines(summary: Summary, *, in_change: bool) -> list[str]:
-    """List moves of HEAD in git's words, and where the change includes them."""
-    lines = []
-    for move in summary.head_moves:
-        if move.in_change is in_change:
-            changed = f"; also changed by it: {some_paths(move.paths)}" if move.paths else ""
-            lines.append(f"{move.new[:10]} {clean_line(move.text)}{changed}")
-    return lines
 
 
 def some_paths(paths: Sequence[str]) -> str:

@@ -3,28 +3,24 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
+from git_blackbird.messages.display.change import file_lines, notes_on_change
 from git_blackbird.messages.display.format import (
     check_lines,
     landing_text,
-    notes_on_head,
     question_line,
     redacted_text,
-    render_path,
-    render_totals,
     ruling_lines,
     run_seconds,
-    submodule_lines,
     verdict_word,
 )
-from git_blackbird.messages.display.outside import own_lines, seen_lines
 from git_blackbird.messages.display.quantities import format_cost, format_moment, format_seconds
 from git_blackbird.messages.display.reviews import merged_lines, result_lines, verdict_lines
 from git_blackbird.messages.display.runs import run_status
-from git_blackbird.messages.document import Line, Section, Span, Style, Table, facts, line, section, table
+from git_blackbird.messages.document import Line, Section, Span, Style, Table, facts, line, section
 from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunType, TerminalReason
-from git_blackbird.model.run.summary import FileChange, Summary
+from git_blackbird.model.run.summary import Summary
 
 MAX_TEXT_LINES = 30
 
@@ -48,13 +44,11 @@ def run_document(
     )
     yield section("reviews", merged_lines(run))
     yield section("answer", _bounded(run.final_text or ("" if logs else run.stdout or "")))
-    yield section("changed", _change_lines(run.review_summary))
+    summary = run.review_summary
+    yield section("changed", () if summary is None else _change_lines(summary))
     yield section("committed", commits)
-    yield section("did outside its place", own_lines(run.outside))
-    yield section("seen while agents worked", seen_lines(run.outside))
-    yield section("edited in the plan meanwhile", map(clean_line, run.plan_edits))
-    yield section("the configuration changed meanwhile", map(clean_line, run.config_edits))
-    yield section("notes", map(clean_line, run.notes))
+    for title, texts in notes_on_change(run, summary or Summary(), run.outside):
+        yield section(title, texts)
     yield section("files", _files(run, logs))
 
 
@@ -139,33 +133,12 @@ def _bounded(text: str) -> list[str]:
     return [*lines[:MAX_TEXT_LINES], f"[{len(lines) - MAX_TEXT_LINES} more lines; --json has all]"]
 
 
-def _change_lines(summary: Summary | None) -> Iterator[str | Table]:
-    if summary is None:
-        return
+def _change_lines(summary: Summary) -> Iterator[str | Line]:
     if summary.minimal is not None:
         yield f"no summary: {clean_line(summary.minimal)}"
-    if summary.changes:
-        yield table(map(_change_row, summary.changes), None)
-    else:
-        yield from map(render_path, summary.files)
-        yield from strip_controls(summary.diffstat).splitlines()
-    if summary.minimal is None and (summary.totals.files or not summary.files):
-        yield render_totals(summary)
+    if summary.minimal is None or summary.files:
+        yield from file_lines(summary)
     yield from (f"cut: {clean_line(cut)}" for cut in summary.cut)
-    for skipped in summary.left_out:
-        yield f"not in the snapshot: {render_path(skipped.path)} ({skipped.reason})"
-    for edit in summary.between:
-        yield f"{render_path(edit.path)} was also changed by run {edit.run} of {edit.task} in between"
-    yield from submodule_lines(summary)
-    for heading, lines in notes_on_head(summary):
-        yield heading
-        yield from (f"  {line}" for line in lines)
-
-
-def _change_row(change: FileChange) -> tuple[str, ...]:
-    renamed = f"{render_path(change.old_path)} -> " if change.old_path else ""
-    counts = ("", "binary") if change.binary else (f"+{change.additions}", f"-{change.deletions}")
-    return (change.status.value, *counts, f"{renamed}{render_path(change.path)}")
 
 
 def _files(run: Run, logs: Mapping[str, str]) -> Iterator[str]:

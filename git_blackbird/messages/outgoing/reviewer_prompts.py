@@ -6,7 +6,7 @@ Everything from the plan or the repository is in fences: text in a diff cannot p
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from git_blackbird.messages.display.outside import SEEN_HEADING, own_lines, seen_lines
+from git_blackbird.messages.display.change import SEEN, own_lines, seen_lines
 from git_blackbird.messages.outgoing.prompts import join_parts, render_section
 from git_blackbird.messages.outgoing.review_context import diff_command
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, name_hidden
@@ -99,7 +99,7 @@ def outside_for_reviewers(outside: Outside) -> tuple[str, ...]:
     seen = [*seen_lines(outside)]
     return (
         *(f"The agent {line}, outside of the worktree that it was given." for line in own_lines(outside)),
-        *([SEEN_HEADING] if seen else []),
+        *([f"{SEEN.capitalize()}:"] if seen else []),
         *seen,
     )
 

@@ -127,12 +127,12 @@ Review summary:
        same
 Not all is shown:
   files: 5 of 30 files are shown
+The worktree no longer matches the change in:
+  b.py
 Left out of the snapshot:
   big.bin (larger than 50 MB)
 Also touched by another task in between:
   b.py by run 1111111111111111 of z
-The worktree no longer matches the change in:
-  b.py
 Edited in the plan during the run; this counts once you approve:
   task x was added
 Notes:

@@ -13,7 +13,7 @@ from git_blackbird.errors import BlackbirdError, RequestError
 from git_blackbird.git.change.changes import changed_paths, compose, diff_text, path_differs, without_paths
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.worktree.summary import summarize
-from git_blackbird.messages.display.format import switched_lines
+from git_blackbird.messages.display.change import switched_lines
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.outgoing.prompts import render_suggestion
 from git_blackbird.messages.outgoing.rulings import render_overruled

@@ -14,7 +14,7 @@ from git_blackbird.git.hooks.attribution import commits_elsewhere
 from git_blackbird.git.worktree.base_commits import begins_at
 from git_blackbird.git.worktree.linked import owner_of
 from git_blackbird.git.worktree.log import commits_between
-from git_blackbird.messages.display.outside import own_lines, seen_text, way_back
+from git_blackbird.messages.display.change import own_lines, seen_text, way_back
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunType

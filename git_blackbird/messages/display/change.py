@@ -1,0 +1,169 @@
+"""A change in words: its files and snippets, and what happened beside it and may matter to who decides."""
+
+from collections.abc import Iterable, Iterator
+
+from git_blackbird.messages.display.format import render_path, render_totals, some_paths
+from git_blackbird.messages.document import Line, Style, styled
+from git_blackbird.model.base.next_steps import SETTING_BACK
+from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.summary import (
+    MAX_FILES,
+    FileChange,
+    Outside,
+    OutsideChange,
+    Subject,
+    Summary,
+    SwitchedBranch,
+)
+
+SEEN = "seen while agents worked, by them or by others"
+_PERHAPS_OUTSIDE = (
+    "HEAD moved during the run; part of the change, since nothing tells whose it was"
+    " (the hook tells of commits: `git blackbird hooks install`)"
+)
+_TAKES_BACK = "takes back edits of yours, or of tasks that have landed, that are in no commit"
+_LONGEST_VALUE = 200
+_LONGEST_NAME = 1000
+_ID_LETTERS = 10
+_DIFF_STYLES = {"+": Style.ADDED, "-": Style.REMOVED, "@": Style.PLACE}
+
+
+def snippet_lines(summary: Summary, indent: str) -> Iterator[Line]:
+    """Return the beginnings of its diffs, each below its path."""
+    for snippet in summary.snippets:
+        yield styled(f"{indent}{render_path(snippet.file)}", Style.PLACE)
+        for line in escape_controls(snippet.snippet).split("\n"):
+            yield styled(f"{indent}  {line}", _DIFF_STYLES.get(line[:1], Style.PLAIN))
+
+
+def file_lines(summary: Summary, indent: str = "") -> Iterator[Line]:
+    """List each path once, with its status and the number of changed lines."""
+    if summary.changes:
+        texts = [_file_line(change) for change in summary.changes]
+    elif lines := strip_controls(summary.diffstat).splitlines():
+        # The Go program only has the numbers as formatted by git.
+        texts = [line.strip() for line in lines]
+    else:
+        texts = [render_path(path) for path in summary.files]
+    yield from (styled(indent + text) for text in texts[:MAX_FILES])
+    if not texts:
+        yield styled(f"{indent}(none)", Style.FAINT)
+    if summary.totals.files > 1:
+        yield styled(f"{indent}together: {render_totals(summary)}", Style.FAINT)
+
+
+def _file_line(change: FileChange) -> str:
+    name = render_path(change.path)
+    if change.old_path is not None:
+        name = f"{render_path(change.old_path)} -> {name}"
+    lines = "binary" if change.binary else f"+{change.additions} -{change.deletions}"
+    mode = f" (mode {change.old_mode} -> {change.new_mode})" if change.new_mode else ""
+    return f"{change.status} {name}  {lines}{mode}"
+
+
+def notes_on_change(run: Run, summary: Summary, outside: Outside) -> Iterator[tuple[str, Iterable[str]]]:
+    """Yield what happened beside a change, as titles with their lines, which may be none."""
+    left_out = [f"{render_path(one.path)} ({clean_line(one.reason)})" for one in summary.left_out]
+    between = [f"{render_path(edit.path)} by run {edit.run} of {edit.task}" for edit in summary.between]
+    switched = () if summary.switched is None else switched_lines(summary.switched)
+    counts = "; this counts once you approve" if run.is_pending else ""
+    yield "left out of the snapshot", left_out
+    yield "submodules (edits inside them are neither approved nor committed here)", submodule_lines(summary)
+    yield "also touched by another task in between", between
+    yield "HEAD moved during the run; not part of the change", _moves(summary, in_change=False)
+    yield _PERHAPS_OUTSIDE, _moves(summary, in_change=True)
+    yield "the agent left what the task began with", switched
+    yield _TAKES_BACK, map(render_path, summary.takes_back)
+    yield "done outside its place", own_lines(outside)
+    yield SEEN, seen_lines(outside)
+    yield f"edited in the plan during the run{counts}", map(clean_line, run.plan_edits)
+    yield "the configuration changed during the run", map(clean_line, run.config_edits)
+    yield "a hook refused the commit", strip_controls(run.hook_output or "").splitlines()
+    yield "notes", map(clean_line, run.notes)
+
+
+def submodule_lines(summary: Summary) -> list[str]:
+    """List the submodules of a change and what is new in each, in git's words."""
+    lines = []
+    for submodule in summary.submodules:
+        news = {"new commits": submodule.commits, "modified content": submodule.content}
+        what = ", ".join(text for text, is_so in news.items() if is_so)
+        if submodule.files:
+            more = f" and {submodule.more_files} more" if submodule.more_files else ""
+            what += f" ({', '.join(map(render_path, submodule.files))}{more})"
+        lines.append(f"submodule {render_path(submodule.path)}: {what}")
+    return lines
+
+
+def switched_lines(switched: SwitchedBranch) -> Iterator[str]:
+    """Say to which branch an agent went, and what its change is then."""
+    where = "a detached HEAD" if switched.branch is None else f"branch {clean_line(switched.branch)}"
+    if switched.since is None:
+        yield f"it went to {where}, where nothing is older than its run; the change is all that differs"
+    else:
+        yield f"it went to {where}; the change is what is new there since commit {switched.since[:10]}"
+    if switched.unmerged:
+        yield f"that does not merge with what the task began with in {some_paths(switched.unmerged)}"
+
+
+def _moves(summary: Summary, *, in_change: bool) -> list[str]:
+    """List moves of HEAD in git's words, and where the change includes them."""
+    lines = []
+    for move in summary.head_moves:
+        if move.in_change is in_change:
+            changed = f"; also changed by it: {some_paths(move.paths)}" if move.paths else ""
+            lines.append(f"{move.new[:10]} {clean_line(move.text)}{changed}")
+    return lines
+
+
+def own_lines(outside: Outside) -> Iterator[str]:
+    """Say what the run itself did."""
+    yield from (f"wrote {render_path(path)}" for path in outside.paths)
+    for made in outside.commits:
+        yield f"made commit {made.commit[:_ID_LETTERS]} in {render_path(made.worktree)}"
+
+
+def seen_lines(outside: Outside) -> Iterator[str]:
+    """Say what it or anybody else may have done."""
+    for change in outside.seen:
+        back = way_back(change)
+        yield seen_text(change) + (f" (`{back}` sets it back)" if back else "")
+
+
+def seen_text(change: OutsideChange) -> str:
+    """Say what is another than before."""
+    name = clean_line(change.name, _LONGEST_NAME)
+    match change.subject:
+        case Subject.PLACE:
+            return f"the worktree of {change.before} is gone: {name}"
+        case Subject.WORKTREE:
+            return f"new worktree {name}"
+        case Subject.BRANCH:
+            return _branch_text(name, change)
+        case Subject.SETTING:
+            return f"{name} {_value(change.before, '(unset)')} -> {_value(change.after, 'removed')}"
+        case _:
+            what = "is gone" if change.after is None else "changed" if change.before else "is new"
+            return f"{name} in the git directory {what}"
+
+
+def _branch_text(name: str, change: OutsideChange) -> str:
+    before, after = _short(change.before), _short(change.after)
+    if not before:
+        return f"new branch {name} at {after}"
+    return f"branch {name} {before} -> {after}" if after else f"branch {name}, at {before}, is gone"
+
+
+def way_back(change: OutsideChange) -> str | None:
+    """Return the command that sets back what keeps git from working here; None for all else."""
+    is_set = change.subject is Subject.SETTING and change.after not in {None, "false"}
+    return SETTING_BACK.get(change.name) if is_set else None
+
+
+def _value(value: str | None, absent: str) -> str:
+    return absent if value is None else clean_line(value, _LONGEST_VALUE)
+
+
+def _short(target: str | None) -> str:
+    return clean_line(target or "")[:_ID_LETTERS]
