@@ -277,8 +277,15 @@ class CheckpointReached(Printed[Checkpoint]):
         "Work that begins where the run began, if that changed nothing.",
         lambda it: None if it.work_elsewhere is None else FoundWork(it.work_elsewhere),
     )
+    hook_output: str | None = field(
+        "What a hook printed that refused the commit.", lambda it: it.run.hook_output
+    )
+    masked_secrets: Mapping[str, int] = field(
+        "How many secrets were masked in its output, by kind.", lambda it: it.run.masked_secrets or {}
+    )
     notes: tuple[str, ...] = field("What else is worth knowing.", lambda it: it.run.notes)
     runs: int = field("How many runs made the change.", lambda it: it.runs)
+    round: int = field("How often the change was made, with each request.", lambda it: it.round_number)
     cost_usd: float | None = field("What they cost together.", lambda it: it.cost_usd)
     worktree: str | None = field("The task's own worktree, where the change is.", lambda it: it.worktree)
     behind: int = field("How many other decisions wait.", lambda it: it.behind)

@@ -304,5 +304,7 @@ def _facts(checkpoint: Checkpoint) -> Iterator[str]:
         yield clean_line(checkpoint.run.provider)
     if checkpoint.runs > 1:
         yield f"{checkpoint.runs} runs together"
+    if checkpoint.round_number > 1:
+        yield f"round {checkpoint.round_number}"
     if checkpoint.cost_usd:
         yield f"cost {render_cost(checkpoint.cost_usd)}"
