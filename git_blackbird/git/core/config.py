@@ -67,18 +67,27 @@ def read_settings(repo: Repository) -> tuple[list[RawSetting], list[ConfigProble
 def read_config(repo: Repository) -> KnownConfig:
     """Return all of git's configuration, read again once a file of it may have changed. Raises GitError."""
     known = _known_config(repo)
-    if known is None or any(seen != signature(file) for file, seen in known.signatures.items()):
-        began = time.time_ns()
-        listed = repo.git("config", "--list", "--show-scope", "--show-origin", "-z")
-        values = listed.records(partial(_parsed, repo.top))
-        files = _files_read(repo, values)
-        known = KnownConfig(values, {file: stable_signature(file, began) for file in files})
-        # All worktrees have these values, unless they depend on one's path or branch.
-        is_own = any(value.key.startswith((_INCLUDE_IF, _OF_WORKTREE)) for value in values)
-        chosen = filter(None, map(repo.environ.get, ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM")))
-        is_own = is_own or not all(name.startswith("/") for name in chosen)
-        repo.config_memo.pop(None, None)
-        repo.config_memo[repo.git_dir if is_own else None] = known
+    if known is not None and all(seen == signature(file) for file, seen in known.signatures.items()):
+        return known
+    began = time.time_ns()
+    listed = repo.git("config", "--list", "--show-scope", "--show-origin", "-z")
+    values = listed.records(partial(_parsed, repo.top))
+    # What decides on the configuration, and where git looks for more, which may not exist yet; some builds of
+    # git read other files too.
+    system, everyone = repo.environ.get("GIT_CONFIG_SYSTEM"), repo.environ.get("GIT_CONFIG_GLOBAL")
+    files = [repo.common_dir / "config", repo.git_dir / "config.worktree", Path(system or "/etc/gitconfig")]
+    if everyone is not None:
+        files.append(repo.top / everyone)
+    elif home := repo.environ.get("HOME"):
+        files += [Path(home) / ".gitconfig", _user_folder(repo) / "config"]
+    files += [value.file for value in values if value.file is not None]
+    files += [repo.git_dir / "HEAD" for value in values if value.key.startswith(_INCLUDE_IF)]
+    known = KnownConfig(values, {file: stable_signature(file, began) for file in dict.fromkeys(files)})
+    # All worktrees have these values, unless they depend on one's path or branch.
+    is_own = any(value.key.startswith((_INCLUDE_IF, _OF_WORKTREE)) for value in values)
+    is_own = is_own or not all(name.startswith("/") for name in (system, everyone) if name)
+    repo.config_memo.pop(None, None)
+    repo.config_memo[repo.git_dir if is_own else None] = known
     return known
 
 
@@ -94,23 +103,6 @@ def _parsed(top: Path, records: list[bytes]) -> tuple[ConfigValue, ...]:
         file = top / name.removeprefix("file:") if name.startswith("file:") else None
         values.append(ConfigValue(scope.decode(), file, key, value if separator else None))
     return tuple(values)
-
-
-def _files_read(repo: Repository, values: Iterable[ConfigValue]) -> tuple[Path, ...]:
-    """List the files that decide on git's configuration, and those where it looks for more.
-
-    These may not exist yet; some builds of git read others too.
-    """
-    files = [repo.common_dir / "config", repo.git_dir / "config.worktree"]
-    files.append(Path(repo.environ.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig"))
-    home, elsewhere = repo.environ.get("HOME"), repo.environ.get("GIT_CONFIG_GLOBAL")
-    if elsewhere is not None:
-        files.append(repo.top / elsewhere)
-    elif home:
-        files += [Path(home) / ".gitconfig", _user_folder(repo) / "config"]
-    files += [value.file for value in values if value.file is not None]
-    files += [repo.git_dir / "HEAD" for value in values if value.key.startswith(_INCLUDE_IF)]
-    return tuple(dict.fromkeys(files))
 
 
 def stable_signature(path: str | Path, began: int) -> tuple[int, ...]:

@@ -180,7 +180,10 @@ def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
     if completed.code != 0:
         raise _unusable(completed, cwd, environ)
     git_dir, common_dir, top = completed.lines(_places)
-    if not any(environ.get(name) for name in _CHOOSING) and not _is_below(cwd, top):
+    is_expected = any(environ.get(name) for name in _CHOOSING)
+    is_expected = is_expected or os.path.realpath(cwd).startswith(f"{os.path.realpath(top).rstrip('/')}/")
+    # File systems may take other spellings of a name as well.
+    if not is_expected and not (top.is_dir() and any(above.samefile(top) for above in (cwd, *cwd.parents))):
         raise UnusableError(
             f"git takes {top} for the worktree of {git_dir}: core.worktree says so",
             hint=SETTING_BACK["core.worktree"],
@@ -199,13 +202,6 @@ def _places(answers: list[bytes]) -> tuple[Path, Path, Path]:
         raise UnusableError("the path of this repository holds a line break; move the repository elsewhere")
     _, _, git_dir, common_dir, top = map(Path, texts(answers))
     return git_dir, common_dir, top
-
-
-def _is_below(cwd: Path, top: Path) -> bool:
-    if os.path.realpath(cwd).startswith(f"{os.path.realpath(top).rstrip('/')}/"):
-        return True
-    # File systems may take other spellings of a name as well.
-    return top.is_dir() and any(above.samefile(top) for above in (cwd, *cwd.parents))
 
 
 def _unusable(completed: Completed, cwd: Path, environ: Mapping[str, str]) -> UnusableError:

@@ -141,8 +141,14 @@ class TreeStore:
     def _save(self, rows: _Rows) -> str:
         import pygit2  # loaded by now
 
+        # In git's order, in which a directory's name ends with a slash.
+        places = {
+            name + b"/" if mode == _DIRECTORY_MODE else name: (mode, name, oid)
+            for name, (mode, oid) in rows.items()
+        }
+        data = b"".join([b"%b %b\0%b" % places[place] for place in sorted(places)])
         try:
-            oid = str(self.objects.write(pygit2.enums.ObjectType.TREE, _render(rows)))
+            oid = str(self.objects.write(pygit2.enums.ObjectType.TREE, data))
         except (OSError, pygit2.GitError) as error:
             raise UnusableError(
                 f"cannot write to {self.objects.path}: {error}", hint="make room or make it writable"
@@ -249,15 +255,6 @@ def _row(entry: TreeEntry) -> _Row:
 
 def _directory(row: _Row | None) -> str | None:
     return None if row is None or row[0] != _DIRECTORY_MODE else row[1].hex()
-
-
-def _render(rows: _Rows) -> bytes:
-    """Serialize entries in git's order, in which a directory's name ends with a slash."""
-    places = {
-        name + b"/" if mode == _DIRECTORY_MODE else name: (mode, name, oid)
-        for name, (mode, oid) in rows.items()
-    }
-    return b"".join([b"%b %b\0%b" % places[place] for place in sorted(places)])
 
 
 def parents(path: bytes) -> Iterable[bytes]:

@@ -12,7 +12,6 @@ import re
 import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 
 from git_blackbird.git.core.config import configured_paths, read_config
@@ -46,11 +45,11 @@ _SHOWING_ALL = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=none")
 class Comparison:
     """A repository of our own with the objects of another one, and the order in which paths are shown.
 
-    What matches the first of ``patterns``, which are as in git's order files, comes first.
+    What the first group of ``order`` matches comes first.
     """
 
     repo: Repository
-    patterns: tuple[str, ...]
+    order: re.Pattern[str]
 
     @property
     def diff_options(self) -> tuple[str, ...]:
@@ -58,13 +57,8 @@ class Comparison:
 
     def rank(self, path: bytes) -> int:
         """Return the rank of a path; paths of one rank are ordered by name."""
-        found = _one_of(self.patterns).match(os.fsdecode(path))
-        return len(self.patterns) if found is None else (found.lastindex or 0) - 1
-
-
-@lru_cache(maxsize=1)
-def _one_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(f"({fnmatch.translate(pattern)})" for pattern in patterns))
+        found = self.order.match(os.fsdecode(path))
+        return self.order.groups if found is None else (found.lastindex or 0) - 1
 
 
 def comparison(repo: Repository) -> Comparison:
@@ -89,10 +83,17 @@ def comparison(repo: Repository) -> Comparison:
             make_own_folder(place)
         for name in _FOREIGN:
             (folder / name).unlink(missing_ok=True)
-        for name, content in contents.items():
-            _ensure_file(folder / name, content)
+        for place, content in ((folder / name, content) for name, content in contents.items()):
+            with contextlib.suppress(OSError):
+                if place.read_bytes() == content:
+                    continue
+            # Another process may read it at this moment.
+            with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
+                file.write(content)
+            Path(file.name).replace(place)
     view = replace(repo, git_dir=folder, common_dir=folder, config_memo={})
-    return Comparison(view, tuple(patterns))
+    order = re.compile("|".join(f"({fnmatch.translate(pattern)})" for pattern in patterns))
+    return Comparison(view, order)
 
 
 def _included(config: Path) -> bytes:
@@ -103,16 +104,6 @@ def _included(config: Path) -> bytes:
 
 def is_binary(content: bytes) -> bool:
     return b"\0" in content[:_LOOKED_AT_BYTES]
-
-
-def _ensure_file(path: Path, content: bytes) -> None:
-    """Have a file of this content, also while another process reads it."""
-    with contextlib.suppress(OSError):
-        if path.read_bytes() == content:
-            return
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(content)
-    Path(file.name).replace(path)
 
 
 UNSPECIFIED = "unspecified"

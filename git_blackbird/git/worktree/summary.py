@@ -69,21 +69,7 @@ def render_diffstat(files: Sequence[ChangedFile]) -> tuple[str, int]:
         parts.append(f"{counted(additions, 'insertion')}(+)")
     if deletions or not additions:
         parts.append(f"{counted(deletions, 'deletion')}(-)")
-    total, lines = ", ".join(parts), _file_lines(files)
-    if len("\n".join([*lines, total]).encode()) <= MAX_DIFFSTAT_BYTES:
-        return "\n".join([*lines, total]), len(files)
-    shown: list[str] = []
-    room = MAX_DIFFSTAT_BYTES - len(total.encode()) - len(f"\n ... and {len(files)} more files".encode())
-    for line in lines:
-        room -= len(line.encode()) + 1
-        if room < 0:
-            break
-        shown.append(line)
-    note = f" ... and {len(files) - len(shown)} more files"
-    return "\n".join([*shown, note, total]), len(shown)
-
-
-def _file_lines(files: Sequence[ChangedFile]) -> list[str]:
+    total = ", ".join(parts)
     names = [file.name for file in files]
     names = [name if len(name) <= _NAME_WIDTH else "..." + name[3 - _NAME_WIDTH :] for name in names]
     widest = max(len(name) for name in names)
@@ -98,7 +84,17 @@ def _file_lines(files: Sequence[ChangedFile]) -> list[str]:
             more, fewer = (1 + count * (room - 2) // most if count else 0 for count in (more, fewer))
         count = "Bin" if file.is_binary else file.additions + file.deletions
         lines.append(f" {name:<{widest}} | {count:>{digits}} {'+' * more}{'-' * fewer}".rstrip())
-    return lines
+    if len("\n".join([*lines, total]).encode()) <= MAX_DIFFSTAT_BYTES:
+        return "\n".join([*lines, total]), len(files)
+    shown: list[str] = []
+    room = MAX_DIFFSTAT_BYTES - len(total.encode()) - len(f"\n ... and {len(files)} more files".encode())
+    for line in lines:
+        room -= len(line.encode()) + 1
+        if room < 0:
+            break
+        shown.append(line)
+    note = f" ... and {len(files) - len(shown)} more files"
+    return "\n".join([*shown, note, total]), len(shown)
 
 
 _CONTEXT_LINES = 2

@@ -39,25 +39,20 @@ def take_surroundings(repo: Repository) -> Surroundings:
                 # Git runs no samples, and writes the list of references itself.
                 if not entry.name.endswith(".sample") and name != "info/refs":
                     files[name] = _file_digest(entry.path)
-    worktrees = {str(linked.top): linked.git_dir.name for linked in unowned_worktrees(repo)}
-    return {
-        **_references(repo.common_dir),
-        Subject.SETTING: _settings(repo),
-        Subject.GIT_FILE: files,
-        Subject.WORKTREE: worktrees,
-    }
-
-
-def _settings(repo: Repository) -> dict[str, str]:
-    values: dict[str, list[str]] = {}
+    settings: dict[str, list[str]] = {}
     for scope, _, key, value in read_config(repo).values:
         if scope != _OF_A_CALL and not key.startswith(_SETTINGS_OF_OURS):
             # A key without a value means true, as in git.
-            values.setdefault(key, []).append("true" if value is None else value)
-    # What is not named to people may be a secret.
+            settings.setdefault(key, []).append("true" if value is None else value)
     return {
-        key: ", ".join(listed) if is_named_setting(key) else _digest("\0".join(listed).encode())
-        for key, listed in values.items()
+        **_references(repo.common_dir),
+        # What is not named to people may be a secret.
+        Subject.SETTING: {
+            key: ", ".join(values) if is_named_setting(key) else _digest("\0".join(values).encode())
+            for key, values in settings.items()
+        },
+        Subject.GIT_FILE: files,
+        Subject.WORKTREE: {str(linked.top): linked.git_dir.name for linked in unowned_worktrees(repo)},
     }
 
 
