@@ -21,8 +21,20 @@ def run() -> "NoReturn":
     """Run the program: the console script."""
     _interrupts_end_silently()
     try:
-        begin = _prepare_process()
-        code = main(sys.argv[1:], _real_world, begin)
+        import gc  # signals first, here and below
+        import os
+
+        # Looking for garbage in what is loaded, and stays, takes a fifth of a short command's time: the
+        # command goes on with it once all is loaded.
+        gc.disable()
+
+        from git_blackbird import trace
+        from git_blackbird.cli.stdio import debounce_sigint, prepare_streams
+
+        prepare_streams()
+        trace.start(os.environ)
+        # It takes the signals once a command has something to lose.
+        code = main(sys.argv[1:], _real_world, debounce_sigint)
         _interrupts_end_silently()
     except KeyboardInterrupt:  # while the error was being reported
         _interrupts_end_silently()
@@ -31,29 +43,11 @@ def run() -> "NoReturn":
         # Not even what reports errors can be loaded.
         sys.stderr.write(f"fatal: {error.strerror}\n")
         code = 128
-    import gc  # signals first, here and below
+    import gc
 
     # Spares the end of the process the search for garbage in what it still holds.
     gc.freeze()
     sys.exit(code)
-
-
-def _prepare_process() -> "Callable[[], None]":
-    """Prepare streams and tracing; return what takes the signals once a command has something to lose."""
-    import gc
-    import os
-
-    # Looking for garbage in what is loaded, and stays, takes a fifth of a short command's time: the command
-    # goes on with it once all is loaded.
-    gc.disable()
-
-    from git_blackbird import trace
-    from git_blackbird.cli.stdio import debounce_sigint, open_closed_streams, prepare_streams
-
-    open_closed_streams()
-    prepare_streams()
-    trace.start(os.environ)
-    return debounce_sigint
 
 
 def _interrupts_end_silently() -> None:
@@ -71,19 +65,6 @@ def _real_world() -> "Environment":
     return system_environment()
 
 
-def _help_width() -> int:
-    """Return the width of help that click would choose: what it asks is slower to load than all else here."""
-    import os  # signals first
-
-    columns = os.environ.get("COLUMNS", "")
-    try:
-        width = int(columns) if columns.isdecimal() else 0
-        width = width or os.get_terminal_size(1).columns or 80
-    except OSError:
-        width = 80
-    return max(min(width, 100) - 2, 50)
-
-
 def main(
     args: "Sequence[str]", make_world: "Callable[[], Environment]", begin: "Callable[[], None] | None" = None
 ) -> int:
@@ -91,18 +72,26 @@ def main(
 
     ``begin`` is called when the command is loaded, and has something to lose from then on.
     """
-    import click  # signals first
+    import contextlib
+    import os
+
+    import click
 
     from git_blackbird.cli.stdio import AppState
     from git_blackbird.cli.syntax.registry import cli
 
     root = AppState(make_world, begin)
+    # The width of help is what click would choose: what it asks is slower to load than all else here.
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdecimal() else 0
+    with contextlib.suppress(OSError):
+        width = width or os.get_terminal_size(1).columns
     try:
         code = cli.main(
             args=list(args),
             prog_name="git blackbird",
             complete_var="_GIT_BLACKBIRD_COMPLETE",
-            terminal_width=_help_width(),
+            terminal_width=max(min(width or 80, 100) - 2, 50),
             standalone_mode=False,
             obj=root,
         )

@@ -32,7 +32,7 @@ def paint(text: str, style: Style) -> str:
 
 def painted_lines(document: Document, columns: int | None, *, colored: bool) -> Iterator[str]:
     """Yield the lines of a document; what is in a section is indented below a blank line and its title."""
-    look = paint if colored else _as_it_is
+    look = paint if colored else lambda text, _style: text
     room = columns and columns - len(_INDENT)
     for part in document:
         if not isinstance(part, Section):
@@ -50,7 +50,3 @@ def _painted(part: Line | Table, columns: int | None, look: Callable[[str, Style
         "".join([look(text, style) + blanks for text, style, blanks in cells]).rstrip(" ")
         for cells in aligned_cells(part, columns)
     ]
-
-
-def _as_it_is(text: str, _style: Style) -> str:
-    return text

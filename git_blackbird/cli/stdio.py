@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cached_property
 from types import FrameType
-from typing import IO, TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.system import Debouncer
@@ -63,11 +63,12 @@ def write_some(descriptor: int, data: "ReadableBuffer") -> int:
                 select.select([], [descriptor], [], 1.0)
 
 
-def open_closed_streams() -> None:
-    """Open closed standard streams to /dev/null, as git does.
+def prepare_streams() -> None:
+    """Open closed standard streams, and let nothing but standard output that takes no more end a command.
 
-    Else the next file opened would take their number: what is meant for a terminal would be written
-    into a record, and a lock file be read as an answer.
+    A closed one becomes /dev/null, as in git: else the next file opened would take its number, what is meant
+    for a terminal would be written into a record, and a lock file be read as an answer. A letter that the
+    locale's encoding lacks is printed as a ``?``.
     """
     for number in range(3):
         try:
@@ -77,19 +78,12 @@ def open_closed_streams() -> None:
     sys.stdin = sys.stdin or _nowhere(0, "r")
     sys.stdout = sys.stdout or _nowhere(1, "w")
     sys.stderr = sys.stderr or _nowhere(2, "w")
-
-
-def _nowhere(number: int, mode: str) -> IO[str]:
-    return open(number, mode, encoding="utf-8", closefd=False)  # a descriptor
-
-
-def prepare_streams() -> None:
-    """Let nothing but standard output that takes no more end a command because of what it prints.
-
-    A letter that the locale's encoding lacks is printed as a ``?``.
-    """
     sys.stdout = _rewrapped(sys.stdout, _StandardOutput)
     sys.stderr = _rewrapped(sys.stderr, _StandardError)
+
+
+def _nowhere(number: int, mode: Literal["r", "w"]) -> TextIO:
+    return open(number, mode, encoding="utf-8", closefd=False)  # a descriptor
 
 
 def _rewrapped(stream: TextIO, kind: type[io.FileIO]) -> TextIO:

@@ -38,7 +38,7 @@ def load_agreements(paths: Paths, answer: AgreementKind) -> frozenset[str]:
 
 def save_agreement(paths: Paths, answer: AgreementKind, digest: str) -> None:
     agreements = load_note(_Agreements, paths.agreements) or _Agreements()
-    digests = tuple(sorted({*load_agreements(paths, answer), digest}))
+    digests = tuple(sorted({*(getattr(agreements, answer) or ()), digest}))
     write_private(paths.agreements, dump_json(agreements.model_copy(update={answer: digests}).to_json()))
 
 

@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache
 from typing import NamedTuple, Protocol
 
 from git_blackbird.model.base.system import is_exhausted
@@ -42,13 +42,9 @@ class PlanBackup:
     """
 
     def __init__(self, paths: Paths, find_in_git: Callable[[], PlanInGit | None]) -> None:
-        self._paths, self._find_in_git = paths, find_in_git
-        self._counting: _Counting | None = None
-
-    @cached_property
-    def _in_git(self) -> PlanInGit | None:
         # Only what is compared with the backup loads it.
-        return self._find_in_git()
+        self._paths, self._in_git = paths, cache(find_in_git)
+        self._counting: _Counting | None = None
 
     @property
     def exists(self) -> bool:
@@ -63,13 +59,14 @@ class PlanBackup:
 
     def begin(self, data: bytes) -> None:
         """Back up the plan as it is, before an agent works; of one that is stashed, what will come back."""
-        in_git = self._in_git
+        in_git = self._in_git()
         known = None if in_git is None else in_git.stashed(data)
         self._save(known or data, "" if in_git is None else in_git.position())
 
     def is_stashed(self, data: bytes) -> bool:
         """Whether git's stash has the plan, and the file is as HEAD has it until that is back."""
-        return self._in_git is not None and self._in_git.stashed(data) is not None
+        in_git = self._in_git()
+        return in_git is not None and in_git.stashed(data) is not None
 
     def follow(self, data: bytes) -> None:
         """Replace the backup, if there is one, by what a command of ours makes of it."""
@@ -123,7 +120,8 @@ class PlanBackup:
         known = self.load()
         if known is None or known == data:
             return plan
-        position = "" if self._in_git is None else self._in_git.position()
+        in_git = self._in_git()
+        position = "" if in_git is None else in_git.position()
         last = self._counting
         if last is None or (last.known, last.data, last.position) != (known, data, position):
             last = self._counting = _Counting(known, data, position, self._without_edits(known, plan))
@@ -137,10 +135,10 @@ class PlanBackup:
         except InvalidPlanError:
             # Another program wrote there.
             return plan
-        began = self._began()[1]
-        if self._in_git is None or not began:
+        in_git, began = self._in_git(), self._began()[1]
+        if in_git is None or not began:
             return counting_plan(before, plan, (), None)
-        moves, head = self._in_git.since(began)
+        moves, head = in_git.since(began)
         read = ((_parsed(old), _parsed(new), by_agent) for old, new, by_agent in moves if old != new)
         usable = [PlanMove(old, new, by_agent) for old, new, by_agent in read if old and new]
         return counting_plan(before, plan, usable, None if head is None else _parsed(head))

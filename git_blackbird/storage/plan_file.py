@@ -196,7 +196,10 @@ class PlanRenderer:
         if not plan.tasks:
             return render_plan(plan)
         before, pieces = self._known
-        new = _new_tasks(plan.tasks, before)
+        tasks = plan.tasks.values()
+        # As many are most often the same ones, in the same order.
+        known = before.values() if len(tasks) == len(before) else map(before.get, plan.tasks)
+        new = {task.id: task for task in compress(tasks, map(is_not, tasks, known))}
         if new:
             made = render_plan(Plan(new))[len(_HEAD) : -len(_TAIL)].split(_BETWEEN)
             pieces = {**pieces, **dict(zip(sorted(new), made, strict=True))}
@@ -204,14 +207,6 @@ class PlanRenderer:
             pieces = {task_id: pieces[task_id] for task_id in sorted(plan.tasks)}
         self._known = plan.tasks, pieces
         return b"".join((_HEAD, _BETWEEN.join(pieces.values()), _TAIL))
-
-
-def _new_tasks(tasks: Mapping[TaskId, Task], before: Mapping[TaskId, Task]) -> dict[TaskId, Task]:
-    """Return the tasks that are different objects than before; fast if the order is the same."""
-    if len(tasks) == len(before):
-        others = compress(tasks.values(), map(is_not, tasks.values(), before.values()))
-        return {task.id: task for task in others}
-    return {task_id: task for task_id, task in tasks.items() if before.get(task_id) is not task}
 
 
 def render_plan(plan: Plan) -> bytes:

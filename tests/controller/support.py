@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from git_blackbird.cluster import join_cluster
-from git_blackbird.controller.change.consent import Consent
+from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.core.agents import chosen_agent
 from git_blackbird.controller.core.environment import Environment
-from git_blackbird.controller.core.notify import Prompter
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace, hold_controller, open_workspace, view_workspace
 from git_blackbird.controller.engine.commands import execute_loop
@@ -24,6 +23,7 @@ from git_blackbird.model.change.decision import Decision, Reply
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.plan.plan import Plan, Task, new_task
 from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState
@@ -157,8 +157,7 @@ def agree_to_agent(repo: Path) -> None:
     """Agree, as a person would once, to what the configured agent may do without a stop after each task."""
     no_stop = RawSetting("execution.stopAfterEachTask", False, Layer.FLAG, "a test")
     workspace = open_workspace(make_world(repo), [no_stop])
-    ui = Person()
-    asyncio.run(Consent(workspace, ui, Prompter(workspace, ui)).require(chosen_agent(workspace)))
+    asyncio.run(Call(workspace, Person(), CallScope()).require_consent(chosen_agent(workspace)))
 
 
 def run_to_stop(workspace: Workspace, loop: Loop, watch: Callable[[Loop], None] | None = None) -> Stop:

@@ -1,6 +1,6 @@
 """The text of ``status``: counts, runs, and what is due, with the command that answers it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 
@@ -35,6 +35,7 @@ from git_blackbird.model.rules.queue import (
     PENDING,
     REVIEWS_OF_PARENTS,
     UNWATCHED,
+    InterruptedApproval,
     Item,
     LiveRun,
 )
@@ -78,13 +79,20 @@ def status_document(
     if overview.leaves:
         yield _bar(overview, BAR_WIDTH if columns is None else min(BAR_WIDTH, columns - len("[]")))
     yield section("running", _running(overview, call.environment.timestamp()))
-    yield section("at a usage limit", _limits(overview, call.environment.now()))
+    if overview.limits:
+        yield section("at a usage limit", _limits(overview, call.environment.now()))
     yield section("due", _due(overview))
-    yield section("budgets", _budgets(overview))
+    if overview.budgets:
+        from git_blackbird.messages.display.budgets import budget_rows  # few set any
+
+        yield section("budgets", budget_rows(overview.budgets))
     yield section("blocked", _blocked(overview))
-    yield section(Due.FINISH_APPROVAL.words, _interrupted(overview))
-    yield section("commits of yours that are not recorded yet", _deferred(overview))
-    yield section("the plan and the records differ", _drift(overview))
+    if overview.interrupted_approval is not None:
+        yield section(Due.FINISH_APPROVAL.words, _interrupted(overview.interrupted_approval))
+    if overview.deferred:
+        yield section("commits of yours that are not recorded yet", _deferred(overview))
+    if overview.drift:
+        yield section("the plan and the records differ", _drift(overview.drift))
     yield section("tasks that are not in this plan", _orphaned(overview))
     yield worktree_section(elsewhere)
     yield from map(line, filter(None, [adoptable_text(overview.adoptable)]))
@@ -155,21 +163,11 @@ def _later_text(live: LiveRun, overview: StatusReport) -> str:
 
 
 def _limits(overview: StatusReport, now: int) -> Iterator[str]:
-    if not overview.limits:
-        return
     from git_blackbird.messages.display.limits import countdown  # most often none is at one
 
     yield from (countdown(hold, now) for hold in overview.limits)
     if overview.locked_by is not None:
         yield "the call that runs here goes on then by itself; Ctrl+C there ends the waiting"
-
-
-def _budgets(overview: StatusReport) -> Iterable[str]:
-    if not overview.budgets:
-        return ()
-    from git_blackbird.messages.display.budgets import budget_rows  # few set any
-
-    return budget_rows(overview.budgets)
 
 
 def _due(overview: StatusReport) -> Iterator[str | Line]:
@@ -205,10 +203,7 @@ def _blocked(overview: StatusReport) -> Iterator[str | Table]:
     yield from (f"    {hint}" for hint in overview.hints[: 2 * MAX_LISTED])
 
 
-def _interrupted(overview: StatusReport) -> Iterator[str]:
-    approval = overview.interrupted_approval
-    if approval is None:
-        return
+def _interrupted(approval: InterruptedApproval) -> Iterator[str]:
     state = "before it made a commit"
     if approval.commit is not None:
         unrecorded = "" if approval.is_recorded else "it is not recorded, and "
@@ -219,15 +214,14 @@ def _interrupted(overview: StatusReport) -> Iterator[str]:
 
 def _deferred(overview: StatusReport) -> Iterator[str | Line]:
     yield from listed([oid[:10] for oid in overview.deferred], MAX_LISTED)
-    if overview.deferred and overview.locked_by is None:
+    if overview.locked_by is None:
         yield "    git blackbird execute    # records them first"
 
 
-def _drift(overview: StatusReport) -> Iterator[str]:
-    for task_id, (stored, derived) in overview.drift.items():
+def _drift(drift: Mapping[TaskId, tuple[Status, Status]]) -> Iterator[str]:
+    for task_id, (stored, derived) in drift.items():
         yield f"{task_id}: the plan says {stored}, its runs say {derived}"
-    if overview.drift:
-        yield "    `git blackbird execute` corrects the plan; `set-status` overrides the runs"
+    yield "    `git blackbird execute` corrects the plan; `set-status` overrides the runs"
 
 
 def _orphaned(overview: StatusReport) -> Iterator[str]:

@@ -2,15 +2,17 @@
 
 import asyncio
 import contextlib
+import hashlib
+import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.change.check.programs import CheckSlots
-from git_blackbird.controller.change.consent import Consent
 from git_blackbird.controller.change.empty_starts import EmptyStarts
 from git_blackbird.controller.change.stops import (
+    NotAgreedError,
     agent_refused_stop,
     budget_stop,
     execute_again,
@@ -31,6 +33,9 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.launch import Launcher, ThisMachine
 from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.place.slots import Slot, Slots
+from git_blackbird.messages.display.dialogue import confirm_rights
+from git_blackbird.messages.display.events import rights_lines
+from git_blackbird.messages.document import plain
 from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.change.stages import AgentOf, Due
@@ -40,11 +45,13 @@ from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.rules.spending import BudgetLine, BudgetScope
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.agent_io import RightsQuestion, agent_in_text
 from git_blackbird.model.run.findings import Source
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus, TerminalReason
 from git_blackbird.model.views.events import Level, LimitsHeld, Notice
 from git_blackbird.model.views.stop import Stop
+from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement
 
 T = TypeVar("T")
 
@@ -85,7 +92,9 @@ class Call:
         self.half_done: set[TaskId] = set()
         self.stand_ins: tuple[Agent, ...] = ()
         self._limits: tuple[LimitHold, ...] = ()
-        self._consent = Consent(workspace, ui, self.prompter)
+        # One at a time: where several agents start at once, the first answer is for all.
+        self._consenting = asyncio.Lock()
+        self._agreed: set[RightsQuestion] = set()
         self._steps: set[asyncio.Future[Any]] = set()
         self._running: dict[TaskId, tuple[str, str]] = {}
         self._clearing: dict[TaskId, asyncio.Future[None]] = {}
@@ -192,10 +201,34 @@ class Call:
         )
 
     async def require_consent(self, *agents: Agent, as_reviewer: bool = False) -> None:
-        """Ask about each agent that may do more than edit the worktree. Raises NotAgreedError."""
+        """Ask about each agent that may do more than edit the worktree, once about the same rights.
+
+        Whether it stops after each task is a part of what is agreed to. Where nobody can be asked, its rights
+        are shown instead, the first time. Raises NotAgreedError.
+        """
+        stops = self.workspace.config.execution.stop_after_each_task
         for agent in agents:
-            if not (as_reviewer and agent.abilities.read_only):
-                await self.interruptible(self._consent.require(agent))
+            if agent.rights is not None and not (as_reviewer and agent.abilities.read_only):
+                await self.interruptible(self._consent(RightsQuestion(agent.name, agent.rights, stops)))
+
+    async def _consent(self, question: RightsQuestion) -> None:
+        paths, digest = self.workspace.paths, _digest(question)
+        async with self._consenting:
+            if question in self._agreed:
+                return
+            # Also who agreed to it without a stop after each task.
+            enough = {digest, _digest(question._replace(stops_after_each=False))}
+            if not load_agreements(paths, AgreementKind.AGREED) & enough:
+                answer = await self.prompter.agree(confirm_rights(question))
+                if answer is True:
+                    save_agreement(paths, AgreementKind.AGREED, digest)
+                elif answer is not None:
+                    text = f"{agent_in_text(question.agent)} was not started"
+                    raise NotAgreedError(text, hint=question.rights.calmer)
+                elif digest not in load_agreements(paths, AgreementKind.TOLD):
+                    warn(self.ui, " ".join(plain(rights_lines(question))))
+                    save_agreement(paths, AgreementKind.TOLD, digest)
+            self._agreed.add(question)
 
     def stop_after_run(self, run: Run, resumed: Run | None = None) -> Stop | None:
         """Return the stop that follows from the end of a run.
@@ -285,3 +318,9 @@ class Call:
             return None
         finally:
             self._steps.discard(step)
+
+
+def _digest(question: RightsQuestion) -> str:
+    """Digest the question: an agent command may hold secrets, so it is not stored."""
+    asked = [question.agent, question.rights.terms, question.stops_after_each]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()

@@ -281,24 +281,20 @@ def read_layers(
     environment: Environment, repo: Repository, paths: Paths
 ) -> tuple[list[RawSetting], list[ConfigProblem]]:
     """Read all layers but flags, and the faults of whole files. Raises GitError when git's cannot be read."""
+    variables: dict[str, RawSetting] = {}
+    for name, key in KEYS.items():
+        variable = key.row.environment
+        if variable is not None and (value := environment.environ.get(variable)):
+            variables[name] = RawSetting(name, value, Layer.ENVIRONMENT, variable)
+            # A command in the environment chooses the agent that runs it, before any provider named there.
+            if key.row.chooses is not None:
+                variables["agent"] = RawSetting("agent", key.row.chooses, Layer.ENVIRONMENT, variable)
     project, project_problems = load_layer(paths.config, Layer.PROJECT, paths.state_root)
     everywhere, global_problems = load_layer(global_config_path(environment.environ), Layer.GLOBAL)
     go_choice = load_agent_choice(paths.agent_choice, paths.state_root)
     settings, format_problems = read_settings(repo)
-    given = [*_from_environment(environment), *settings, *project, *everywhere, *go_choice]
+    given = [*variables.values(), *settings, *project, *everywhere, *go_choice]
     return given, [*format_problems, *project_problems, *global_problems]
-
-
-def _from_environment(environment: Environment) -> list[RawSetting]:
-    settings: dict[str, RawSetting] = {}
-    for name, key in KEYS.items():
-        variable = key.row.environment
-        if variable is not None and (value := environment.environ.get(variable)):
-            settings[name] = RawSetting(name, value, Layer.ENVIRONMENT, variable)
-            # A command in the environment chooses the agent that runs it, before any provider named there.
-            if key.row.chooses is not None:
-                settings["agent"] = RawSetting("agent", key.row.chooses, Layer.ENVIRONMENT, variable)
-    return list(settings.values())
 
 
 def shorten_path(workspace: Workspace, origin: str) -> str:

@@ -27,7 +27,7 @@ from git_blackbird.controller.change.work.step import (
     send_feedback,
     start_task,
 )
-from git_blackbird.controller.change.work.task_run import release_lock_folders, work_on
+from git_blackbird.controller.change.work.task_run import session_locks, work_on
 from git_blackbird.controller.core.agents import models_of, require_reviewers, tasks_of_agents
 from git_blackbird.controller.core.drafts import drop_recorded_drafts
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
@@ -58,6 +58,7 @@ from git_blackbird.model.rules.scope import ASKS, CallScope, next_item
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Phase
 from git_blackbird.model.views.stop import Stop, StopReason, first_of
+from git_blackbird.storage.locks import remove_lock_folders
 
 FirstStep = Callable[[PlanState], Start | tuple[Item, str | None] | Restart | PlanState | None]
 """What a call begins with after the first recovery, or the state it wrote.
@@ -140,7 +141,7 @@ class Loop:
             finally:
                 await call.finish_background_work()
                 drop_recorded_drafts(workspace)
-                release_lock_folders(workspace)
+                remove_lock_folders(workspace.repo.common_dir, session_locks(workspace))
             state = await run_in_thread(call.workspace.plan_state)
             if call.scope.starts_agents:
                 notify_waiting(call.workspace, call.ui, state, call.scope, stop)

@@ -249,6 +249,12 @@ def render_prompt(context: Mapping[str, Any]) -> str:
     task = context["task"]
     criteria = [f"- {line}" for line in task.get("acceptanceCriteria", ())]
     dependencies = [f"- {dep['id']}: {dep['title']}" for dep in context.get("dependencies", ())]
+    # Those of the session before, in a new one.
+    prompts = {question.get("id"): question.get("prompt") for question in context.get("questions", ())}
+    answers = [
+        f"- {prompts.get(answer.get('id')) or answer.get('id')}\n  {answer.get('value')}"
+        for answer in context.get("answers") or ()
+    ]
     return join_parts(
         context.get("systemPrompt", ""),
         f"# Task {task['id']}: {task['title']}",
@@ -258,20 +264,10 @@ def render_prompt(context: Mapping[str, Any]) -> str:
         render_section("Finished tasks that this one depends on", dependencies),
         render_section("Feedback on earlier work on this task", [context.get("feedback", "")]),
         _review_section(context.get("parentReviewFeedback")),
-        _answers_section(context),
+        render_section("Earlier questions about this task, and their answers", answers),
         render_others(context.get(OTHERS, {})),
         render_section("The project", [context.get("projectSnapshot", "")]),
     )
-
-
-def _answers_section(context: Mapping[str, Any]) -> str:
-    """Format the previous session's questions and answers for a new session."""
-    prompts = {question.get("id"): question.get("prompt") for question in context.get("questions", ())}
-    lines = [
-        f"- {prompts.get(answer.get('id')) or answer.get('id')}\n  {answer.get('value')}"
-        for answer in context.get("answers") or ()
-    ]
-    return render_section("Earlier questions about this task, and their answers", lines)
 
 
 def _review_section(feedback: Mapping[str, Any] | None) -> str:

@@ -195,19 +195,16 @@ def known_kinds() -> Kinds:
 
 
 def _kinds_of(forms: _Forms) -> Iterator[Kind]:
+    # What is before a word's beginning, also after an escape of JSON or a colour.
+    before = (r"(?<![A-Za-z0-9_-]", r"(?<=\\[nrt]", "(?<=[0-9]m")
     for rest, named in forms.items():
         for entry in named.split():
             name, _, literals = entry.partition("=")
             for literal in literals.split(","):
                 word = literal.removeprefix("^")
-                begins = "" if word == literal else _begins(len(word))
+                behind = "|".join(f"{place}.{{{len(word)}}})" for place in before)
+                begins = "" if word == literal else f"(?:{behind})"
                 yield Kind(name, word.encode(), (re.escape(word) + begins + rest).encode())
-
-
-def _begins(size: int) -> str:
-    """Look behind a literal of that size for a word's beginning, also after an escape of JSON or a colour."""
-    places = (r"(?<![A-Za-z0-9_-]", r"(?<=\\[nrt]", "(?<=[0-9]m")
-    return f"(?:{'|'.join(f'{place}.{{{size}}})' for place in places)})"
 
 
 def is_random(value: bytes) -> bool:

@@ -37,11 +37,6 @@ class Setting(NamedTuple):
     effect: ValueEffect
     problem: ConfigProblem | None = None
 
-    @property
-    def is_valid(self) -> bool:
-        """Whether it is effective unless a stronger layer overrides it."""
-        return self.effect in {ValueEffect.APPLIED, ValueEffect.OVERRULED}
-
 
 _OF_THE_USER = frozenset({Layer.GIT_GLOBAL, Layer.GLOBAL})
 """Layers for all projects of a user."""
@@ -140,12 +135,12 @@ def _with_effects(strongest_first: Sequence[Setting]) -> Iterator[Setting]:
     own = {
         setting.key.name: setting
         for setting in reversed(strongest_first)
-        if setting.is_valid and setting.layer in _OF_THE_USER
+        if setting.value is not None and setting.layer in _OF_THE_USER
     }
     applied = set()
     for setting in strongest_first:
         key = setting.key
-        if not setting.is_valid or key.name in applied:
+        if setting.value is None or key.name in applied:
             yield setting
             continue
         stricter = own.get(key.name) if setting.layer is Layer.PROJECT else None

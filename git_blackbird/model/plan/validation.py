@@ -48,7 +48,12 @@ def plan_faults(plan: Plan, known: Collection[str]) -> list[PlanError]:
             faults.extend(_parent_faults(task, task.parent, plan, known))
         if task.children:
             faults.extend(_child_faults(task, plan, known))
-    faults.extend(_id_faults(known))
+    wrong_ids = ((name, wrong) for name in sorted(known) if (wrong := task_id_fault(name)))
+    faults += [PlanError(item_place(name), f"the task id {wrong}", TASK_ID_RULE) for name, wrong in wrong_ids]
+    for first, name in case_conflicts(known):
+        what = f"differs from {quoted(first)} only in letter case or composition"
+        fix = "rename one: some file systems treat them as one"
+        faults.append(PlanError(item_place(name), what, fix))
     faults.extend(_cycle_faults(plan))
     return faults
 
@@ -117,16 +122,6 @@ def _child_faults(task: Task, plan: Plan, known: Collection[str]) -> Iterator[Pl
         elif child in seen:
             yield _fault(task, field, f"child id {quoted(child)} appears twice", "keep one")
         seen.add(child)
-
-
-def _id_faults(known: Collection[str]) -> Iterator[PlanError]:
-    for task_id in sorted(known):
-        wrong = task_id_fault(task_id)
-        if wrong is not None:
-            yield PlanError(item_place(task_id), f"the task id {wrong}", TASK_ID_RULE)
-    for first, task_id in case_conflicts(known):
-        what = f"differs from {quoted(first)} only in letter case or composition"
-        yield PlanError(item_place(task_id), what, "rename one: some file systems treat them as one")
 
 
 def _bare(task_id: str) -> str:

@@ -65,7 +65,7 @@ from git_blackbird.model.run.summary import SkippedPath
 from git_blackbird.model.views.events import Phase, RunEnded
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.config_files import global_config_path
-from git_blackbird.storage.locks import remove_lock_folders, session_lock, task_lock
+from git_blackbird.storage.locks import session_lock, task_lock
 
 
 async def work_on(call: Call, start: Start) -> Stop | None:
@@ -291,7 +291,7 @@ def _hold(call: Call, workspace: Workspace, run: Run) -> Iterator[None]:
             if run.resumes is None:
                 # Another may have had the lock, and be done, since this task was chosen.
                 require_not_elsewhere(workspace, run.task_id)
-        folder = _session_locks(workspace)
+        folder = session_locks(workspace)
         if run.provider_session_ref is not None and folder is not None:
             try:
                 stack.enter_context(session_lock(folder, run.provider, run.provider_session_ref, holder))
@@ -301,12 +301,8 @@ def _hold(call: Call, workspace: Workspace, run: Run) -> Iterator[None]:
         yield
 
 
-def release_lock_folders(workspace: Workspace) -> None:
-    """Remove the folders of the locks that runs held, once a call needs them no more."""
-    remove_lock_folders(workspace.repo.common_dir, _session_locks(workspace))
-
-
-def _session_locks(workspace: Workspace) -> Path | None:
+def session_locks(workspace: Workspace) -> Path | None:
+    """Return the folder of the locks on sessions, which all worktrees share; None without a HOME."""
     config = global_config_path(workspace.environment.environ)
     return None if config is None else config.with_name("sessions")
 
