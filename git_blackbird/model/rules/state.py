@@ -28,7 +28,7 @@ from git_blackbird.model.rules.reviews import (
     current_review,
     outstanding_feedback,
 )
-from git_blackbird.model.rules.status import derive
+from git_blackbird.model.rules.status import derive, with_lasting_statuses
 from git_blackbird.model.run.history import (
     NO_FEEDBACK,
     NO_HISTORY,
@@ -125,11 +125,7 @@ class PlanState:
 
     def written(self, after: Plan, by_hand: Collection[TaskId] = ()) -> Plan:
         """Return what is written of a plan that this becomes; a person set the statuses ``by_hand``."""
-        if not self.only_lasting:
-            return after
-        from git_blackbird.model.rules.written_plan import with_lasting_statuses  # readers write none
-
-        return with_lasting_statuses(self.saved, after, by_hand)
+        return with_lasting_statuses(self.saved, after, by_hand) if self.only_lasting else after
 
     @cached_property
     def feedback(self) -> Mapping[TaskId, Feedback]:

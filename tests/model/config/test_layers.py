@@ -42,7 +42,6 @@ def test_what_takes_a_protection_away_is_weaker() -> None:
     given = [RawSetting(MINUTES, 60, Layer.PROJECT, "project"), RawSetting(MINUTES, 7, Layer.GLOBAL, "mine")]
     layers = merge_layers(given).layers_of(MINUTES)
     assert standings(layers) == [("project", 60, ValueEffect.WEAKER), ("mine", 7, ValueEffect.APPLIED)]
-    assert layers.values[0].effect is ValueEffect.IGNORED
     assert layers.values[0].problem is not None
     layers = merge_layers([*given, RawSetting(MINUTES, "90", Layer.GIT_LOCAL, "clone")]).layers_of(MINUTES)
     assert standings(layers) == [

@@ -13,8 +13,7 @@ from git_blackbird.model.change.stages import following
 from git_blackbird.model.plan.plan import Plan, Task, revised
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import ReviewGate, Transition, are_children_over
-from git_blackbird.model.rules.status import apply_statuses, derive
-from git_blackbird.model.rules.written_plan import with_lasting_statuses
+from git_blackbird.model.rules.status import apply_statuses, derive, with_lasting_statuses
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Dismissal, completion_signature
 from git_blackbird.model.run.parts import Moving, Undone
