@@ -23,11 +23,12 @@ _SURVEYS = 3
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 # As psutil names the statuses of a zombie and of a dead process.
 _ENDED = ("zombie", "dead")
-# The group and session of kernel threads, and of no process of a run.
-_KERNEL = (0, 0)
+# Of kernel threads, and of no process of a run.
+_KERNEL_GROUP = 0
 _EXEC_TRIES = 200
 _EMPTY_TRIES = 25
 _EXEC_PAUSE_SECONDS = 0.001
+_PIECE_BYTES = 65_536
 
 
 def identity(pid: int) -> str | None:
@@ -99,9 +100,9 @@ def _survey(leader: int | None, run_id: str) -> tuple[dict[int, str], set[int]]:
     ended: set[int] = set()
     for pid in set(psutil.pids()) - {os.getpid()}:
         try:
-            leaders = os.getpgid(pid), os.getsid(pid)
-            is_led = pid in descendants or leader in leaders
-            if not is_led and (leaders == _KERNEL or not _is_marked(pid, run_id)):
+            group = os.getpgid(pid)
+            is_led = pid in descendants or leader in {group, os.getsid(pid) if group else 0}
+            if not is_led and (group == _KERNEL_GROUP or not _is_marked(pid, run_id)):
                 continue
         except PermissionError:
             continue
@@ -125,8 +126,9 @@ def _is_marked(pid: int, run_id: str) -> bool:
     import psutil
 
     # Cheap, as few processes belong to the run. Missing or empty, the file alone does not tell.
-    with suppress(OSError), open(f"{psutil.PROCFS_PATH}/{pid}/environ", "rb", buffering=0) as file:  # noqa: PTH123
-        if (raw := file.read()) and run_id.encode() not in raw:
+    with suppress(OSError):
+        raw = _content(f"{psutil.PROCFS_PATH}/{pid}/environ")
+        if raw and run_id.encode() not in raw:
             return False
     try:
         process = psutil.Process(pid)
@@ -146,6 +148,14 @@ def _is_marked(pid: int, run_id: str) -> bool:
     *_, folder, below = ("", "", *environ.get("TMPDIR", "").split("/"))
     is_in_folder = below == TMP_FOLDER and folder.partition(".")[0] == f"{RUN_FOLDER_PREFIX}{run_id}"
     return environ.get(RUN_ID_VARIABLE) == run_id or is_in_folder
+
+
+def _content(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return b"".join(iter(lambda: os.read(descriptor, _PIECE_BYTES), b""))
+    finally:
+        os.close(descriptor)
 
 
 def signal_process(pid: int, known_identity: str, number: signal.Signals) -> bool:
