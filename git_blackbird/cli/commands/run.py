@@ -142,7 +142,8 @@ def execute(
     stop: bool | None,
     reviews: str | None,
     agent: str | None,
-    **shows: bool,
+    stream: bool,
+    timings: bool,
 ) -> ExitCode:
     flags: dict[str, str | int | None] = {"execution.jobs": jobs, "execution.worktrees": worktrees}
     flags |= {"agent": agent, "execution.stopAfterEachTask": stop, "reviews.mode": reviews}
@@ -161,7 +162,11 @@ def execute(
         foreseen = forecast(workspace, task_ids, limit)
         return show_dry_run(call, foreseen, build_estimate(workspace, foreseen.starts))
     return run_loop_command(
-        call, workspace, lambda ui: execute_loop(workspace, ui, task_ids, limit, end), **shows
+        call,
+        workspace,
+        lambda ui: execute_loop(workspace, ui, task_ids, limit, end),
+        stream=stream,
+        timings=timings,
     )
 
 
@@ -208,11 +213,12 @@ def resume(
     budget: tuple[str, ...],
     stop: bool | None,
     reviews: str | None,
-    **shows: bool,
+    stream: bool,
+    timings: bool,
 ) -> ExitCode:
     options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
     if interactive:
-        is_more = below or options.is_given or answers or cluster is not None or shows["stream"]
+        is_more = below or options.is_given or answers or cluster is not None or stream
         _require_terminal(call, task_id, is_more=bool(is_more))
     if below and (options.is_given or answers):
         raise UsageError("--all tells each task what its review found; -m and --answer go with one task")
@@ -221,7 +227,13 @@ def resume(
     flags |= {"cluster.address": cluster}
     workspace = open_with_flags(call, flags | budget_flags(budget))
     if below:
-        return run_loop_command(call, workspace, lambda ui: resume_all_loop(workspace, ui, task_id), **shows)
+        return run_loop_command(
+            call,
+            workspace,
+            lambda ui: resume_all_loop(workspace, ui, task_id),
+            stream=stream,
+            timings=timings,
+        )
     if in_editor:
         require_messageable(workspace, task_id, is_answered=bool(parsed))
     request = ResumeRequest(task_id, options.read(workspace, task_id), parsed)
@@ -230,7 +242,7 @@ def resume(
         launcher = AtTerminal(workspace, ui.run_apart) if interactive else None
         return resume_loop(workspace, ui, replace(request, launcher=launcher))
 
-    return run_loop_command(call, workspace, prepare, **shows)
+    return run_loop_command(call, workspace, prepare, stream=stream, timings=timings)
 
 
 def _require_terminal(call: CommandContext, task_id: str, *, is_more: bool) -> None:
@@ -258,7 +270,8 @@ def restart(
     stop: bool | None,
     reviews: str | None,
     agent: str | None,
-    **shows: bool,
+    stream: bool,
+    timings: bool,
 ) -> ExitCode:
     options = MessageOptions.checked(call, message, message_file, in_editor=in_editor)
     flags: dict[str, str | int | None] = {"agent": agent, "execution.stopAfterEachTask": stop}
@@ -266,7 +279,11 @@ def restart(
     workspace = open_with_flags(call, flags | {"cluster.address": cluster} | budget_flags(budget))
     message = options.read(workspace, task_id)
     return run_loop_command(
-        call, workspace, lambda ui: restart_loop(workspace, ui, task_id, message), **shows
+        call,
+        workspace,
+        lambda ui: restart_loop(workspace, ui, task_id, message),
+        stream=stream,
+        timings=timings,
     )
 
 
