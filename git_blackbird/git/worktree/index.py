@@ -96,9 +96,11 @@ def read_entries(index: Path, paths: Iterable[bytes]) -> Edits:
     """Return the entries of an index at some paths, None where it has none. Raises UnusableError."""
     import pygit2  # loaded by now
 
+    names = {path: os.fsdecode(path) for path in paths}
+    if not names:
+        return {}
     try:
         held = pygit2.Index(os.fspath(index))
-        names = {path: os.fsdecode(path) for path in paths}
         found = {path: held[name] if name in held else None for path, name in names.items()}  # noqa: SIM401
     except (pygit2.GitError, OSError, UnicodeError) as error:
         raise UnusableError(f"cannot read {index}: {describe(error)}") from error
