@@ -4,7 +4,7 @@ import json
 import sys
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.syntax.plan import NEWEST
+from git_blackbird.cli.syntax.look import NEWEST
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries import runs as run_queries
 from git_blackbird.errors import ExitCode, RequestError, UsageError
