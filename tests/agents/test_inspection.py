@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from git_blackbird.agents.probe import run_query
+from git_blackbird.agents.program import run_query
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.errors import AgentUnavailableError

@@ -8,8 +8,7 @@ from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from git_blackbird.agents.claude.parser import ClaudeParser
-from git_blackbird.agents.probe import Program, run_query
-from git_blackbird.agents.program import ProgramAgent
+from git_blackbird.agents.program import Program, ProgramAgent, run_query
 from git_blackbird.agents.protocol import Assignment, Capabilities, Launch, render_schema
 from git_blackbird.clean import one_line
 from git_blackbird.model.base.lenient import Flag, Lenient, Part, Text

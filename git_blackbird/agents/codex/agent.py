@@ -5,8 +5,7 @@ import re
 from collections.abc import Mapping
 
 from git_blackbird.agents.codex.parser import CODEX_HELP, CodexParser
-from git_blackbird.agents.probe import Program, run_query
-from git_blackbird.agents.program import ProgramAgent
+from git_blackbird.agents.program import Program, ProgramAgent, run_query
 from git_blackbird.agents.protocol import Assignment, Capabilities, Launch, render_schema
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.model.config.config import CodexConfig

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 from git_blackbird.agents.failures import exit_text, last_line
-from git_blackbird.agents.probe import is_missing
 from git_blackbird.agents.protocol import (
     Agent,
     Assignment,
@@ -26,6 +25,7 @@ from git_blackbird.clean import one_line
 from git_blackbird.errors import AgentUnavailableError
 from git_blackbird.messages.incoming.questions import StandingForms
 from git_blackbird.model.base.next_steps import ShellLine
+from git_blackbird.model.base.system import is_program_missing
 from git_blackbird.model.config.config import CommandConfig
 from git_blackbird.model.run.agent_io import AgentFailure, Progress, ProgressKind, Rights
 from git_blackbird.model.run.ended import Ended
@@ -81,7 +81,7 @@ class CommandAgent:
         if not self._command:
             raise AgentUnavailableError("the agent 'command' has no command to run", hint=_HINT)
         word = self._program()
-        if word and is_missing(word, environ):
+        if word and is_program_missing(word, environ):
             raise AgentUnavailableError(
                 f"cannot find the program '{word}' of the agent's command", hint=_HINT
             )

@@ -11,8 +11,7 @@ from git_blackbird.agents.answer_parser import AnswerParser
 from git_blackbird.agents.event_parser import unfinished_word
 from git_blackbird.agents.failures import ProviderHelp, error_line
 from git_blackbird.agents.json_events import Line
-from git_blackbird.agents.probe import Program, run_query
-from git_blackbird.agents.program import PermittedAgent
+from git_blackbird.agents.program import PermittedAgent, Program, run_query
 from git_blackbird.agents.protocol import Assignment, Capabilities, Launch
 from git_blackbird.clean import one_line
 from git_blackbird.model.base.lenient import Amount, Count, Lenient, Text, at

@@ -12,9 +12,8 @@ from git_blackbird.agents.protocol import Agent
 from git_blackbird.controller.change.agent_run import run_agent
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.work.close import AgentInterference, closing_run, concluded
-from git_blackbird.controller.change.work.outside import warn_outside
 from git_blackbird.controller.change.work.starts import Start
-from git_blackbird.controller.change.work.watch import store_config, watch_agent
+from git_blackbird.controller.change.work.watch import store_config, warn_outside, watch_agent
 from git_blackbird.controller.core.ui import UserInterface, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace

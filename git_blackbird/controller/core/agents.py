@@ -5,7 +5,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import assert_never
 
-from git_blackbird.agents.probe import is_missing
 from git_blackbird.agents.protocol import Agent
 from git_blackbird.agents.registry import load_agent
 from git_blackbird.controller.core.workspace import Workspace
@@ -18,6 +17,7 @@ from git_blackbird.model.base.next_steps import (
     TaskCommand,
     restart_command,
 )
+from git_blackbird.model.base.system import is_program_missing
 from git_blackbird.model.change.stages import AgentOf
 from git_blackbird.model.config.config import KEYS, Config, ReviewerConfig, with_value
 from git_blackbird.model.config.layers import AGENT_NAMES, Layer
@@ -224,7 +224,7 @@ class WrapperMissingError(AgentUnavailableError):
 
 def require_wrapper(workspace: Workspace) -> None:
     program = next(iter(workspace.config.execution.wrapper), "")
-    if program and is_missing(program, workspace.environment.environ):
+    if program and is_program_missing(program, workspace.environment.environ):
         raise WrapperMissingError(program)
 
 

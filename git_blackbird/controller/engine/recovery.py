@@ -16,9 +16,9 @@ from git_blackbird.controller.change.work.close import (
     save_closed,
 )
 from git_blackbird.controller.change.work.manual_commits import record_deferred
-from git_blackbird.controller.change.work.outside import edited_outside
 from git_blackbird.controller.change.work.starts import recorded_reader
 from git_blackbird.controller.change.work.watch import (
+    edited_outside,
     remove_observed,
     stop_tracking,
 )

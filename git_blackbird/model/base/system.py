@@ -94,6 +94,12 @@ def find_on_path(program: str, environ: Mapping[str, str], mode: int = os.X_OK) 
     return shutil.which(program, mode | os.F_OK, os.pathsep.join(folders))
 
 
+def is_program_missing(program: str, environ: Mapping[str, str]) -> bool:
+    """Whether a program of a command is not there; a path that is not absolute is one of some worktree."""
+    is_in_worktree = "/" in program and not program.startswith("/")
+    return not is_in_worktree and find_on_path(program, environ) is None
+
+
 def refusal_hint(error: OSError) -> str | None:
     """Return a hint for a system error; None for other errors.
 

@@ -23,8 +23,8 @@ from git_blackbird.controller.change.reading_run import (
 )
 from git_blackbird.controller.change.trees import change_of, outside_of_runs
 from git_blackbird.controller.change.work.close import closing_run
-from git_blackbird.controller.change.work.outside import warn_outside
 from git_blackbird.controller.change.work.starts import Start
+from git_blackbird.controller.change.work.watch import warn_outside
 from git_blackbird.controller.core.agents import SOURCES
 from git_blackbird.controller.core.status_sync import save_status, save_statuses, update_run
 from git_blackbird.controller.core.ui import UserInterface, inform, warn

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 from git_blackbird import trace
 from git_blackbird.agents.failures import find_reset
-from git_blackbird.controller.change.work.outside import edited_outside, outside_of, warn_outside
 from git_blackbird.controller.change.work.watch import (
     config_changes,
+    edited_outside,
     load_observed,
     observe,
+    outside_of,
     remove_observed,
     save_observed,
+    warn_outside,
 )
 from git_blackbird.controller.core.plan_edits import carried_edits, edits_at_work, hold_edits, undecided_edits
 from git_blackbird.controller.core.status_sync import save_status
