@@ -28,11 +28,11 @@ from git_blackbird.controller.engine.review_commands import (
     review_obstacle,
 )
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
-from git_blackbird.messages.display.dialogue import Confirm
+from git_blackbird.messages.display.change import undo_result_lines
+from git_blackbird.messages.display.dialogue import Confirm, confirm_undo
 from git_blackbird.messages.display.events import render_decided, render_told
 from git_blackbird.messages.display.format import adopted_text, moved_lines, reset_lines
 from git_blackbird.messages.display.reviews import dismissal_lines
-from git_blackbird.messages.display.undo import confirm_undo, undo_result_lines
 from git_blackbird.messages.document import plain
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.sanitize import clean_line

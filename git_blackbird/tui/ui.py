@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 
 from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.messages.display.dialogue import Confirm
-from git_blackbird.messages.display.plan_dialogue import REVISION, PlanChoice, PlanPanel, PlanReply
+from git_blackbird.messages.display.dialogue import REVISION, Confirm, PlanChoice, PlanPanel, PlanReply
 from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task

@@ -16,8 +16,7 @@ from git_blackbird.controller.core.ui import Unanswered, UserInterface
 from git_blackbird.controller.core.workspace import Workspace, hold_controller, open_workspace, view_workspace
 from git_blackbird.controller.engine.commands import execute_loop
 from git_blackbird.controller.engine.loop import Loop
-from git_blackbird.messages.display.dialogue import Confirm
-from git_blackbird.messages.display.plan_dialogue import PlanPanel, PlanReply
+from git_blackbird.messages.display.dialogue import Confirm, PlanPanel, PlanReply
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Decision, Reply
 from git_blackbird.model.config.layers import Layer, RawSetting

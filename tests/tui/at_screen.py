@@ -11,8 +11,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.messages.display.dialogue import Confirm
-from git_blackbird.messages.display.plan_dialogue import PlanPanel, PlanReply
+from git_blackbird.messages.display.dialogue import Confirm, PlanPanel, PlanReply
 from git_blackbird.model.change.decision import STATE_OF, Decision, Reply, Retry
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.parts import Question

@@ -8,8 +8,13 @@ from git_blackbird.cli.syntax.look import NEWEST
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries import runs as run_queries
 from git_blackbird.errors import ExitCode, RequestError, UsageError
-from git_blackbird.messages.display.commits import by_hand_lines, commit_lines
-from git_blackbird.messages.display.runs import OF_ALL_TASKS, OF_TASK, runs_table
+from git_blackbird.messages.display.runs import (
+    OF_ALL_TASKS,
+    OF_TASK,
+    by_hand_lines,
+    commit_lines,
+    runs_table,
+)
 from git_blackbird.messages.document import line, section
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import strip_controls

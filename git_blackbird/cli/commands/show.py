@@ -11,7 +11,6 @@ from git_blackbird.controller.queries.commits import commits_of, find_origin, wi
 from git_blackbird.controller.queries.runs import attach_command
 from git_blackbird.controller.queries.task import view_task
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.messages.display.commits import by_hand_lines, commit_lines, origin_document
 from git_blackbird.messages.display.format import (
     adoptable_text,
     agent_words,
@@ -20,6 +19,7 @@ from git_blackbird.messages.display.format import (
     redacted_text,
 )
 from git_blackbird.messages.display.quantities import format_moment
+from git_blackbird.messages.display.runs import by_hand_lines, commit_lines, origin_document
 from git_blackbird.messages.display.task import (
     due_sections,
     neighbour_sections,

@@ -3,7 +3,7 @@
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.controller.change.undo.undo import redo_task, tasks_to_redo, undo_task
 from git_blackbird.errors import ExitCode
-from git_blackbird.messages.display.undo import undo_result_lines
+from git_blackbird.messages.display.change import undo_result_lines
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.views.undo import UndoResult

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from git_blackbird.controller.queries.report import AgentSpent, Report, ReportedTask
-from git_blackbird.messages.display.budgets import budget_rows
 from git_blackbird.messages.display.quantities import (
+    budget_rows,
     counted,
     format_cost,
     format_moment,

@@ -12,7 +12,13 @@ from git_blackbird.messages.display.format import (
     review_word,
     run_seconds,
 )
-from git_blackbird.messages.display.quantities import format_moment, format_seconds, some_of
+from git_blackbird.messages.display.quantities import (
+    budget_rows,
+    countdown,
+    format_moment,
+    format_seconds,
+    some_of,
+)
 from git_blackbird.messages.display.queue import due_lines
 from git_blackbird.messages.document import (
     Line,
@@ -83,8 +89,6 @@ def status_document(
         yield section("at a usage limit", _limits(overview, call.environment.now()))
     yield section("due", _due(overview))
     if overview.budgets:
-        from git_blackbird.messages.display.budgets import budget_rows  # few set any
-
         yield section("budgets", budget_rows(overview.budgets))
     yield section("blocked", _blocked(overview))
     if overview.interrupted_approval is not None:
@@ -163,8 +167,6 @@ def _later_text(live: LiveRun, overview: StatusReport) -> str:
 
 
 def _limits(overview: StatusReport, now: int) -> Iterator[str]:
-    from git_blackbird.messages.display.limits import countdown  # most often none is at one
-
     yield from (countdown(hold, now) for hold in overview.limits)
     if overview.locked_by is not None:
         yield "the call that runs here goes on then by itself; Ctrl+C there ends the waiting"

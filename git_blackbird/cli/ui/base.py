@@ -11,7 +11,11 @@ from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.dialogue import (
+    REVISION,
     Confirm,
+    PlanChoice,
+    PlanPanel,
+    PlanReply,
     Say,
     ShowDiff,
     Step,
@@ -22,7 +26,6 @@ from git_blackbird.messages.display.dialogue import (
     next_step,
     no_diff_text,
 )
-from git_blackbird.messages.display.plan_dialogue import REVISION, PlanChoice, PlanPanel, PlanReply
 from git_blackbird.messages.document import Line, line
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.decision import Reply

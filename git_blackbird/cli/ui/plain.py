@@ -20,9 +20,13 @@ from git_blackbird.errors import RequestError
 from git_blackbird.messages.display.checkpoint import TITLE, fit_checkpoint, render_checkpoint
 from git_blackbird.messages.display.dialogue import (
     Confirm,
+    PlanChoice,
+    PlanPanel,
+    PlanReply,
     Unsent,
     WriteRequest,
     answers_to,
+    blocked_words,
     offers_of,
 )
 from git_blackbird.messages.display.events import (
@@ -30,7 +34,6 @@ from git_blackbird.messages.display.events import (
     render_step,
     render_verdicts,
 )
-from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply, blocked_words
 from git_blackbird.messages.document import Line, block, width_of
 from git_blackbird.messages.incoming.questions import parse_answer, take_answer
 from git_blackbird.model.base.ids import TaskId

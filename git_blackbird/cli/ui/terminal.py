@@ -30,6 +30,9 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.checkpoint import TITLE, fit_checkpoint
 from git_blackbird.messages.display.dialogue import (
     Confirm,
+    PlanChoice,
+    PlanPanel,
+    PlanReply,
     WriteRequest,
     answers_to,
     offers_of,
@@ -44,7 +47,6 @@ from git_blackbird.messages.display.events import (
     render_verdicts,
 )
 from git_blackbird.messages.display.format import review_word
-from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply
 from git_blackbird.messages.document import Style, block, styled
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.next_steps import TaskCommand

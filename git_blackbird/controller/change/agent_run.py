@@ -16,7 +16,7 @@ from git_blackbird.controller.launch.launch import Child, limits_of, silence_tex
 from git_blackbird.controller.launch.ledger import RunMeter
 from git_blackbird.controller.place.worktrees import Opened
 from git_blackbird.git.core.repository import head
-from git_blackbird.messages.display.budgets import spent_text
+from git_blackbird.messages.display.quantities import spent_text
 from git_blackbird.model.run.agent_io import Progress
 from git_blackbird.model.run.ended import Ended, ExitCause
 from git_blackbird.model.run.run import Run

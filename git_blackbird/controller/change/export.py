@@ -24,7 +24,7 @@ from git_blackbird.git.worktree.linked import add_worktree, is_taken
 from git_blackbird.git.worktree.log import commit_parts, find_commit, tree_of
 from git_blackbird.git.worktree.saved_trees import find_kept_worktrees, load_pair
 from git_blackbird.git.worktree.summary import summarize
-from git_blackbird.messages.display.pull_request import request_body, request_title
+from git_blackbird.messages.display.task import request_body, request_title
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import ShellLine, TaskCommand
 from git_blackbird.model.base.sanitize import quoted, shell_word

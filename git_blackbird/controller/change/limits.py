@@ -14,8 +14,7 @@ from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import WATCH_SECONDS
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
-from git_blackbird.messages.display.limits import limit_words
-from git_blackbird.messages.display.quantities import format_moment
+from git_blackbird.messages.display.quantities import format_moment, limit_words
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE
 from git_blackbird.model.base.timestamps import format_timestamp

@@ -7,7 +7,7 @@ from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
 from git_blackbird.controller.core.agents import continue_with_other_agent
 from git_blackbird.controller.core.workspace import Workspace, configured_now
 from git_blackbird.errors import InterruptedByUserError
-from git_blackbird.messages.display.budgets import enough_text, raise_command, spent_text
+from git_blackbird.messages.display.quantities import enough_text, raise_command, spent_text
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import (
     DECIDE_EACH,

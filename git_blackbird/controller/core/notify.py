@@ -9,8 +9,7 @@ from git_blackbird.agents.protocol import RUN_ID_VARIABLE, TASK_ID_VARIABLE
 from git_blackbird.clean import one_line
 from git_blackbird.controller.core.ui import Unanswered, UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.messages.display.dialogue import Confirm
-from git_blackbird.messages.display.plan_dialogue import PlanPanel, PlanReply
+from git_blackbird.messages.display.dialogue import Confirm, PlanPanel, PlanReply
 from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from git_blackbird.messages.display.dialogue import Confirm
-from git_blackbird.messages.display.plan_dialogue import PlanPanel, PlanReply
+from git_blackbird.messages.display.dialogue import Confirm, PlanPanel, PlanReply
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task

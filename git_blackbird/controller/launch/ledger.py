@@ -9,7 +9,7 @@ from functools import partial
 from git_blackbird.controller.core.guards import spent_before
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError
-from git_blackbird.messages.display.budgets import spent_text
+from git_blackbird.messages.display.quantities import spent_text
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.timestamps import SECOND
 from git_blackbird.model.rules.spending import (

@@ -27,7 +27,7 @@ from git_blackbird.controller.plan.page_reading import page_of
 from git_blackbird.controller.planning.diff import proposal_lines
 from git_blackbird.controller.planning.proposal import Proposal, read_proposal, save_proposal
 from git_blackbird.errors import AgentUnavailableError, RequestError
-from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel, PlanReply
+from git_blackbird.messages.display.dialogue import PlanChoice, PlanPanel, PlanReply
 from git_blackbird.messages.incoming.plan_answer import (
     OrdersAnswer,
     PlanAnswer,

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 from git_blackbird.controller.core.guards import current_holds, processes_at_work, spent_before
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.git.hooks.task_commits import list_deferred
-from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.display.quantities import counted, raise_command
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.base.shown import Shown
@@ -273,10 +273,6 @@ def read_budgets(workspace: Workspace, state: PlanState, holder: Holder | None) 
 def raising_commands(budgets: Iterable[BudgetLine]) -> Mapping[TaskId | None, str]:
     """Return the command that raises each spent budget, by task; None for that of the plan."""
     spent = [line for line in budgets if line.is_spent and line.scope is not BudgetScope.CALL]
-    if not spent:
-        return {}
-    from git_blackbird.messages.display.budgets import raise_command  # most often none is spent
-
     return {line.task_id: raise_command(line) for line in spent}
 
 

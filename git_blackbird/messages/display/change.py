@@ -1,12 +1,17 @@
 """A change in words: its files and snippets, and what happened beside it and may matter to who decides."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
-from git_blackbird.messages.display.format import render_path, render_totals, some_paths
-from git_blackbird.messages.document import Line, Style, styled
-from git_blackbird.model.base.next_steps import SETTING_BACK
+from git_blackbird.messages.display.fitting import Passage, Rank, bulleted, lines_of, one_line
+from git_blackbird.messages.display.format import place_words, render_path, render_totals, some_paths
+from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.document import Line, Style, block, command, line, styled
+from git_blackbird.model.base.next_steps import SETTING_BACK, TaskCommand
 from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
+from git_blackbird.model.change.decision import SPECS
 from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import VERBS, Choice
 from git_blackbird.model.run.summary import (
     MAX_FILES,
     FileChange,
@@ -16,6 +21,8 @@ from git_blackbird.model.run.summary import (
     Summary,
     SwitchedBranch,
 )
+from git_blackbird.model.views.checkpoint import CommentOutcome, SinceRequest
+from git_blackbird.model.views.undo import UndoResult
 
 SEEN = "seen while agents worked, by them or by others"
 _PERHAPS_OUTSIDE = (
@@ -33,8 +40,8 @@ def snippet_lines(summary: Summary, indent: str) -> Iterator[Line]:
     """Return the beginnings of its diffs, each below its path."""
     for snippet in summary.snippets:
         yield styled(f"{indent}{render_path(snippet.file)}", Style.PLACE)
-        for line in escape_controls(snippet.snippet).split("\n"):
-            yield styled(f"{indent}  {line}", _DIFF_STYLES.get(line[:1], Style.PLAIN))
+        for text in escape_controls(snippet.snippet).split("\n"):
+            yield styled(f"{indent}  {text}", _DIFF_STYLES.get(text[:1], Style.PLAIN))
 
 
 def file_lines(summary: Summary, indent: str = "") -> Iterator[Line]:
@@ -43,7 +50,7 @@ def file_lines(summary: Summary, indent: str = "") -> Iterator[Line]:
         texts = [_file_line(change) for change in summary.changes]
     elif lines := strip_controls(summary.diffstat).splitlines():
         # The Go program only has the numbers as formatted by git.
-        texts = [line.strip() for line in lines]
+        texts = [text.strip() for text in lines]
     else:
         texts = [render_path(path) for path in summary.files]
     yield from (styled(indent + text) for text in texts[:MAX_FILES])
@@ -167,3 +174,83 @@ def _value(value: str | None, absent: str) -> str:
 
 def _short(target: str | None) -> str:
     return clean_line(target or "")[:_ID_LETTERS]
+
+
+def undo_result_lines(result: UndoResult) -> Iterator[Line]:
+    """Yield what was taken back or brought back, what stays, and how to turn that round."""
+    yield from moved_back_lines(result)
+    words = VERBS[result.verb]
+    if result.commit is not None:
+        yield line(f"committed as {result.commit[:12]}")
+    if not result.is_whole:
+        again = command(TaskCommand(words.command, result.task.id))
+        yield line("this is half done; once nothing is in the way, this completes it: ", again)
+    if not result.is_dry_run:
+        back = command(TaskCommand(VERBS[words.back].command, result.task.id))
+        yield line("to turn that round: ", back)
+
+
+def moved_back_lines(result: UndoResult) -> Iterator[Line]:
+    """Yield what is taken back or brought back, and what is left."""
+    task_id = result.task.id
+    for other in result.dependents:
+        yield line(f"{other} depends on {task_id} and has run since")
+    words = VERBS[result.verb]
+    did = f"would {words.base}" if result.is_dry_run else words.past
+    yield line(f"{did} the change of {task_id}: {counted(result.summary.totals.files, 'file')}")
+    yield from block(result.summary.diffstat)
+    for kept in result.kept:
+        yield styled(f"  left as it is: {render_path(kept.path)}: {clean_line(kept.reason)}", Style.WARNING)
+    yield from (line(f"with it goes what `{clean_line(other)}` had to leave") for other in result.completes)
+
+
+def since_request_passages(since: SinceRequest | None) -> Iterator[Passage]:
+    """List what was done since a person's last request."""
+    if since is None:
+        return
+    rest = _shown_by(Choice.VIEW_SINCE_REQUEST)
+    if since.comments:
+        heading = styled("Your comments:", Style.HEADING)
+        yield Passage((heading, *_outcomes(since.comments)), Rank.SINCE_REQUEST, rest)
+    lines: Iterable[Line] = file_lines(since.summary, "  ")
+    if since.summary.minimal is not None:
+        lines = (styled(f"  not known: {clean_line(since.summary.minimal)}", Style.WARNING),)
+    heading = styled("Changed since the request:", Style.HEADING)
+    yield Passage((heading, *lines), Rank.SINCE_REQUEST, rest)
+
+
+def _shown_by(choice: Choice) -> str:
+    return f"{SPECS[choice].digit} shows the diff"
+
+
+def _outcomes(comments: Iterable[CommentOutcome]) -> Iterator[Line]:
+    """Yield a line for each comment, with whether the lines that it is on were changed since."""
+    for comment, is_taken_up in islice(comments, MAX_FILES):
+        word, style = ("changed", Style.PLAIN) if is_taken_up else ("not changed", Style.WARNING)
+        yield styled(f"  {word:<11}  {place_words(comment)}: {clean_line(comment.text)}", style)
+
+
+def summary_passages(summary: Summary) -> Iterator[Passage]:
+    """Show the files and snippets, and what the summary omits."""
+    yield Passage((styled("Review summary:", Style.HEADING),), Rank.HEADING, least=0)
+    if summary.minimal is not None:
+        yield one_line(f"  this summary is minimal: {clean_line(summary.minimal)}", Style.WARNING)
+    *files, last = file_lines(summary, "    ")
+    rest, heading = _shown_by(Choice.VIEW_DIFF), styled("  Files:", Style.HEADING)
+    yield Passage((heading, *files), Rank.FILES, rest)
+    yield Passage((last,))
+    snippets = tuple(snippet_lines(summary, "    ")) or (styled("    (none)", Style.FAINT),)
+    cut = lines_of(bulleted("Not all is shown:", map(clean_line, summary.cut), Style.FAINT))
+    yield Passage((styled("  Snippets:", Style.HEADING), *snippets, *cut), Rank.SNIPPETS, rest)
+
+
+def both_added_passages(summary: Summary | None) -> Iterator[Passage]:
+    """Show the lines that are to land beside others."""
+    if summary is not None:
+        heading = "Both added here (your lines stay above those of the task):"
+        lines = (
+            styled(heading, Style.WARNING),
+            *file_lines(summary, "  "),
+            *snippet_lines(summary, "  "),
+        )
+        yield Passage(lines, Rank.FILES, _shown_by(Choice.VIEW_DIFF))

@@ -2,21 +2,28 @@
 
 from collections.abc import Iterable, Iterator
 
-from git_blackbird.messages.display.change_passages import (
-    Rank,
+from git_blackbird.messages.display.change import (
     both_added_passages,
-    bulleted,
-    one_line,
+    notes_on_change,
     since_request_passages,
     summary_passages,
-    warning_passages,
 )
 from git_blackbird.messages.display.events import render_reason
-from git_blackbird.messages.display.fitting import Height, Passage, fit, lines_of
+from git_blackbird.messages.display.fitting import (
+    Height,
+    Passage,
+    Rank,
+    bulleted,
+    fit,
+    lines_of,
+    one_line,
+)
 from git_blackbird.messages.display.format import (
     check_lines,
     check_word,
     place_words,
+    redacted_text,
+    render_path,
     render_totals,
     ruling_lines,
     run_seconds,
@@ -42,7 +49,7 @@ from git_blackbird.model.run.findings import MergedReview, MergedVerdict
 from git_blackbird.model.run.parts import CheckOutcome, ReviewComment
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import Choice, Requester
-from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.checkpoint import Checkpoint, CommitPreview
 
 TITLE = "Task review checkpoint"
 GOES_BACK = "the change goes back to its session while it has rounds left (landing.maxRounds)"
@@ -103,7 +110,7 @@ def _passages(
     yield from both_added_passages(checkpoint.both_added)
     if not beside_diff or checkpoint.pair is None:
         yield from summary_passages(checkpoint.summary)
-    yield from warning_passages(checkpoint)
+    yield from _warnings(checkpoint)
     yield from texts
 
 
@@ -308,3 +315,32 @@ def _facts(checkpoint: Checkpoint) -> Iterator[str]:
         yield f"round {checkpoint.round_number}"
     if checkpoint.cost_usd:
         yield f"cost {render_cost(checkpoint.cost_usd)}"
+
+
+def _warnings(checkpoint: Checkpoint) -> Iterator[Passage]:
+    """Return warnings that may affect the decision."""
+    matches, edited = "The worktree no longer matches the change in:", checkpoint.edited
+    yield from bulleted(matches, map(render_path, checkpoint.moved), Style.WARNING)
+    by_hand = "Edited in its worktree after the run, and part of what is decided on:"
+    yield from bulleted(by_hand, map(render_path, edited), Style.WARNING)
+    for title, texts in notes_on_change(checkpoint.run, checkpoint.summary, checkpoint.outside):
+        yield from bulleted(f"{title[:1].upper()}{title[1:]}:", texts, Style.WARNING)
+    if (redacted := redacted_text(checkpoint.run)) is not None:
+        yield one_line(f"Redacted: {redacted}", Style.FAINT)
+    if checkpoint.other_branch is not None:
+        yield one_line(f"Another branch: {checkpoint.other_branch.text}", Style.WARNING)
+    if checkpoint.commit is not None:
+        yield from _outlook(checkpoint.commit)
+
+
+def _outlook(commit: CommitPreview) -> Iterator[Passage]:
+    """Describe what approving would commit at present."""
+    heading = "Cannot commit this change yet:"
+    yield from bulleted(heading, map(clean_line, commit.obstacles), Style.WARNING)
+    if not commit.obstacles:
+        where = "a detached HEAD" if commit.branch is None else clean_line(commit.branch)
+        paths = f"{counted(commit.paths, 'path')} on {where}"
+        if commit.with_status:
+            paths += ", its status in the plan included"
+        what = paths if commit.paths else "nothing: HEAD already has the whole change"
+        yield one_line(f"Approving commits {what}", Style.FAINT)

@@ -1,4 +1,4 @@
-"""What a person is asked: the steps of a decision, and the questions of agents.
+"""What a person is asked: the steps of a decision, the questions of agents, what becomes of a proposed plan.
 
 A user interface shows the offers of a checkpoint. ``next_step`` says what a choice leads to: a reply, which
 ends the dialogue, or a step to show, after which the offers are open again.
@@ -6,8 +6,10 @@ ends the dialogue, or a step to show, after which the offers are open again.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
 
+from git_blackbird.messages.display.change import moved_back_lines
 from git_blackbird.messages.display.events import rights_lines
 from git_blackbird.messages.display.format import MAX_LISTED, adoptable_lines, bare_quote_error
 from git_blackbird.messages.display.quantities import counted, some_of
@@ -21,9 +23,10 @@ from git_blackbird.model.run.findings import MergedReview
 from git_blackbird.model.run.history import Adoptable
 from git_blackbird.model.run.parts import Question, Ruling
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import Choice, DecisionState
+from git_blackbird.model.run.states import VERBS, Choice, DecisionState
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
+from git_blackbird.model.views.undo import UndoResult
 
 _REPEATED = "What you requested before is sent again with this, comments included: write only what is new."
 _RULINGS = "Write your ruling below the quote, and delete those that stand."
@@ -218,6 +221,19 @@ def confirm_adoption(items: Sequence[Adoptable]) -> Confirm:
     return Confirm((line(about), *adoptable_lines(items)), "Let it count?", yes, no)
 
 
+def confirm_rejection(preview: UndoResult) -> Confirm:
+    """Ask whether to reject a change, and to take it back as a dry run has found."""
+    question = f"Reject {clean_line(preview.task.id)}, and take its change out of your files?"
+    return Confirm(tuple(moved_back_lines(preview)), question, "Reject it, and take it back")
+
+
+def confirm_undo(preview: UndoResult) -> Confirm:
+    """Ask whether to do what a dry run has found."""
+    words = VERBS[preview.verb]
+    question = words.question.format(task=clean_line(preview.task.id))
+    return Confirm(tuple(moved_back_lines(preview)), question, words.yes, "Leave it")
+
+
 def confirm_quit(at_work: Sequence[str]) -> Confirm:
     """Ask whether to quit while agents work, of which it is said what on: that pauses them."""
     named = ", ".join(map(clean_line, at_work)) or "something"
@@ -266,3 +282,62 @@ def question_title(task_id: TaskId, place: tuple[int, int]) -> str:
     return f"{'The planner' if task_id == PLANNING else task_id} asks" + (
         f" ({number} of {count})" if count > 1 else ""
     )
+
+
+class PlanChoice(StrEnum):
+    """What becomes of a proposal."""
+
+    ACCEPT = "accept"
+    REVISE = "revise"
+    EDIT = "edit"
+    CANCEL = "cancel"
+
+
+class PlanReply(NamedTuple):
+    """The answer of a person; ``text`` is what the agent is to do otherwise."""
+
+    choice: PlanChoice
+    text: str = ""
+
+
+class PlanOffer(NamedTuple):
+    """A line of the list of choices."""
+
+    choice: PlanChoice
+    label: str
+    digit: str
+    blocked_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class PlanPanel:
+    """A proposal as it is shown; ``obstacle`` says why it cannot be accepted, ``has_page`` whether edited."""
+
+    lines: tuple[Line, ...]
+    obstacle: str | None = None
+    has_page: bool = True
+
+    @property
+    def offers(self) -> tuple[PlanOffer, ...]:
+        """The choices; the first, under the cursor, changes nothing."""
+        no_page = None if self.has_page else "there is no page to edit"
+        return (
+            PlanOffer(PlanChoice.CANCEL, "Stop here; the proposal is kept, nothing is changed", "0"),
+            PlanOffer(PlanChoice.ACCEPT, "Accept it", "1", self.obstacle),
+            PlanOffer(PlanChoice.REVISE, "Say what should be different", "2"),
+            PlanOffer(PlanChoice.EDIT, "Edit it as a page, which saves it", "3", no_page),
+        )
+
+    def find(self, typed: str) -> PlanOffer | None:
+        """Return the choice that was typed, by its digit or name; nothing is the first."""
+        words = typed.strip().lower()
+        found = (one for one in self.offers if words in {one.digit, one.choice.value})
+        return next(found, None) if words else self.offers[0]
+
+
+REVISION = WriteRequest(None, "", "", "What should be different in the plan?")
+
+
+def blocked_words(offer: PlanOffer) -> str:
+    """Say why a choice is not possible; "" where it is."""
+    return "" if offer.blocked_reason is None else f" (not possible: {clean_line(offer.blocked_reason)})"

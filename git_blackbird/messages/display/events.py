@@ -3,9 +3,8 @@
 from collections.abc import Collection, Iterator
 
 from git_blackbird.messages.display.format import check_lines, check_word, render_totals, review_word
-from git_blackbird.messages.display.limits import waiting_text
 from git_blackbird.messages.display.merged_review import review_lines
-from git_blackbird.messages.display.quantities import counted, render_cost, render_duration
+from git_blackbird.messages.display.quantities import counted, render_cost, render_duration, waiting_text
 from git_blackbird.messages.display.reviews import render_failing, render_no_verdict, render_review_end
 from git_blackbird.messages.document import Line, Style, block, command, line, plain, styled
 from git_blackbird.model.base.ids import RunId

@@ -1,13 +1,32 @@
 """Lines in passages that are fitted into a few rows: what matters least gives way."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from enum import IntEnum, auto
 
+from git_blackbird.messages.display.format import MAX_LISTED
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.document import Line, Style, styled
 
 Height = Callable[[Line], int]
 """How many rows a line takes."""
+
+
+class Rank(IntEnum):
+    """What gives way first where a terminal has few rows."""
+
+    SNIPPETS = auto()
+    CRITERIA = auto()
+    HEADING = auto()
+    SINCE_REQUEST = auto()
+    AGENT = auto()
+    FILES = auto()
+    FACTS = auto()
+    CHECK = auto()
+    REVIEWS = auto()
+    WARNINGS = auto()
+    ANSWER = auto()
+    REQUEST = auto()
 
 
 @dataclass(frozen=True)
@@ -52,6 +71,23 @@ class Passage:
         """Return it without any line, if its heading is all that has to stay."""
         lines = sum(line.stands_for for line in self.lines)
         return self if self.least > 1 else replace(self, lines=(), left_out=self.left_out + lines)
+
+
+def one_line(text: str, style: Style = Style.PLAIN, rank: Rank | None = None) -> Passage:
+    """Return a passage of one line."""
+    return Passage((styled(text, style),), rank)
+
+
+def bulleted(
+    heading: str, texts: Iterable[str], style: Style, rank: Rank = Rank.WARNINGS
+) -> Iterator[Passage]:
+    """List texts below a heading; nothing without any."""
+    lines = [styled(f"  {text}", style) for text in texts]
+    if not lines:
+        return
+    left_out = len(lines) - MAX_LISTED
+    more = [styled(f"  and {left_out} more", style, left_out)] if left_out > 0 else []
+    yield Passage((styled(heading, style), *lines[:MAX_LISTED], *more), rank)
 
 
 def lines_of(passages: Iterable[Passage]) -> list[Line]:

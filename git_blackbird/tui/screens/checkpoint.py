@@ -18,11 +18,11 @@ from git_blackbird.messages.display.dialogue import (
     Step,
     WriteReason,
     WriteRequest,
+    confirm_rejection,
     next_step,
     offers_of,
 )
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.messages.display.undo import confirm_rejection
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import ChoiceSpec, Decision, Reply
 from git_blackbird.model.run.states import APPROVALS, Choice

@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import OptionList, Static
 
-from git_blackbird.messages.display.plan_dialogue import PlanChoice, PlanPanel
+from git_blackbird.messages.display.dialogue import PlanChoice, PlanPanel
 from git_blackbird.tui.screens.modal import ScrollingModal
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
 from git_blackbird.tui.widgets.line_view import to_content, whole_lines

@@ -14,9 +14,8 @@ from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from git_blackbird.controller.queries.status import StatusReport
-from git_blackbird.messages.display.budgets import budget_name
 from git_blackbird.messages.display.format import adoptable_counts
-from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.display.quantities import budget_name, counted
 from git_blackbird.messages.display.queue import item_words, why_text
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.queue import Item

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from git_blackbird.controller.queries.status import StatusReport
-from git_blackbird.messages.display.budgets import amount_text, budget_name
-from git_blackbird.messages.display.quantities import render_cost, render_duration
+from git_blackbird.messages.display.quantities import amount_text, budget_name, render_cost, render_duration
 from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.spending import Spent

@@ -15,7 +15,7 @@ from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.planning.session import PlanSession
 from git_blackbird.controller.queries.status import read_budgets
-from git_blackbird.messages.display.budgets import budget_text, enough_text
+from git_blackbird.messages.display.quantities import budget_text, enough_text
 from git_blackbird.messages.outgoing.planning import PlanKind, PlanRequest
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import ShellLine

@@ -9,7 +9,7 @@ from git_blackbird.cli.paint import painted_lines
 from git_blackbird.cli.printed.runs import ShowCommitOutput
 from git_blackbird.controller.queries.commits import commits_of, find_origin, with_live_commits
 from git_blackbird.errors import RequestError
-from git_blackbird.messages.display.commits import commit_lines, origin_document
+from git_blackbird.messages.display.runs import commit_lines, origin_document
 from git_blackbird.messages.document import plain
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.run.commits import CommitSource, Evidence

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from git_blackbird.messages.display.limits import limit_words
+from git_blackbird.messages.display.quantities import limit_words
 from git_blackbird.model.base.timestamps import format_timestamp, parse_timestamp
 from git_blackbird.model.rules.limits import AgentModel, LimitHold, held_agents, limit_reached
 from git_blackbird.model.rules.state import PlanState

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from git_blackbird.messages.display.budgets import budget_text, spent_text
+from git_blackbird.messages.display.quantities import budget_text, spent_text
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.config.config import Amounts
 from git_blackbird.model.rules.spending import BudgetScope, Spent, budget_lines, spent_in, total_of
