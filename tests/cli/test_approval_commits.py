@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from git_blackbird.cli.json_values import encode
 from git_blackbird.cli.printed.events import CheckpointReached
 from git_blackbird.messages.display.checkpoint import render_checkpoint
 from git_blackbird.messages.display.events import render_event
@@ -346,7 +347,8 @@ def test_a_checkpoint_says_what_approving_means() -> None:
         styled("  a: why", Style.WARNING),
         styled("  a merge is in progress", Style.WARNING),
     ]
-    assert CheckpointReached(Checkpoint(leaf("a"), RUN, Summary(), None, Outside())).commit is None
+    shown = Checkpoint(leaf("a"), RUN, Summary(), None, Outside())
+    assert encode(CheckpointReached(shown))["commit"] is None
 
 
 def test_a_decision_says_what_it_committed() -> None:

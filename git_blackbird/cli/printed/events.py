@@ -12,7 +12,7 @@ from git_blackbird.model.rules.queue import Flagged, Item
 from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.run.agent_io import ProgressKind
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
-from git_blackbird.model.run.parts import CheckResult, Question, Ruling, Usage
+from git_blackbird.model.run.parts import CheckResult, Question, Usage
 from git_blackbird.model.run.states import (
     Choice,
     DecisionState,
@@ -21,12 +21,9 @@ from git_blackbird.model.run.states import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.run.summary import Outside, Summary, Totals, Trees
+from git_blackbird.model.run.summary import Totals
 from git_blackbird.model.views.checkpoint import (
     Checkpoint,
-    CommitPreview,
-    OtherBranch,
-    SinceRequest,
     WorkElsewhere,
 )
 from git_blackbird.model.views.events import (
@@ -255,24 +252,15 @@ class CheckpointReached(Printed[Checkpoint]):
     status: RunStatus = field("How the run ended.", lambda it: it.run.status)
     error: str | None = field("What went wrong.", lambda it: it.run.error)
     result: str | None = field("What the agent said at the end.", lambda it: it.run.final_text)
-    summary: Summary = field("The change, bounded.", lambda it: it.summary)
     told: tuple[str, ...] = field(
         "What the agent was told while it worked.", lambda it: tuple(one.text for one in it.told)
     )
-    rulings: tuple[Ruling, ...] = field(
-        "What the agent decided itself instead of a person.", lambda it: it.rulings
-    )
-    trees: Trees | None = field(
-        "The change as two trees; null where a snapshot is missing.", lambda it: it.pair
-    )
-    moved: tuple[str, ...] = field(
-        "Paths of the change that look different in the worktree by now.", lambda it: it.moved
-    )
+    checkpoint: Checkpoint = field("", lambda it: it, is_spread=True)
+    check: CheckResult | None = field("What the user's check says of the change.", lambda it: it.run.check)
     plan_changes: tuple[str, ...] = field("What the run changed in the plan.", lambda it: it.run.plan_edits)
     config_changes: tuple[str, ...] = field(
         "What it changed in the configuration.", lambda it: it.run.config_edits
     )
-    outside: Outside = field("What happened outside the place of its runs.", lambda it: it.outside)
     work_elsewhere: FoundWork | None = field(
         "Work that begins where the run began, if that changed nothing.",
         lambda it: None if it.work_elsewhere is None else FoundWork(it.work_elsewhere),
@@ -284,42 +272,6 @@ class CheckpointReached(Printed[Checkpoint]):
         "How many secrets were masked in its output, by kind.", lambda it: it.run.masked_secrets or {}
     )
     notes: tuple[str, ...] = field("What else is worth knowing.", lambda it: it.run.notes)
-    runs: int = field("How many runs made the change.", lambda it: it.runs)
-    round: int = field("How often the change was made, with each request.", lambda it: it.round_number)
-    cost_usd: float | None = field("What they cost together.", lambda it: it.cost_usd)
-    worktree: str | None = field("The task's own worktree, where the change is.", lambda it: it.worktree)
-    behind: int = field("How many other decisions wait.", lambda it: it.behind)
-    unblocks: int = field(
-        "How many tasks wait for this one alone, directly or through others.", lambda it: it.unblocks
-    )
-    edited: tuple[str, ...] = field(
-        "Paths that were edited in that worktree after the run.", lambda it: it.edited
-    )
-    conflict: str | None = field("Which conflicts are not resolved.", lambda it: it.conflict)
-    both_added: Summary | None = field(
-        "What it adds where your worktree has additions too, and an approval lands; null where that is not "
-        "asked about.",
-        lambda it: it.both_added,
-    )
-    commit: CommitPreview | None = field(
-        "What approving would commit; null where nothing.", lambda it: it.commit
-    )
-    check: CheckResult | None = field("What the user's check says of the change.", lambda it: it.run.check)
-    review: MergedReview | None = field("Both reviews of the change as one.", lambda it: it.merged)
-    suggested_request: str | None = field(
-        "A change request with what a hook that refused the commit or a failed check printed, and what the "
-        "reviewers found.",
-        lambda it: it.suggested_request,
-    )
-    reasons: tuple[str, ...] = field(
-        "Why a person is to decide: nothing was changed, or the reviews.", lambda it: it.reasons
-    )
-    since_request: SinceRequest | None = field(
-        "What you last requested, and what changed since.", lambda it: it.since_request
-    )
-    other_branch: OtherBranch | None = field(
-        "Set where HEAD has left the branch of the run.", lambda it: it.other_branch
-    )
     choices: tuple[OfferedChoice, ...] = field("The ways to decide.", _choices)
 
 

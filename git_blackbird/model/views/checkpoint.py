@@ -93,56 +93,69 @@ class SinceRequest(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """One decision to make.
+    """One decision to make; programs are told what is described here, and more of the task and the run.
 
-    ``pair``: the *change* as two trees, None if no snapshot could be taken. ``moved``: the paths of the
-    change that differ in the worktree by now. ``runs``: the number of runs that made the change, at a total
-    of ``cost_usd``. ``round_number``: how often it was made. ``request_blocked_reason``: why changes cannot
-    be requested. ``commit``: None if an approval makes no commit. ``merged``: the findings of the reviewers,
-    and ``suggested_request`` a change request for them; None without reviews. ``reasons``: why a person must
-    decide in any case: nothing was changed, or the change was reviewed. ``since_request``: None before a
-    person's change request was carried out. ``other_branch``: set if HEAD has left the branch of the run.
-    ``asked``: what was asked for last, beside the task, ``told``: what was said to its agents at work.
-    ``rulings``: what they decided themselves instead of a person.
-    ``options``: those of the command. ``behind``: how many other decisions wait, ``unblocks``: how many tasks
-    for this one alone. ``edited``: paths that a person edited in the task's worktree after the run, which is
-    part of the change. ``conflict``: which conflicts are not resolved. ``both_added``: where both sides added
-    lines, and what the change then adds to the user's worktree. ``worktree``: where the task's own worktree
-    is now. ``is_in_worktree``: whether the user's worktree has something of what the task did. ``is_shown``:
+    ``request_blocked_reason``: why changes cannot be requested. ``asked``: what was asked for last, beside
+    the task, ``told``: what was said to its agents at work. ``options``: those of the command.
+    ``is_in_worktree``: whether the user's worktree has something of what the task did. ``is_shown``:
     whether a person was shown all of the change; None where all of its summary was. ``max_rounds``: up to so
-    many rounds of reviews, the agent fixes what they find. ``outside``: what happened outside the place of
-    its runs.
-    ``work_elsewhere``: set where the change is empty, and work begins elsewhere where the run began.
-    ``follows``: the task with which the call goes on after an approval.
+    many rounds of reviews, the agent fixes what they find. ``follows``: the task with which the call goes on
+    after an approval.
     """
 
     task: Task
     run: Run
-    summary: Summary
-    pair: Trees | None
-    outside: Outside
-    moved: tuple[str, ...] = ()
-    runs: int = 1
-    round_number: int = 1
-    cost_usd: float | None = None
+    summary: Annotated[Summary, Shown("The change, bounded.")]
+    pair: Annotated[
+        Trees | None, Shown("The change as two trees; null where a snapshot is missing.", "trees")
+    ]
+    outside: Annotated[Outside, Shown("What happened outside the place of its runs.")]
+    moved: Annotated[
+        tuple[str, ...], Shown("Paths of the change that look different in the worktree by now.")
+    ] = ()
+    runs: Annotated[int, Shown("How many runs made the change.")] = 1
+    round_number: Annotated[int, Shown("How often it was made, with each request.", "round")] = 1
+    cost_usd: Annotated[float | None, Shown("What these runs cost together.")] = None
     request_blocked_reason: str | None = None
-    commit: CommitPreview | None = None
-    merged: MergedReview | None = None
-    suggested_request: str | None = None
-    reasons: tuple[str, ...] = ()
-    since_request: SinceRequest | None = None
-    other_branch: OtherBranch | None = None
+    commit: Annotated[
+        CommitPreview | None, Shown("What approving would commit; null where it makes no commit.")
+    ] = None
+    merged: Annotated[MergedReview | None, Shown("Both reviews of the change as one.", "review")] = None
+    suggested_request: Annotated[
+        str | None,
+        Shown(
+            "A change request with what a hook that refused the commit or a failed check printed, and what "
+            "the reviewers found."
+        ),
+    ] = None
+    reasons: Annotated[
+        tuple[str, ...], Shown("Why a person is to decide: nothing was changed, or the reviews.")
+    ] = ()
+    since_request: Annotated[
+        SinceRequest | None, Shown("What you last requested, and what changed since.")
+    ] = None
+    other_branch: Annotated[OtherBranch | None, Shown("Set where HEAD has left the branch of the run.")] = (
+        None
+    )
     options: CallOptions = NO_OPTIONS
-    behind: int = 0
-    unblocks: int = 0
-    edited: tuple[str, ...] = ()
-    conflict: str | None = None
-    both_added: Summary | None = None
-    worktree: str | None = None
+    behind: Annotated[int, Shown("How many other decisions wait.")] = 0
+    unblocks: Annotated[int, Shown("How many tasks wait for this one alone, directly or through others.")] = 0
+    edited: Annotated[
+        tuple[str, ...], Shown("Paths that were edited in its worktree after the run, part of the change.")
+    ] = ()
+    conflict: Annotated[str | None, Shown("Which conflicts are not resolved.")] = None
+    both_added: Annotated[
+        Summary | None,
+        Shown(
+            "What it adds where your worktree has additions too, and an approval lands; null where that is "
+            "not asked about."
+        ),
+    ] = None
+    worktree: Annotated[str | None, Shown("The task's own worktree, where the change is.")] = None
     is_in_worktree: bool = False
     asked: Asked | None = None
     told: tuple[Told, ...] = ()
-    rulings: tuple[Ruling, ...] = ()
+    rulings: Annotated[tuple[Ruling, ...], Shown("What the agent decided itself instead of a person.")] = ()
     is_shown: bool | None = None
     max_rounds: int = 1
     work_elsewhere: WorkElsewhere | None = None
