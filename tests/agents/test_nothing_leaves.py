@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.standin.alone import ENTER, obstacle
-from tests.standin.install import CODEX, PROGRAMS, Program
+from tests.standin.install import CODEX, FULL_PROGRAMS, GEMINI, OPENCODE, Program
 from tests.standin.real import DIALECTS, path_of, real, real_by
 from tests.standin.server import serve
 
@@ -44,7 +44,7 @@ def run_session(program: Program, folder: Path, *more: str) -> dict[str, Any]:
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("program", real(*PROGRAMS))
+@pytest.mark.parametrize("program", real(*reversed(FULL_PROGRAMS), OPENCODE, GEMINI))
 def test_a_program_reaches_for_nothing_but_the_loopback(program: Program, tmp_path: Path) -> None:
     seen = run_session(program, tmp_path)
     assert (seen["status"], seen["stderr"]) == (0, "")

@@ -15,7 +15,7 @@ import pytest
 from git_blackbird.agents.process import signals
 from git_blackbird.model.run.ended import WOKEN_MARK
 from tests.records import fact
-from tests.standin.install import CLAUDE, CODEX, EVERY_CLAUDE, EVERY_CODEX, Program
+from tests.standin.install import CLAUDE, CODEX, EVERY_CLAUDE, EVERY_CODEX, FULL_PROGRAMS, Program
 from tests.standin.real import binary_of, model_of, needs_sandbox, real, real_by
 from tests.standin.server import Reply, StandIn, ToolCall
 from tests.support import commit, git, wait_until
@@ -49,7 +49,7 @@ def ends(records: list[Record]) -> list[tuple[str, str | None]]:
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("program", real(), indirect=True)
+@pytest.mark.parametrize("program", real(*reversed(FULL_PROGRAMS)), indirect=True)
 def test_a_plan_is_done_with_one_task_done_again_as_asked_in_the_same_session(
     program: Program, trial: Trial, model: StandIn
 ) -> None:

@@ -97,6 +97,7 @@ Write two.py.
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real_agents
 @pytest.mark.skipif(
     not (find_program(CLAUDE) and find_program(CODEX)), reason="one of both agents is missing"

@@ -40,7 +40,7 @@ def test_a_file_that_it_edits_in_the_users_worktree_is_named(
     assert f"warning: outside its place, run {record['id']} wrote {theirs}\n" in said
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("where", ["--worktrees", "--no-worktrees"])
 @pytest.mark.parametrize("program", real(CLAUDE), indirect=True)
 def test_a_worktree_that_claude_enters_has_its_work_and_a_command_takes_it(

@@ -169,6 +169,7 @@ class Bill:
         return cls(sum(usage["input_tokens"] + usage["output_tokens"] for usage in used), costs)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real_agents
 @pytest.mark.skipif(not all(map(find_program, NEWEST)), reason="not all four agents are there")
 def test_six_tasks_by_four_agents_are_each_done_and_paid_once(story: Story) -> None:
