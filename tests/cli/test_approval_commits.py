@@ -23,7 +23,6 @@ from tests import preloaded
 from tests.cli.golden_harness import Program, program
 from tests.cli.terminal import (
     CTRL_C,
-    CTRL_S,
     ENTER,
     PATIENCE_SECONDS,
     PROGRAM,
@@ -90,36 +89,6 @@ def test_line_mode_says_what_is_committed_and_asks_again_when_it_is_not(gated: P
     assert completed.returncode == 0
 
 
-@pytest.mark.exhaustive
-def test_the_panel_says_so_and_asks_again(gated: Path) -> None:
-    hook(gated, "pre-commit", REFUSING_ONCE)
-    with Terminal(gated, "execute") as terminal:
-        terminal.wait_for_list()
-        assert "Approving commits 1 path on main" in terminal.text
-        terminal.type(ENTER)
-        terminal.wait_for("x.txt: bad style")
-        terminal.wait_for_list(times=2)
-        terminal.type(ENTER)
-        terminal.wait_for("approved a; committed ")
-        assert terminal.end() == 0
-    assert git(gated, "log", "--format=%s") == "Task a\na commit"
-
-
-@pytest.mark.exhaustive
-def test_what_the_hook_said_is_sent_to_the_agent_from_line_mode(gated: Path) -> None:
-    put_plan(gated, leaf("a", "write x.txt 1\non-feedback write x.txt 2"))
-    hook(gated, "pre-commit", REFUSING_ONCE)
-    completed = run(gated, "execute", told="1\n3\n\n1\n")
-    assert (
-        "A blank first line asks for what the hook printed.\n\nasked for what the hook printed\n"
-        in completed.stdout
-    )
-    assert "\nA hook refused the commit:\n  x.txt: bad style\n" in completed.stdout
-    assert completed.returncode == 0
-    assert git(gated, "show", "HEAD:x.txt") == "2"
-    assert "x.txt: bad style" in (runs_of(gated, "a")[0].decision_feedback or "")
-
-
 def test_what_the_hook_said_is_sent_to_the_agent_by_a_script(gated: Path) -> None:
     put_plan(gated, leaf("a", "write x.txt 1\non-feedback write x.txt 2"))
     hook(gated, "pre-commit", REFUSING_ONCE)
@@ -130,23 +99,6 @@ def test_what_the_hook_said_is_sent_to_the_agent_by_a_script(gated: Path) -> Non
     assert run(gated, "execute", "--no-input").returncode == 3
     assert run(gated, "decide", "a", "--approve").returncode == 0
     assert git(gated, "show", "HEAD:x.txt") == "2"
-
-
-@pytest.mark.exhaustive
-def test_what_the_hook_said_can_be_edited_on_a_terminal(gated: Path) -> None:
-    hook(gated, "pre-commit", REFUSING_ONCE)
-    with Terminal(gated, "execute") as terminal:
-        terminal.wait_for_list()
-        terminal.type(ENTER)
-        terminal.wait_for_list(times=2)
-        terminal.type("3", ENTER)
-        terminal.wait_for("The hook said:")
-        terminal.type("And x.txt only.", CTRL_S)
-        terminal.wait_for_list(times=3)
-        terminal.type(CTRL_C)
-        terminal.end()
-    feedback = runs_of(gated, "a")[0].decision_feedback or ""
-    assert feedback.endswith("x.txt: bad style\nAnd x.txt only.")
 
 
 @pytest.mark.exhaustive

@@ -312,28 +312,6 @@ def test_what_is_rejected_is_taken_back(planned: Path, key: str, said: str) -> N
 
 
 @pytest.mark.exhaustive
-def test_what_landed_is_accepted_without_its_commit(planned: Path) -> None:
-    configure(planned, execution__commit="approved")
-    put_plan(planned, leaf("alpha", PROMPT))
-    hook = planned / ".git/hooks/pre-commit"
-    hook.write_text("#!/bin/sh\necho no; exit 1\n")
-    hook.chmod(0o755)
-    configure(planned, execution__worktrees="true")
-    execute(planned, Person([APPROVE]))
-
-    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await pilot.press("d")
-        await wait_for(pilot, lambda: asks(app, CheckpointScreen))
-        await see(app, pilot, "(choose)", "1. Commit again", "0. Accept without a commit")
-        await pilot.press("0", "enter")
-        await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
-
-    drive(planned, session, (140, 40))
-    assert states(planned, "alpha") == [DecisionState.APPROVED_CONTINUE]
-    assert (planned / "a.txt").read_text() == "one\n"
-
-
-@pytest.mark.exhaustive
 def test_approving_on_another_branch_is_asked_about(planned: Path) -> None:
     execute(planned)
     git(planned, "switch", "-q", "-c", "side")
@@ -732,41 +710,6 @@ def test_a_hostile_diff_is_shown_harmlessly_and_its_widest_line_to_the_end(plann
         await wait_for(pilot, lambda: is_over(app))
 
     drive(planned, session)
-
-
-@pytest.mark.exhaustive
-def test_enter_at_a_failed_run_does_nothing_and_a_retry_is_chosen(planned: Path) -> None:
-    put_plan(planned, leaf("alpha", "write a.txt one\nfail-once 7"))
-
-    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await pilot.press("e")
-        await see(app, pilot, "Run status: failed", "6. Retry in a new session", "1. Accept as it is")
-        await pilot.press("enter", "enter")
-        await see(app, pilot, "nothing is chosen")
-        await pilot.press("6", "enter")
-        await see(app, pilot, "Run status: success", "1. Approve")
-        await pilot.press("1", "enter")
-        await wait_for(pilot, lambda: is_over(app))
-
-    drive(planned, session, (100, 40))
-    assert status(planned, "alpha") == Status.DONE
-    assert states(planned, "alpha") == [DecisionState.REJECTED, DecisionState.APPROVED_CONTINUE]
-
-
-@pytest.mark.exhaustive
-def test_a_failed_run_is_accepted_while_nothing_runs(planned: Path) -> None:
-    put_plan(planned, leaf("alpha", "write a.txt one\nfail 7"))
-    execute(planned)
-
-    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        await wait_for(pilot, lambda: bool(app.main.required))
-        await pilot.press("d")
-        await see(app, pilot, "1. Accept as it is")
-        await pilot.press("1", "enter")
-        await see(app, pilot, "accepted alpha as it is, though its run failed")
-
-    drive(planned, session, (100, 40))
-    assert status(planned, "alpha") == Status.DONE
 
 
 def test_an_agent_with_more_rights_starts_only_when_that_is_agreed_to(planned: Path) -> None:

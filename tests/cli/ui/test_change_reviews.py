@@ -1,13 +1,11 @@
 """What every face shows of the reviews of a change, and what it lets a person do about them."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 
 from git_blackbird.model.run.states import DecisionState
-from tests.cli.terminal import CTRL_S, ENTER, Terminal
 from tests.cli.ui.test_plain_and_json import run
 from tests.controller.support import configure, leaf, put_plan, runs_of
 from tests.support import commit
@@ -58,33 +56,6 @@ def test_line_mode_shows_why_it_asks_and_takes_what_the_reviewers_found(reviewed
     first, second = runs_of(reviewed, "a")
     assert "[Spec Critical] x.txt:1" in (first.decision_feedback or "")
     assert (first.requested_by, second.decision_state) == (None, DecisionState.APPROVED_CONTINUE)
-
-
-@pytest.mark.exhaustive
-def test_a_terminal_lets_what_the_reviewers_found_be_changed(reviewed: Path) -> None:
-    with Terminal(reviewed, "execute") as terminal:
-        terminal.wait_for_list()
-        terminal.wait_for("7) Review again")
-        assert "running spec review of a" in terminal.text
-        assert re.search(r"┃ +It is \^\[\[2Jmissing\. +┃", terminal.text)
-        assert "a decision is due: issues are left after round 1 of 1" in terminal.text
-        terminal.type("3", ENTER)
-        terminal.wait_for("Ctrl+S sends")
-        terminal.wait_to_see("[Spec Critical] x.txt:1")
-        terminal.type("And no more.", CTRL_S)
-        terminal.wait_for_list(times=2)
-        terminal.type("7", ENTER)
-        terminal.wait_for_list(times=3)
-        terminal.type("1", ENTER)
-        assert terminal.end() == 0
-        assert terminal.mode() == terminal.mode_before
-    first, second = runs_of(reviewed, "a")
-    told = first.decision_feedback or ""
-    assert "1. [Spec Critical] x.txt:1" in told
-    assert told.endswith("And no more.")
-    assert second.decision_state is DecisionState.APPROVED_CONTINUE
-    records = reviewed / ".git/blackbird/runs/a/reviews"
-    assert len(list(records.glob("*.json"))) == 6
 
 
 @pytest.mark.exhaustive

@@ -144,29 +144,6 @@ def test_a_choice_that_is_not_possible_says_why(pending: Path) -> None:
     assert last_run(pending).decision_state is DecisionState.APPROVED_CONTINUE
 
 
-def test_what_is_rejected_is_taken_back(pending: Path) -> None:
-    with Terminal(pending, "execute") as terminal:
-        terminal.wait_for_list()
-        terminal.type("9", ENTER)
-        terminal.wait_for("Why is a rejected?")
-        terminal.type(ENTER)
-        assert terminal.end() == 1
-    assert "the change of a is taken back" in terminal.text
-    assert last_run(pending).decision_state is DecisionState.REJECTED
-    assert not (pending / "src/one.py").exists()
-
-
-def test_a_digit_and_enter_take_the_option_of_that_number(pending: Path) -> None:
-    with Terminal(pending, "execute") as terminal:
-        terminal.wait_for_list()
-        terminal.type("4\r")
-        terminal.wait_for("Why is a rejected? (Enter alone gives no reason)")
-        terminal.type(ENTER)
-        assert terminal.end() == 1
-    run = last_run(pending)
-    assert (run.decision_state, run.decision_feedback) == (DecisionState.REJECTED, None)
-
-
 def test_a_rejection_takes_a_reason_and_the_call_goes_on_with_what_is_ready(pending: Path) -> None:
     put_plan(pending, leaf("a", "write src/one.py print(1)"), leaf("b", "write b.txt one"))
     with Terminal(pending, "execute") as terminal:

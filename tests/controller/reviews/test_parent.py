@@ -59,7 +59,6 @@ B_IS_TOLD = (
     "b.txt needs more\n\nOf all tasks that were reviewed together, it says:\n\n"
     "a.txt needs a second line\nb.txt needs more"
 )
-TWO_ROUNDS = "append a.txt second\n"
 
 
 @pytest.fixture
@@ -145,46 +144,6 @@ def test_a_passing_review_lets_the_parent_be_done_before_what_waits_for_it(demo:
     assert made.review_summary is None
     assert [status(demo, task) for task in ("p", "z")] == [Status.DONE, Status.DONE]
     assert runs_of(demo, "z")[0].started_at > made.started_at
-
-
-@pytest.mark.exhaustive
-def test_a_failing_review_stops_the_flow_until_the_child_was_resumed_in_its_session(demo: Path) -> None:
-    family(demo)
-    stop = execute(demo)
-    (failed,) = reviews(demo)
-    assert (stop.reason, stop.text, stop.next_steps) == (
-        REQUIRED,
-        "parent review failed for p",
-        ("git blackbird resume a",),
-    )
-    (held,) = stop.held
-    assert held.flagged is not None
-    assert (held.task.id, held.run_id, held.flagged.resume, held.flagged.feedback) == (
-        "p",
-        failed.id,
-        ("a",),
-        "a.txt needs a second line",
-    )
-    assert (failed.parent_review_passed, failed.parent_review_resume_task_ids) == (False, ("a",))
-    assert status(demo, "p") is Status.WAITING_USER
-    assert feedback_of(demo) == {"a": "a.txt needs a second line"}
-    assert on_disk(demo) == ["a"]
-
-    again = execute(demo)
-    assert (again.reason, len(reviews(demo)), runs_of(demo, "z")) == (REQUIRED, 1, ())
-
-    assert resume(demo, "a").reason is StopReason.COMPLETED
-    first, second = runs_of(demo, "a")
-    assert second.resumes == first.id
-    assert second.provider_session_ref == first.provider_session_ref
-    assert second.context["parentReviewFeedback"] == {
-        "parentTaskId": "p",
-        "reviewRunId": failed.id,
-        "feedback": "a.txt needs a second line",
-    }
-    assert [one.parent_review_passed for one in reviews(demo)] == [False, True]
-    assert (on_disk(demo), status(demo, "p")) == ([], Status.DONE)
-    assert execute(demo).text == "every task is done"
 
 
 ASKING = "ask q Which line?\non-feedback append a.txt second"

@@ -5,8 +5,6 @@ import pytest
 from git_blackbird.messages.outgoing.prompts import MAX_BYTES, first_section
 
 ABOUT = "It does things."
-DECORATED = "# Thing\n[![b](c)](d)\n<p>\n## What"
-FENCED = f"# Thing\n{ABOUT}\n```sh\n# no heading\n```"
 
 
 @pytest.mark.parametrize(

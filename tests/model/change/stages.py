@@ -11,7 +11,6 @@ from tests.model.building import STAMP, run
 
 _AT_WORK = frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING_USER})
 _OPEN = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
-_REFUSED = frozenset({DecisionState.CHANGES_REQUESTED, DecisionState.REJECTED})
 _CHECKS = {
     None: None,
     "due": CheckResult(outcome=CheckOutcome.DUE),

@@ -19,7 +19,7 @@ from git_blackbird.model.rules.reviews import merged_or_none, result_of
 from git_blackbird.model.run.findings import FollowUp, MergedVerdict
 from git_blackbird.model.run.parts import CheckOutcome, CheckResult
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus, RunType, TerminalReason
+from git_blackbird.model.run.states import ReviewState, RunStatus, RunType, TerminalReason
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
@@ -76,19 +76,6 @@ def test_a_clear_change_is_done_without_a_word(demo: Path) -> None:
     assert merged.spec is not None
     assert merged.code is not None
     assert {merged.spec.run_id, merged.code.run_id} == {one.id for one in found}
-
-
-@pytest.mark.exhaustive
-def test_what_the_reviewers_want_is_carried_to_the_implementers_session(demo: Path) -> None:
-    put_plan(demo, leaf("a", WANTS_MORE))
-    assert execute(demo).text == "every task is done"
-    first, second = runs_of(demo)
-    assert (first.decision_state, first.requested_by) == (DecisionState.CHANGES_REQUESTED, "reviewers")
-    assert "x.txt has no two" in (first.decision_feedback or "")
-    assert (second.resumes, second.provider_session_ref) == (first.id, first.provider_session_ref)
-    assert [one.review_round for one in (first, second)] == [1, 2]
-    assert sorted(review.review_round or 0 for review in reviews(demo)) == [1, 1, 2, 2]
-    assert (demo / "x.txt").read_text() == "one\ntwo\n"
 
 
 @pytest.mark.exhaustive
