@@ -70,8 +70,11 @@ def _serves(place: Path) -> bool:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Many tests wait for processes: two workers for each processor, and one more, keep it busy."""
-    return 2 * (os.cpu_count() or 1) + 1
+    """Many tests wait for processes: two workers for each processor keep it busy.
+
+    Each more loads all tests once more.
+    """
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -62,6 +62,7 @@ def test_a_commit_that_does_a_task_is_recorded(planned: Path) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_an_amended_one_is_recorded_in_its_place(planned: Path) -> None:
     do(planned)
     call(planned)

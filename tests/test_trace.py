@@ -106,6 +106,7 @@ def test_a_value_that_cannot_be_used_is_named_and_stops_nothing(planned: Path, v
     assert (done.returncode, done.stdout, done.stderr) == (0, "OK\n", f"warning: {says}\n")
 
 
+@pytest.mark.exhaustive
 def test_a_folder_and_a_pipe_that_nobody_reads_are_named(planned: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

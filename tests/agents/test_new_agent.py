@@ -169,6 +169,7 @@ def copy(repo: Path, tmp_path: Path) -> Copy:
     return made
 
 
+@pytest.mark.exhaustive
 def test_it_is_chosen_configured_and_shown(copy: Copy) -> None:
     assert "[claude|codex|command|demo|gemini|opencode|parrot]" in copy.says("execute", "--help")
     copy.says("config", "agent", "parrot")

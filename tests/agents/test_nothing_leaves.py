@@ -60,6 +60,7 @@ def test_a_program_reaches_for_nothing_but_the_loopback(program: Program, tmp_pa
     assert (seen["names"], seen["unrouted"]) == ([], 0)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", real_by(CODEX))
 def test_what_an_unsealed_program_reaches_for_is_seen(program: Program, tmp_path: Path) -> None:
     seen = run_session(program, tmp_path, "unsealed")

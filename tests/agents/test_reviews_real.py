@@ -13,7 +13,7 @@ from git_blackbird.messages.incoming.review_answer import build_review_schema, p
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import new_task
 from tests.agents.running import Stage, assign
-from tests.standin.install import EVERY_CLAUDE, Program
+from tests.standin.install import EVERY_CLAUDE, FULL_PROGRAMS, Program
 from tests.standin.real import load, model_of, needs_sandbox, real, short_folder
 from tests.standin.server import Reply, StandIn, ToolCall
 from tests.support import commit, git, write
@@ -33,7 +33,7 @@ FAILS: dict[str, Any] = {
 RUN_REF = "refs/blackbird/runs/0000000000000001"
 
 
-@pytest.fixture(params=real())
+@pytest.fixture(params=real(*reversed(FULL_PROGRAMS)))
 def program(request: pytest.FixtureRequest) -> Program:
     chosen: Program = request.param
     return chosen

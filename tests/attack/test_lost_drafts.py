@@ -394,6 +394,7 @@ def test_who_edits_at_the_same_time_has_another_form(pending: Path) -> None:
 needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux here")
 
 
+@pytest.mark.exhaustive
 @needs_tmux
 def test_the_screen_and_the_prompt_offer_each_others_text(pending: Path, tmux: Tmux) -> None:
     tmux.open_controlled(pending)

@@ -197,6 +197,7 @@ def test_a_remote_that_is_not_there_or_refuses_starts_no_agent(
     assert [task for _, task, _ in starts(tmp_path)] == ["one"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(SSHD is None, reason="there is no sshd")
 def test_files_go_out_and_come_back_by_ssh(
     trial: Trial, by_ssh: str, machines: Machines, tmp_path: Path

@@ -63,6 +63,7 @@ def test_a_worker_that_was_killed_while_it_made_its_clone_makes_it_anew(tmp_path
     assert at > 5
 
 
+@pytest.mark.exhaustive
 def test_a_worker_has_its_slots_again_when_its_agent_ends_while_the_scheduler_is_away(
     trial: Trial, machines: Machines, tmp_path: Path
 ) -> None:
@@ -296,6 +297,7 @@ def test_without_a_scheduler_the_command_that_starts_one_is_named(repo: Path) ->
     assert raised.value.hint == f"{command}    # starts one, on that machine"
 
 
+@pytest.mark.exhaustive
 def test_workers_here_need_no_certificates(repo: Path, tmp_path: Path) -> None:
     trial = Trial(repo, {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True"})
     trial.plan({"a": ()})

@@ -151,6 +151,7 @@ def test_after_a_spell_with_it_what_it_did_is_adopted(trial: Trial) -> None:
     assert [run["decision_state"] for run in go.runs("a")] == ["approved_continue"]
 
 
+@pytest.mark.exhaustive
 def test_what_was_left_is_asked_about_again_once_it_is_newer(trial: Trial) -> None:
     trial.expect(3, "execute", "a", "--no-input")
     go = Go(trial.repo)

@@ -150,6 +150,7 @@ def test_a_worktree_that_is_gone_leads_to_a_new_start_and_to_no_approval(trial: 
     assert (trial.repo / "a.py").exists()
 
 
+@pytest.mark.exhaustive
 def test_commits_of_ours_while_another_run_works_are_no_news(trial: Trial) -> None:
     """An approval is carried out by the call at work; its commit moves the user's branch."""
     repo = trial.repo

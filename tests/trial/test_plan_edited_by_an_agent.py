@@ -72,6 +72,7 @@ def test_a_status_that_an_agent_wrote_counts_once_its_run_is_approved(trial: Tri
     assert "starting t3" in trial.expect(0, "execute", "--no-input")
 
 
+@pytest.mark.exhaustive
 def test_a_status_that_an_agent_wrote_is_left_out_where_its_run_is_rejected(trial: Trial) -> None:
     judging(trial)
     trial.expect(3, "execute", "t1", "--no-input")
@@ -142,6 +143,7 @@ def test_what_commands_write_while_an_agent_works_counts_at_once(
     assert trial.statuses() == wanted | {"t1": "done", "t2": "done"}
 
 
+@pytest.mark.exhaustive
 def test_what_git_brings_while_an_agent_works_counts_at_once(trial: Trial) -> None:
     trial.expect(0, "hooks", "install")
     git(trial.repo, "add", PLAN)

@@ -91,7 +91,7 @@ def test_changes_that_land_bring_their_status(trial: Trial, place: str) -> None:
     assert committed(trial)["p"] == "done"
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("place", ["--jobs=1", "--jobs=2"])
 def test_changes_that_pass_the_check_bring_their_status(trial: Trial, place: str) -> None:
     trial.configure({"execution.commit": "checked", "check.command": "true"})

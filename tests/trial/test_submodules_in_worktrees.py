@@ -117,7 +117,7 @@ def test_a_commit_in_a_submodule_lands(trial: Trial, mode: str) -> None:
     require_order(trial.repo)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("is_elsewhere", [True, False])
 def test_a_check_has_the_submodules_as_the_change_has_them(trial: Trial, is_elsewhere: bool) -> None:
     seen = trial.repo.parent / "seen"
@@ -201,7 +201,7 @@ def test_a_session_has_the_submodule_as_its_user_has_moved_it(trial: Trial) -> N
     assert git(trial.repo / "vendor/x", "rev-parse", "HEAD") == mine
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("is_added", [True, False])
 def test_a_session_has_the_submodules_that_its_user_has_by_then(trial: Trial, is_added: bool) -> None:
     (trial.repo / "own.txt").write_text("mine\n")

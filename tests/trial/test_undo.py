@@ -46,6 +46,7 @@ def edit(trial: Trial, line: int, text: str) -> None:
     (trial.repo / "old.txt").write_text("".join(lines))
 
 
+@pytest.mark.exhaustive
 def test_what_was_taken_back_has_not_failed_and_redo_alone_names_it(trial: Trial) -> None:
     assert trial.expect(0, "redo") == "nothing was taken back that could be brought back\n"
     work(trial, "a", "echo a >new.txt")
@@ -122,6 +123,7 @@ def test_each_of_several_runs_is_taken_back_though_another_task_worked_between(t
     assert (trial.repo / "old.txt").read_text() == LINES.replace("line 9\n", "b\n")
 
 
+@pytest.mark.exhaustive
 def test_what_others_build_on_is_left_and_goes_and_comes_with_them(trial: Trial) -> None:
     work(trial, "a", "seq 1 9 >lib; echo a >new.txt")
     work(trial, "b", "sed -i s/5/B/ lib")

@@ -142,6 +142,7 @@ def test_the_whole_diff_is_shown_and_scrolled(planned: Path) -> None:
     assert states(planned, "alpha") == [DecisionState.PENDING]
 
 
+@pytest.mark.exhaustive
 def test_the_second_checkpoint_shows_the_diff_since_the_request(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt one\non-feedback append a.txt two"))
     execute(planned, Person([changes("Another line.")]))
@@ -332,6 +333,7 @@ def test_approving_on_another_branch_is_asked_about(planned: Path) -> None:
     assert states(planned, "alpha") == [DecisionState.APPROVED_QUIT]
 
 
+@pytest.mark.exhaustive
 def test_files_are_marked_as_read_and_left_out_of_an_approval(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt one\nwrite b.txt two\nwrite src/deep/name.py other"))
     configure(planned, execution__commit="approved")

@@ -167,6 +167,7 @@ def test_a_window_that_changes_its_size_keeps_what_is_asked(planned: Path, tmux:
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.REJECTED]
 
 
+@pytest.mark.exhaustive
 def test_what_is_typed_in_one_go_is_for_what_the_first_key_opens(planned: Path, tmux: Tmux) -> None:
     tmux.open(planned)
     tmux.wait_for("] 0/2 · ", "q Quit")

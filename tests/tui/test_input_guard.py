@@ -72,6 +72,7 @@ def test_keys_that_choose_nothing_work_at_once_where_a_checkpoint_comes_up(plann
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.PENDING]
 
 
+@pytest.mark.exhaustive
 def test_a_checkpoint_is_not_approved_by_a_click_that_was_meant_for_the_plan(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt one"))
 
@@ -134,6 +135,7 @@ def click(app: BlackbirdApp, button: int = LEFT) -> None:
         app.post_message(kind(None, x, y, 0, 0, button, shift=False, meta=False, ctrl=False))
 
 
+@pytest.mark.exhaustive
 def test_a_pause_is_waited_for_and_a_question_answered_after_it(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "ask tone Which? | kind | brief\nanswered tone b.txt"))
 

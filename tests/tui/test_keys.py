@@ -304,6 +304,7 @@ def test_help_and_palette_name_what_keys_do_there_and_plain_movement_last(planne
     drive(planned, session, (100, 40))
 
 
+@pytest.mark.exhaustive
 def test_a_checkpoint_is_read_and_chosen_from_by_keys(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await opened(app, pilot, "d", CheckpointScreen)

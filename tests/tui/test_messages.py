@@ -102,6 +102,7 @@ def test_a_path_that_is_not_there_is_asked_about_once(planned: Path) -> None:
     assert runs_of(planned, "alpha")[1].message == "@gone and @a.txt again"
 
 
+@pytest.mark.exhaustive
 def test_a_message_on_a_pending_decision_is_a_change_request(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="true")
     put_plan(planned, leaf("alpha", PROMPT))

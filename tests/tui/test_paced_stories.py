@@ -196,7 +196,7 @@ def test_what_a_rejection_takes_out_is_shown_first_and_asked_about(planned: Path
     typist.quit()
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 def test_keys_of_the_first_second_wait_for_the_records(planned: Path, typist: Typist) -> None:
     configure(planned, agent="demo")
     put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta", deps=["alpha"]))
@@ -210,7 +210,7 @@ def test_keys_of_the_first_second_wait_for_the_records(planned: Path, typist: Ty
     typist.quit()
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 def test_one_key_follows_the_queue_of_status(planned: Path, typist: Typist) -> None:
     configure(planned, agent="demo")
     later = [leaf(name, deps=["beta"]) for name in ("first", "second")]

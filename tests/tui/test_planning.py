@@ -125,6 +125,7 @@ def test_who_plans_is_stopped_and_nothing_is_changed(empty: Path) -> None:
     assert titles(empty) == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux here")
 def test_a_proposal_is_edited_as_a_page(empty: Path, tmux: Tmux, monkeypatch: pytest.MonkeyPatch) -> None:
     editor = empty.parent / "editor"

@@ -159,6 +159,7 @@ def test_what_both_reviewers_found_of_a_leaf_is_shown_and_leads_to_the_decision(
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.REJECTED]
 
 
+@pytest.mark.exhaustive
 def test_a_missing_review_is_named(planned: Path) -> None:
     configure(planned, reviews__mode="parallel")
     put_plan(planned, leaf("alpha", "write x.txt one\ncode-answer I am lost."))

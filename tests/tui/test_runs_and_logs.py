@@ -110,6 +110,7 @@ def test_the_runs_of_a_task_and_their_logs_are_shown(planned: Path) -> None:
     drive(planned, session, (160, 30))
 
 
+@pytest.mark.exhaustive
 def test_the_diff_of_one_run_is_shown_until_the_whole_change_is_asked_for(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="true")
     put_plan(planned, leaf("alpha", "write a.txt one\non-feedback write a.txt two"))

@@ -14,6 +14,7 @@ from tests.tui.driver import drive, screen_text, see, wait_for
 SAID = "\n".join(f"say number {number} is {'odd' if number % 2 else 'even'}" for number in range(60))
 
 
+@pytest.mark.exhaustive
 def test_the_log_of_a_run_is_searched(planned: Path) -> None:
     put_plan(planned, leaf("alpha", f"{SAID}\nwrite a.txt one"))
     execute(planned)

@@ -107,6 +107,7 @@ def test_what_was_decided_elsewhere_waits_no_more(planned: Path) -> None:
     drive(planned, session, (100, 40))
 
 
+@pytest.mark.exhaustive
 def test_a_question_waits_as_well(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "ask tone Which? | kind | brief\nanswered tone b.txt"))
 

@@ -148,6 +148,7 @@ def test_what_the_server_refuses_is_known_and_no_failure_of_the_task(
     assert reading.way_out
 
 
+@pytest.mark.exhaustive
 def test_a_subscribers_limit_names_when_it_is_over(
     model: StandIn, stage: Stage, agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

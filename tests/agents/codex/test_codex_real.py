@@ -126,6 +126,7 @@ def test_a_resume_goes_on_in_the_same_session_with_the_same_powers(
     assert second.usage.output_tokens == 2 * OUTPUT_TOKENS
 
 
+@pytest.mark.exhaustive
 @needs_sandbox
 def test_without_write_access_nothing_is_written_also_on_resume(
     program: Program, model: StandIn, stage: Stage

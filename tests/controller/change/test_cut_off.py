@@ -269,7 +269,7 @@ def test_what_depends_on_a_task_that_is_half_taken_back_does_not_start(approved:
                 execute(approved, None, "b")
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("first", [undo_task, redo_task])
 def test_what_is_half_done_is_turned_round(approved: Path, first: Callable[..., object]) -> None:
     execute(approved)
@@ -353,7 +353,7 @@ def test_half_of_a_change_of_no_task_of_the_plan_is_told_and_nothing_begins(appr
     require_whole(approved)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("verb", [verb for verb in DOES if verb is not Verb.LAND])
 def test_what_an_earlier_run_did_is_moved_as_a_whole_too(approved: Path, verb: Verb) -> None:
     """The run that counts changed nothing: what is moved is the work of one before it."""

@@ -262,6 +262,7 @@ def test_parents_are_reviewed_once_their_children_have_landed(project: Path) -> 
     )
 
 
+@pytest.mark.exhaustive
 def test_what_an_agent_writes_among_the_copies_stops_nothing_with_others_at_work(project: Path) -> None:
     put_plan(project, *(leaf(name) for name in "abc"))
     forge = f"for each in {project}/.blackbird/runs/a/*.json; do echo >>$each; done"

@@ -710,6 +710,7 @@ def two_flagged(demo: Path) -> None:
     resume(demo, "a")
 
 
+@pytest.mark.exhaustive
 def test_a_dismissal_halfway_lets_the_parent_go_as_it_is(demo: Path) -> None:
     two_flagged(demo)
     done = dismiss_review(open_at(demo), "p", "good enough")
@@ -875,6 +876,7 @@ def test_skipping_the_last_open_child_makes_the_review_due(demo: Path) -> None:
     assert status(demo, "p") is Status.DONE
 
 
+@pytest.mark.exhaustive
 def test_a_skipped_child_that_is_to_be_done_after_all_reopens_its_parent(demo: Path) -> None:
     skipping(demo)
     execute(demo)

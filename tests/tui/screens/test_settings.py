@@ -197,6 +197,7 @@ def test_texts_and_lists_are_offered_as_they_would_be_typed(planned: Path, seale
     assert counting(planned, "claude.path") == ("/opt/the claude", str(sealed / PROJECT))
 
 
+@pytest.mark.exhaustive
 def test_a_key_is_removed_from_one_place_and_what_counts_then_is_said(planned: Path) -> None:
     git(planned, "config", "--global", f"blackbird.{MINUTES}", "7")
     configure(planned, execution__timeoutMinutes="5")

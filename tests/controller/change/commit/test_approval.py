@@ -775,6 +775,7 @@ def test_all_finished_runs_that_nobody_committed_are_in_the_commit_of_the_approv
     assert git(waiting, "show", "HEAD:two.out") == "1\n2"
 
 
+@pytest.mark.exhaustive
 def test_finished_work_that_was_committed_by_hand_is_not_committed_again(waiting: Path) -> None:
     configure(waiting, execution__stopAfterEachTask="false")
     put_plan(waiting, leaf("z", "write one.out 1\nwrite two.out 1"))

@@ -43,9 +43,8 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize(
-    "place", ["in place", "apart", pytest.param("without a person", marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("place", PLACES)
 def test_what_a_formatter_made_is_shown_and_committed_by_the_next_approval(trial: Trial, place: str) -> None:
     trial.configure(PLACES[place])
     trial.expect(3, "execute", "--no-input")

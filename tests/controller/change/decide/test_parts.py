@@ -133,7 +133,7 @@ def test_only_the_approved_lines_land_beside_edits_of_a_person(pending: Path) ->
     assert read(pending) == show(pending) == "".join([*LINES[:5], "mine\r\n", *LINES[6:]])
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("parts", [(ChangePart("f", (FIRST,)), ChangePart("new")), ()])
 @COMMITTING
 def test_a_killed_approval_of_some_lines_is_made_again(pending: Path, parts: tuple[ChangePart, ...]) -> None:

@@ -301,6 +301,7 @@ def test_no_round_means_a_person_at_once(demo: Path) -> None:
     assert status(demo, "a") is Status.DONE
 
 
+@pytest.mark.exhaustive
 def test_a_change_that_cannot_land_is_reviewed_again_and_then_decided_on(demo: Path) -> None:
     conflicting(demo)
     configure(demo, landing__maxRounds="0")
@@ -1098,6 +1099,7 @@ def test_a_landing_that_was_cut_off_and_cannot_go_on_is_taken_back(demo: Path) -
     assert (demo / "y.txt").read_text() == mine
 
 
+@pytest.mark.exhaustive
 def test_a_landing_that_was_cut_off_and_cannot_be_taken_back_says_what_is_there(demo: Path) -> None:
     mine, on_top = LINES.replace("line 2", "mine"), THEIRS.replace("theirs", "mine")
     cut_off(demo, edited={"x.txt": on_top, "y.txt": mine})

@@ -84,6 +84,7 @@ def test_a_part_of_the_files_and_lines_of_others_is_not_counted_either(worked: P
     assert (worked / "old.txt").read_text() == there.replace("by b\n", "")
 
 
+@pytest.mark.exhaustive
 def test_lines_of_others_that_meet_the_tasks_are_named(worked: Path) -> None:
     edit(worked, 9, "mine")
     file = worked / "both.txt"
@@ -142,6 +143,7 @@ def test_what_is_in_the_parent_already_is_nobodys_to_leave_out(worked: Path) -> 
     assert files_of(worked, "t") == ("a.txt", "old.txt")
 
 
+@pytest.mark.exhaustive
 def test_a_commit_of_several_tasks_stays_until_all_are_taken_back(worked: Path) -> None:
     before = (worked / "old.txt").read_text()
     edit(worked, 9, "mine")
