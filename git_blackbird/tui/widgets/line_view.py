@@ -9,9 +9,10 @@ from rich.style import Style as RichStyle
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.style import Style as VisualStyle
 
 from git_blackbird.messages.document import Document, Line, Section, Style, Table, aligned, styled, wrapped
 from git_blackbird.tui.widgets.searching import SEARCH_BINDINGS, SearchesText, line_with
@@ -34,8 +35,6 @@ STYLES = {
     Style.FAILED: "$text-error bold",
     Style.BLOCKED: "dim",
 }
-CLASSES = {style: f"style--{style}" for style in Style}
-"""Their CSS classes, for widgets that draw line by line; the colours are in ``app.tcss``."""
 LONGEST = 2_000
 LONGEST_TEXT = 50_000
 
@@ -47,6 +46,11 @@ def to_content(lines: Iterable[Line]) -> Content:
 
 def _content(line: Line) -> Content:
     return Content("").join(Content.styled(span.text, STYLES[span.style]) for span in line.spans)
+
+
+def drawn_style(style: Style) -> RichStyle:
+    """Return how a style is drawn in the theme of the application, for widgets that draw line by line."""
+    return VisualStyle.parse(STYLES[style]).rich_style
 
 
 def whole_lines(lines: Iterable[Line]) -> Iterator[Line]:
@@ -92,12 +96,11 @@ class LineView(ScrollView, can_focus=False):
     Textual's Log has one style, and its RichLog renders every line when it is written.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES.values())
-
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self._rows: Sequence[Line] = (styled("reading...", Style.FAINT),)
         self._found: int | None = None
+        self._base_style = RichStyle()
 
     def show(self, lines: Sequence[Line]) -> None:
         """Show lines, scrolled to the first one."""
@@ -107,19 +110,21 @@ class LineView(ScrollView, can_focus=False):
         self.scroll_home(animate=False)
         self.refresh()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        # Textual takes as long to find it as to draw a line.
+        self._base_style = self.rich_style
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         left, top = self.scroll_offset
         width = self.size.width
         if top + y >= len(self._rows):
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self._base_style)
         line = self._rows[top + y]
         base = RichStyle(reverse=top + y == self._found)
-        segments = [
-            Segment(span.text, self.get_component_rich_style(CLASSES[span.style], partial=True) + base)
-            for span in line.without_tabs().spans
-        ]
+        segments = [Segment(span.text, drawn_style(span.style) + base) for span in line.without_tabs().spans]
         strip = Strip(segments)
-        return strip.crop_extend(left, left + width, None).apply_style(self.rich_style)
+        return strip.crop_extend(left, left + width, None).apply_style(self._base_style)
 
     def find(self, needle: str, step: int) -> bool:
         """Show the next row that has a text, or the one before; return whether one has it."""
@@ -158,6 +163,12 @@ class WrappedView(LineView):
         """All lines."""
         return "\n".join(line.text for line in self._lines)
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        # It may be drawn before it is told of its size.
+        if self._width != self.scrollable_content_region.width:
+            self._wrap()
+        return super().render_lines(crop)
+
     def on_resize(self, event: events.Resize) -> None:
         del event
         if self._width != self.scrollable_content_region.width:
@@ -165,7 +176,9 @@ class WrappedView(LineView):
 
     def _wrap(self) -> None:
         self._width = self.scrollable_content_region.width
-        self._rows = [row for line in self._lines for row in wrapped_line(line, self._width)]
+        # Before it is laid out there is nothing to see.
+        lines = self._lines if self._width else ()
+        self._rows = [row for line in lines for row in wrapped_line(line, self._width)]
         self.virtual_size = Size(self._width, len(self._rows))
         self.refresh()
 

@@ -24,7 +24,7 @@ from git_blackbird.model.plan.graph import NO_LABELS, Labels, state_label
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.spending import Spent
-from git_blackbird.tui.widgets.line_view import CLASSES
+from git_blackbird.tui.widgets.line_view import drawn_style
 from git_blackbird.tui.widgets.status_line import Narrowed
 
 ALL = "all"
@@ -60,8 +60,6 @@ class PlanTree(ScrollView, can_focus=True):
 
     Textual's Tree and DataTable keep an object for each row, and make all of them again for a filter.
     """
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES.values())
 
     class Moved(Message):
         """The cursor is on another task, or the task under it has changed."""
@@ -308,8 +306,7 @@ class PlanTree(ScrollView, can_focus=True):
         else:
             yield Segment(_fitted(text, room), title_style)
         yield Segment(figures, _ID)
-        style = self.get_component_rich_style(CLASSES[label_span(word).style], partial=True)
-        yield Segment(f" {word:<{columns}}", style)
+        yield Segment(f" {word:<{columns}}", drawn_style(label_span(word).style))
 
     def _figures(self, task: Task) -> str:
         """Return tries, time and cost of a task in columns of fixed width."""
