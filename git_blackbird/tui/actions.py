@@ -74,8 +74,10 @@ def keys_on(screen: Screen[object]) -> Iterator[ScreenKey]:
 
 def _merged(screen: Screen[object], bindings: Iterable[Binding]) -> Iterator[ScreenKey]:
     told: dict[str, list[Binding]] = {}
+    describe = screen.describe_key if isinstance(screen, DescribesKeys) else None
     for binding in sorted(bindings, key=_rank):
-        text = _described(screen, binding)
+        described = None if describe is None else describe(binding.action)
+        text = described or ": ".join(filter(None, (binding.description, binding.tooltip)))
         if text and (binding.id or binding.key not in _NOT_LISTED):
             told.setdefault(text, []).append(binding)
     for text, alike in told.items():
@@ -87,11 +89,6 @@ def _rank(binding: Binding) -> int:
     if binding.action.partition("(")[0] in PLAIN:
         return len(_ORDER) + 1
     return _ORDER.get(binding.id or "", len(_ORDER))
-
-
-def _described(screen: Screen[object], binding: Binding) -> str:
-    said = screen.describe_key(binding.action) if isinstance(screen, DescribesKeys) else None
-    return said or ": ".join(filter(None, (binding.description, binding.tooltip)))
 
 
 def help_lines(screen: Screen[object], keys: KeyTable, task_id: str | None) -> Iterator[Line]:

@@ -5,15 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from textual.containers import VerticalScroll
 from textual.pilot import Pilot
 from textual.widget import Widget
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.keys import ACTIONS, NO_KEY
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
-from git_blackbird.tui.screens.modal import ChoiceModal, HelpScreen
+from git_blackbird.tui.screens.modal import ChoiceModal, HelpScreen, KeyLines
 from git_blackbird.tui.screens.settings import SettingsScreen
 from git_blackbird.tui.widgets.choices import ChoiceRow
 from git_blackbird.tui.widgets.diff.view import DiffView
@@ -263,9 +262,9 @@ def test_the_line_below_a_decision_names_what_keys_do_now(planned: Path) -> None
 
 async def lines_of_help(app: BlackbirdApp, pilot: Pilot[None]) -> list[str]:
     await opened(app, pilot, "question_mark", HelpScreen)
-    text = str(app.screen.query_one(VerticalScroll).query_one(Static).content)
+    lines = app.screen.query_one(KeyLines).copied_text.splitlines()
     await pilot.press("escape")
-    return [" ".join(line.split()) for line in text.splitlines()]
+    return [" ".join(line.split()) for line in lines]
 
 
 @pytest.mark.exhaustive
@@ -341,7 +340,7 @@ def test_what_is_only_looked_at_is_read_and_left_by_keys(planned: Path) -> None:
         await pilot.press("escape")
         for key in ("question_mark", "q"):
             await opened(app, pilot, "question_mark", HelpScreen)
-            text = app.screen.query_one(VerticalScroll)
+            text = app.screen.query_one(KeyLines)
             await moves(pilot, lambda text=text: text.scroll_y, ("pagedown", "down"), ("pageup", "up"))  # type: ignore[misc]
             await pilot.press(key)
             assert app.screen is app.main

@@ -7,9 +7,10 @@ from textual.pilot import Pilot
 
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
+from git_blackbird.tui.screens.modal import HelpScreen
 from tests.controller.support import agree_to_agent, configure, leaf, put_plan, runs_of
 from tests.support import commit
-from tests.tui.driver import drive, is_over, see, wait_for
+from tests.tui.driver import drive, is_over, screen_text, see, wait_for
 
 
 @pytest.fixture
@@ -59,6 +60,29 @@ def test_decisions_come_one_at_a_time_while_others_work(parallel: Path) -> None:
     for task_id in ("alpha", "beta"):
         assert runs_of(parallel, task_id)[-1].has_landed
         assert (parallel / f"{task_id}.txt").exists()
+
+
+def test_the_log_goes_on_below_the_help(parallel: Path) -> None:
+    prints = "seq -f '%g of 300'"
+    script = f"cat >/dev/null; {prints} 3; until [ -e go ]; do sleep 0.02; done; {prints} 300"
+    configure(parallel, command__run=script, execution__jobs="1")
+    agree_to_agent(parallel)
+    put_plan(parallel, leaf("alpha"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("e")
+        await see(app, pilot, "3 of 300")
+        await pilot.press("question_mark")
+        await wait_for(pilot, lambda: isinstance(app.screen, HelpScreen))
+        # What the help covers is not drawn.
+        assert not app.main.is_current
+        (parallel / "go").touch()
+        await wait_for(pilot, lambda: is_over(app))
+        assert "300 of 300" not in screen_text(app)
+        await pilot.press("escape")
+        await see(app, pilot, "300 of 300")
+
+    drive(parallel, session)
 
 
 @pytest.mark.exhaustive

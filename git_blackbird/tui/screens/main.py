@@ -125,6 +125,11 @@ class MainScreen(Screen[None]):
         return self.plan_tree.current
 
     @property
+    def is_current(self) -> bool:
+        """Whether it is seen: below a screen that covers it, Textual would draw it all the same."""
+        return super().is_current and (self.app.screen is self or self.app.screen.styles.background.a < 1)
+
+    @property
     def next_required(self) -> Item | None:
         """The first item of the queue, or the one after that to which this key has led."""
         here = None if self.current is None else self.current.id

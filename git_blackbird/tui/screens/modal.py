@@ -14,7 +14,7 @@ from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.tui.keys import EVERYWHERE
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
-from git_blackbird.tui.widgets.line_view import to_content, whole_lines
+from git_blackbird.tui.widgets.line_view import WrappedView, to_content, whole_lines
 from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ class Modal(ModalScreen[T | None], Generic[T]):
     _is_dismissed = False
 
     def __init__(self, title: str, keys: str, size: str = "") -> None:
-        super().__init__()
+        super().__init__(classes="covering" if size == "full" else None)
         self._title = title
         self._keys = keys
         self._box = f"box {size}".rstrip()
@@ -112,6 +112,10 @@ class ConfirmModal(ScrollingModal[bool], ChoiceModal[bool]):
         return self.query_one(VerticalScroll)
 
 
+class KeyLines(WrappedView, can_focus=True):
+    """The keys that the help lists."""
+
+
 class HelpScreen(Modal[None]):
     """Lists keys; ``/`` searches them, Esc, ``?`` and ``q`` close it."""
 
@@ -120,32 +124,30 @@ class HelpScreen(Modal[None]):
         Binding("slash", "search", "Search", show=False),
     ]
 
-    AUTO_FOCUS = "VerticalScroll"
-
     def __init__(self, lines: Iterable[Line]) -> None:
-        super().__init__("Keys", "/ searches, esc goes back", "wide")
+        super().__init__("Keys", "/ searches, esc goes back", "full")
         self._lines = tuple(lines)
+        self._list = KeyLines(id="key-lines")
 
-    def compose_body(self) -> ComposeResult:
-        search = SingleLineInput(placeholder="part of a key or of what it does", id="search")
-        search.display = False
-        yield search
-        with VerticalScroll():
-            yield Static(to_content(self._lines), markup=False)
+    def compose(self) -> ComposeResult:
+        """Yield one widget: each takes time that people wait for where agents keep the machine busy."""
+        self._list.border_title, self._list.border_subtitle = self._title, self._keys
+        self._list.show(self._lines)
+        yield self._list
 
-    def action_search(self) -> None:
-        search = self.query_one(SingleLineInput)
-        search.display = True
+    async def action_search(self) -> None:
+        if not self.query(SingleLineInput):
+            field = SingleLineInput(placeholder="part of a key or of what it does", classes="text-search")
+            await self.mount(field)
         # At once: the next key belongs to it.
-        self.set_focus(search)
+        self.set_focus(self.query_one(SingleLineInput))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show the lines that have the text, each with the command that belongs to it."""
         wanted = event.value.casefold()
         shown = [line for line in self._lines if wanted in line.text.casefold()]
-        none = [styled("no key does that", Style.FAINT)]
-        self.query_one(VerticalScroll).query_one(Static).update(to_content(shown or none))
+        self._list.show(shown or [styled("no key does that", Style.FAINT)])
 
     def on_input_submitted(self) -> None:
         """Go on with the keys that were found."""
-        self.query_one(VerticalScroll).focus()
+        self._list.focus()
