@@ -28,6 +28,7 @@ _PATIENCE_SECONDS = 60.0
 _IGNORED_SECONDS = 0.7
 _FIRST_PAINT_MS = 1000.0
 _KEY_MS = 50.0
+_HELP_MS = 100.0
 _MATCHES_MS = 100.0
 _MOST_MORE_MEGABYTES = 50.0
 _LINE = "a line of a file that an agent has looked at"
@@ -47,6 +48,7 @@ _SELECT_ALL = b"\x1b[18~"
 _DELETE = b"\x7f"
 _STEPS_AT_ONCE = 10
 _KEYS_MEANWHILE = 300
+_HELPS_MEANWHILE = 30
 _STARTING_SECONDS = 2.0
 # An agent of claude's kind, for what it prints alone.
 _CLAUDE = """#!/bin/sh
@@ -83,7 +85,7 @@ def screen(bench: Bench) -> Iterator[Row]:
     yield _key_row(bench, "key to paint over them", later)
     for kind in _PRINTED:
         yield _while_printing(bench, repo, kind)
-    yield _while_three_print(bench, repo)
+    yield from _while_three_print(bench, repo)
     yield _mentions(bench)
 
 
@@ -141,8 +143,8 @@ def _while_printing(bench: Bench, repo: Path, kind: str) -> Row:
     return _key_row(bench, what, rounds, more=more, is_right=most <= _MOST_MORE_MEGABYTES)
 
 
-def _while_three_print(bench: Bench, repo: Path) -> Row:
-    """Press keys while three agents print steps, each a hundred times as fast as a model writes."""
+def _while_three_print(bench: Bench, repo: Path) -> Iterator[Row]:
+    """Press keys, and open the help, while three agents print steps a hundred times as fast as a model."""
     say("three agents print steps below the screen")
     source = bench.place / "row-17-piece"
     source.write_text(_PRINTED["steps"] * _STEPS_AT_ONCE)
@@ -159,7 +161,16 @@ def _while_three_print(bench: Bench, repo: Path) -> Row:
         # All three have begun to print.
         time.sleep(_STARTING_SECONDS)
         keys = list(islice(_up_and_down(shown), _KEYS_MEANWHILE))
-    return _key_row(bench, "key to paint, three agents print steps", [keys])
+        helps = [_open_help(shown) for _ in range(_HELPS_MEANWHILE)]
+    yield _key_row(bench, "key to paint, three agents print steps", [keys])
+    yield _key_row(bench, "key to the help, three agents print steps", [helps], _HELP_MS)
+
+
+def _open_help(shown: Screen) -> Sample:
+    """Open the help, and close it again."""
+    sample = shown.press(b"?", b"esc goes back")
+    shown.press(b"q", b"at work")
+    return sample
 
 
 def _up_and_down(shown: Screen) -> Iterator[Sample]:
