@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from textual.events import MouseDown, MouseUp
+from textual.events import Key, MouseDown, MouseUp
 from textual.pilot import Pilot
 
 from git_blackbird.controller.change.decide.record import record_decision
@@ -125,6 +125,22 @@ def test_keys_that_depend_on_the_records_wait_until_they_are_read(planned: Path)
             await wait_for(pilot, lambda: app.screen is app.main)
 
     asyncio.run(run())
+
+
+def test_a_key_right_after_the_one_that_goes_to_the_other_pane_belongs_to_it(planned: Path) -> None:
+    long = "\n".join(f"say line {number}" for number in range(60))
+    put_plan(planned, leaf("alpha", long), leaf("beta"))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        for keys in (("tab",), ("plus", "tab")):
+            for key in (*keys, "pagedown"):
+                app.post_message(Key(key, None))
+            await wait_for(pilot, lambda: app.main.details.scroll_y > 0)
+            assert app.current is not None
+            assert app.current.id == "alpha"
+            await pilot.press("pageup", "escape", "escape")
+
+    drive(planned, session)
 
 
 def click(app: BlackbirdApp, button: int = LEFT) -> None:

@@ -281,8 +281,12 @@ class MainScreen(Screen[None]):
             self.plan_tree.focus()
 
     def focus_pane(self) -> None:
-        """Focus what the right pane shows."""
-        self.call_after_refresh(self._right_pane().focus)
+        """Focus what the right pane shows; at once if it is there: the next key belongs to it."""
+        pane = self._right_pane()
+        if pane.is_attached:
+            self.set_focus(pane)
+        else:
+            self.call_after_refresh(pane.focus)
 
     def _right_pane(self) -> Widget:
         match self.tabs.shown:
