@@ -23,12 +23,20 @@ _SEQUENCES = (
     r"|\r(?=\n)"
     f"|[{JOINING}]"
 )
+# Those of them that have no blank inside.
+_SEQUENCES_IN_A_WORD = (
+    r"\x1b\][^\x07\x1b\s]*(?:\x07|\x1b\\)"
+    r"|\x1b[PX^_][^\x1b\s]*\x1b\\"
+    r"|\x1b\[[!-?]*[@-~]"
+    r"|\x1b[!-/]*[0-~]"
+    f"|[{JOINING}]"
+)
 CONTROL = f"[\x00-\x08\x0b-\x1f\x7f-\x9f{FORMAT}\ud800-\udfff]"
-_BREAK = r"\n\s*"
+_BREAK = r"\r?\n\s*"
 # Line ends, tabs and what ASCII can print.
 _HARMLESS = bytes((9, 10, *range(32, 127)))
 # A record may hold a megabyte.
-_MOST = 5_000
+_MOST = 10_000
 
 
 def clean(text: str) -> str:
@@ -48,12 +56,17 @@ def is_harmless(text: str) -> bool:
 
 
 def legible(text: str, limit: int = _MOST) -> str:
-    """Return what to show of a text as a part of a line: clean, at most ``limit`` characters."""
+    """Return what to show of a text as a part of a line: harmless, at most ``limit`` characters.
+
+    The text may be composed of several. So a control sequence with a blank in it stays readable: it may begin
+    in one text and end in another, and would take with it what stands between them.
+    """
     # Most texts need no more than to be looked at.
     if text.isascii() and text.isprintable() and len(text) <= limit:
         return text
     # Cut before cleaning: cleaning a megabyte to show two hundred characters is waste.
-    line = re.sub(_BREAK, " ", clean(text[: limit * 20]).strip("\n"))
+    line = re.sub(_BREAK, " ", text[: limit * 20].strip("\r\n"))
+    line = re.sub(CONTROL, "\ufffd", re.sub(_SEQUENCES_IN_A_WORD, "", line))
     if len(line) > limit:
         return line[: limit - 3] + "..."
     # A command knows more than its text.
@@ -68,3 +81,9 @@ def legible_lines(text: str) -> str:
 def one_line(text: str, limit: int = 200) -> str:
     """Return what to store of a text as a line: clean words, with one blank between two."""
     return legible(" ".join(clean(text[: limit * 20]).split()), limit)
+
+
+def visible(text: str) -> str:
+    """Show control characters as ``^[`` and the like: in a change they are part of its effect."""
+    shown = re.sub("[\x00-\x08\x0b-\x1f\x7f]", lambda match: f"^{chr(ord(match[0]) ^ 0x40)}", text)
+    return clean(re.sub(f"[{JOINING}]", "\ufffd", shown))

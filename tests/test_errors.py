@@ -16,7 +16,7 @@ def test_no_text_of_an_error_reaches_a_terminal_raw_or_begins_a_line() -> None:
     error.hint = "e\x9b\nf"
     assert error.ways_out == ("e\ufffd\nf",)
     assert RequestError(("x:", HOSTILE)).message == f"x:\n{SHOWN}"
-    assert len(BlackbirdError("x" * 1_000_000).message) < 10_000
+    assert len(BlackbirdError("x" * 1_000_000).message) <= 10_000
 
 
 def test_a_way_out_stays_the_command_that_it_is() -> None:

@@ -120,6 +120,16 @@ def test_packages_import_one_way() -> None:
     assert violations(wrong) == []
 
 
+def test_interfaces_clean_nothing() -> None:
+    """What they show is made of spans, errors and notices, and clean since then."""
+
+    def wrong(path: Path) -> Iterator[str]:
+        is_face = package_of(path) in {"cli", "tui"}
+        return (module for module, _ in imports(path) if is_face and module == "git_blackbird.clean")
+
+    assert violations(wrong) == []
+
+
 def group_of(path: Path) -> str:
     """Return the sub-package of a file; a file beside sub-packages stands for itself."""
     parts = path.relative_to(PACKAGE).parts

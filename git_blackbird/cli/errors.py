@@ -3,7 +3,6 @@
 import errno
 import os
 import platform
-import sys
 import tempfile
 import traceback
 from collections.abc import Sequence
@@ -17,7 +16,8 @@ from git_blackbird.cli.output import drop_output, flush_or_drop, print_error
 from git_blackbird.cli.stdio import AppState
 from git_blackbird.cli.syntax.registry import COMMANDS
 from git_blackbird.errors import BlackbirdError, ElsewhereError, ExitCode, UnusableError, UsageError
-from git_blackbird.model.base.sanitize import clean_line, shell_word, strip_controls
+from git_blackbird.messages.document import block, line, plain
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.system import NO_MEMORY, NO_THREAD, full_disk_hint, refusal_hint
 
 
@@ -38,12 +38,11 @@ def report_bug(error: Exception, args: Sequence[str]) -> int:
             *trace.latest(),
         )
     )
-    text = clean_line(f"{type(error).__name__}: {error}")
-    click.echo(f"fatal: a bug in git-blackbird: {text}", err=True)
+    click.echo(line(f"fatal: a bug in git-blackbird: {type(error).__name__}: {error}").text, err=True)
     try:
-        click.echo(f"hint: a report was written to {clean_line(_save(report))}", err=True)
+        click.echo(f"hint: a report was written to {_save(report)}", err=True)
     except OSError:
-        sys.stderr.write(strip_controls(report))
+        click.echo("\n".join(plain(block(report))), err=True)
     return int(ExitCode.BUG)
 
 
@@ -125,7 +124,7 @@ def as_system_fault(error: BaseException) -> UnusableError | None:
         case OSError() if (hint := refusal_hint(error)) is not None:
             text = os.strerror(error.errno or 0)
             if isinstance(error.filename, str | bytes):
-                text = f"cannot use {clean_line(os.fsdecode(error.filename))}: {text}"
+                text = f"cannot use {os.fsdecode(error.filename)}: {text}"
             return UnusableError(text, hint=hint)
         case MemoryError():
             return UnusableError("out of memory", hint=NO_MEMORY)

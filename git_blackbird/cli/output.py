@@ -17,11 +17,10 @@ import click
 from git_blackbird.cli.stdio import OutputError
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError, error_notes
-from git_blackbird.model.base.sanitize import strip_controls
 
 if TYPE_CHECKING:
     from git_blackbird.controller.core.workspace import Workspace
-    from git_blackbird.messages.document import Document
+    from git_blackbird.messages.document import Document, Line
     from git_blackbird.model.config.layers import RawSetting
     from git_blackbird.model.run.history import RecordError
 
@@ -97,9 +96,8 @@ class CommandContext:
             return None
 
     def print(self, text: str = "") -> None:
-        """Print text for people; nothing when programs are spoken to."""
-        if not self.as_json:
-            click.echo(strip_controls(text))
+        """Print a line for people; nothing when programs are spoken to."""
+        self.show([_line(text)])
 
     def show(self, document: "Document") -> None:
         """Print a document for people, at once: of a large plan there are many lines."""
@@ -119,13 +117,11 @@ class CommandContext:
 
     def print_err(self, text: str) -> None:
         """Print a remark on standard error, beside output that is someone else's."""
-        click.echo(strip_controls(text), err=True)
+        click.echo(_line(text).text, err=True)
 
     def lines(self, lines: Iterable[str]) -> None:
         """Print lines for people, at once: of a large plan there are many."""
-        listed = list(lines)
-        if listed:
-            self.print("\n".join(listed))
+        self.show(map(_line, lines))
 
     def data(self, value: object) -> None:
         """Print the envelope for programs, if there is ``--json``, with the fields of a value."""
@@ -144,7 +140,7 @@ class CommandContext:
 
     def warn(self, text: str, hint: str | None = None) -> None:
         """Print a warning on standard error."""
-        click.echo(f"warning: {strip_controls(text)}", err=True)
+        click.echo(_line(f"warning: {text}").text, err=True)
         _hints(hint)
 
     def warn_records(self, faults: "Iterable[RecordError]") -> None:
@@ -222,17 +218,23 @@ def print_error(error: BlackbirdError, *, as_json: bool) -> None:
             click.echo(_render_json({"schemaVersion": JSON_SCHEMA_VERSION, "error": fault}))
 
 
+def _line(text: str) -> "Line":
+    from git_blackbird.messages.document import line  # help and completion have none
+
+    return line(text)
+
+
 def _tell(error: BlackbirdError) -> None:
     for note in error_notes(error):
-        click.echo(strip_controls(note), err=True)
+        click.echo(note, err=True)
     word = "fatal" if error.exit_code == ExitCode.UNUSABLE else "error"
-    click.echo(f"{word}: {strip_controls(error.message)}", err=True)
+    click.echo(f"{word}: {error.message}", err=True)
     _hints(error.hint)
 
 
 def _hints(hint: str | None) -> None:
     for line in (hint or "").splitlines():
-        click.echo(f"hint: {strip_controls(line)}", err=True)
+        click.echo(_line(f"hint: {line}").text, err=True)
 
 
 _ANSWERS = {"y": True, "yes": True, "n": False, "no": False}
@@ -258,7 +260,7 @@ def confirm(question: str, *, default: bool, err: bool = False) -> bool:
 
 def ask(prompt: str, *, err: bool = False) -> str:
     """Return the line that is typed after a prompt. Raises click.Abort at the end of input."""
-    click.echo(prompt, nl=False, err=err)
+    click.echo(_line(prompt).text, nl=False, err=err)
     return _read_line().strip()
 
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import accumulate, takewhile
 from typing import NamedTuple, Self
 
-from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.clean import clean, legible, visible
 
 _WIDE = frozenset("WF")
 _NO_WIDTH = frozenset({"Mn", "Me", "Cf"})
@@ -46,19 +46,16 @@ class _Fields(NamedTuple):
 
 
 class Span(_Fields):
-    """A part of a line. Its text is cleaned here, since it may be anyone's, and is no more than a line.
+    """A part of a line. Its text is cleaned and cut here: it may be anyone's, and as long as they please.
 
     ``about`` is what it names, as it is, for an interface that leads there or names it in another way.
-    ``_make`` does not clean: it is for parts of spans.
+    ``_make`` does neither: it is for parts of spans and of texts that have been cleaned.
     """
 
     __slots__ = ()
 
     def __new__(cls, text: str, style: Style = Style.PLAIN, about: object = None) -> Self:
-        # Most texts need no more than to be looked at.
-        if not (text.isascii() and text.isprintable()):
-            text = strip_controls(text).replace("\n", " ")
-        return tuple.__new__(cls, (text, style, about))
+        return tuple.__new__(cls, (legible(text), style, about))
 
 
 class Line(NamedTuple):
@@ -150,6 +147,16 @@ def facts(named: Iterable[tuple[str, str]], indent: str = "") -> Table:
 def command(step: str) -> Span:
     """Return a command that a person can type; the screen names its key instead."""
     return Span(step, Style.COMMAND, step)
+
+
+def editable(text: str) -> str:
+    """Return a text for an editor: all of it, and harmless."""
+    return clean(text)
+
+
+def code(text: str, style: Style = Style.PLAIN) -> Line:
+    """Return a line of a file or a change: control characters are a part of what it does, so they show."""
+    return Line((Span._make((visible(text), style, None)),))
 
 
 def section(title: str, parts: Iterable[str | Line | Table]) -> Section:
@@ -303,7 +310,7 @@ def listed(texts: Sequence[str], most: int, more: str = "") -> Iterator[Line]:
 
 def block(text: str, most: int | None = None, indent: str = "") -> Iterator[Line]:
     """Yield the lines of a text that may be anyone's; of one of more than ``most`` characters the first."""
-    for one in strip_controls(text[:most]).splitlines():
-        yield line(indent + one)
+    for one in clean(text[:most]).splitlines():
+        yield Line((Span._make((indent + one, Style.PLAIN, None)),))
     if most is not None and len(text) > most:
         yield line(Span(f"(and {len(text) - most} more characters)", Style.FAINT))

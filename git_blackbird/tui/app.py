@@ -19,9 +19,8 @@ from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.dialogue import confirm_quit
 from git_blackbird.messages.display.events import next_step_lines
-from git_blackbird.messages.document import plain
+from git_blackbird.messages.document import editable, plain
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
@@ -150,7 +149,7 @@ class BlackbirdApp(GracefulShutdown):
         """Clean what is pasted."""
         if isinstance(event, events.Paste):
             # The clipboard may hold anything, and the text is shown. Terminals end its lines as Enter does.
-            event.text = strip_controls(event.text.replace("\r\n", "\n").replace("\r", "\n"))
+            event.text = editable(event.text.replace("\r\n", "\n").replace("\r", "\n"))
         await super().on_event(event)
 
     def poll(self) -> None:

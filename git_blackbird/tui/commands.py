@@ -35,7 +35,6 @@ from git_blackbird.messages.display.format import adopted_text, moved_lines, res
 from git_blackbird.messages.display.reviews import dismissal_lines
 from git_blackbird.messages.document import plain
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Decision, Reply, RerunReviews, Retry
 from git_blackbird.model.change.stages import BY_ITSELF, Due
 from git_blackbird.model.change.work import next_steps
@@ -94,7 +93,7 @@ class Commands:
     def _flagged(self, parent: Task) -> Iterator[str]:
         state = self._app.view_state
         leaves = () if state is None else feedback_below(state.state, parent)
-        return (clean_line(leaf.id) for leaf in leaves)
+        return (leaf.id for leaf in leaves)
 
     def _resume(self, task_id: TaskId, message: str | None = None) -> None:
         request = ResumeRequest(task_id, message)
@@ -121,7 +120,7 @@ class Commands:
 
     async def set_status(self, task: Task) -> None:
         items = [ChoiceItem(status, status.value) for status in Status]
-        title = f"Status of {clean_line(task.id)}"
+        title = f"Status of {task.id}"
         status = await self._app.ask(ChoiceModal(title, items, list(Status).index(task.status)))
         if status is None:
             return
@@ -131,7 +130,7 @@ class Commands:
 
     async def _agrees(self, task: Task, action: str, lost: str = "") -> bool:
         """Ask before an action on a task: a key is easily pressed by mistake."""
-        about = f"{clean_line(task.id)}: {self._app.state_text(task)}"
+        about = f"{task.id}: {self._app.state_text(task)}"
         return await self._app.ask(ConfirmModal(Confirm((), f"{about}{lost}", action, "Leave it"))) is True
 
     def _superseded(self, task: Task) -> str:

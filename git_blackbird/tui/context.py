@@ -16,8 +16,8 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries.watcher import ViewState, WorktreeWatcher
 from git_blackbird.errors import BlackbirdError, RequestError, error_notes
+from git_blackbird.messages.document import block, plain
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.scope import CallScope
@@ -234,7 +234,7 @@ class AppContext(ThemedApp, InputGuard):
     ) -> None:
         """Show a notification: whatever is named in it is text, and commands by their keys."""
         del markup
-        shown = strip_controls(self.keys.as_key_hint(message))
+        shown = "\n".join(plain(block(self.keys.as_key_hint(message))))
         super().notify(shown, title=title, severity=severity, timeout=timeout, markup=False)
 
     def show_error(self, error: BlackbirdError) -> None:

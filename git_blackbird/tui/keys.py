@@ -11,7 +11,6 @@ from textual.screen import Screen
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.document import Line, Span, Style
 from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand
-from git_blackbird.model.base.sanitize import clean_line
 
 NO_KEY = "no key does that here; ? lists them"
 """What is said about a key that does nothing."""
@@ -380,4 +379,4 @@ def _refuse(why: str, hint: str = "") -> NoReturn:
     way_out = (
         "`git blackbird config tui.keymap` shows where it is set: removed there, the usual keys are back"
     )
-    raise RequestError(f"tui.keymap: {clean_line(why)}", hint=(hint, way_out) if hint else way_out)
+    raise RequestError(f"tui.keymap: {why}", hint=(hint, way_out) if hint else way_out)

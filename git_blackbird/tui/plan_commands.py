@@ -36,7 +36,6 @@ from git_blackbird.messages.document import Line, Style, plain, section, styled
 from git_blackbird.messages.forms.form_draft import FilledForm
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import BY_ITSELF
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.plan.plan import Plan, Task
@@ -171,10 +170,10 @@ class PlanCommands:
 def _new_places(task: Task) -> list[ChoiceItem[str]]:
     """Return the places for a new task, each as ``/`` with its parent, or alone for the top."""
     beside = f"Beside {task.id}, the last of them"
-    items = [ChoiceItem(f"{TOP_OF_PLAN}{task.parent or ''}", beside, clean_line(task.title))]
+    items = [ChoiceItem(f"{TOP_OF_PLAN}{task.parent or ''}", beside, task.title)]
     if task.parent is not None:
         items.append(ChoiceItem(TOP_OF_PLAN, "At the top of the plan"))
-    return [*items, ChoiceItem(f"{TOP_OF_PLAN}{task.id}", f"Below {task.id}", clean_line(task.title))]
+    return [*items, ChoiceItem(f"{TOP_OF_PLAN}{task.id}", f"Below {task.id}", task.title)]
 
 
 def _add(workspace: Workspace, parent: str | None, form: FilledForm) -> Task:
@@ -243,9 +242,9 @@ def _terms(
     jobs = config.execution.jobs
     where = "in worktrees of their own" if workspace.uses_worktrees else "in this worktree"
     address = config.cluster.address
-    yield "Jobs", f"on the workers at {clean_line(address)}" if address else f"{jobs}, {where}"
+    yield "Jobs", f"on the workers at {address}" if address else f"{jobs}, {where}"
     stops = "after each task" if config.execution.stop_after_each_task else "where someone must decide"
     yield "Stops", stops
     yield "Limits", _AT_LIMITS[config.execution.on_limit or "wait"]
     yield "Reviews", config.reviews.mode
-    yield "Check", clean_line(workspace.check_command) or "none"
+    yield "Check", workspace.check_command or "none"

@@ -17,7 +17,6 @@ from git_blackbird.controller.change.commit.approval import COMMITTING
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError, ExitCode, UnusableError
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import Debouncer
 from git_blackbird.model.run.states import RunType
 from git_blackbird.tui.context import AppContext
@@ -52,7 +51,7 @@ class GracefulShutdown(AppContext):
         """The agents that quitting has paused, and how to resume them; "" if none was at work."""
         if self._left_at_work == [RunType.PLANNING.value]:
             return "planning was stopped; nothing was changed"
-        names = clean_line(", ".join(self._left_at_work))
+        names = ", ".join(self._left_at_work)
         return f"paused {names}; `git blackbird execute` goes on" if names else ""
 
     def run_with_priority(self) -> None:

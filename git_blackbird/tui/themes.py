@@ -15,7 +15,7 @@ from textual.reactive import Reactive
 from textual.theme import Theme
 
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.messages.document import line
 from git_blackbird.tui.terminal_answers import ASK_BACKGROUND, TerminalBackground
 
 DARK = Theme(
@@ -156,7 +156,7 @@ _HARMLESS = HarmlessFilter()
 @lru_cache(4096)
 def _harmless(text: str) -> str:
     """Clean a part of a line, which keeps its width."""
-    cleaned = " ".join(re.split("[\t\n]", strip_controls(text)))
+    cleaned = line(re.sub("[\t\n]", " ", text)).text
     return text if cleaned == text else set_cell_size(cleaned, cell_len(text))
 
 

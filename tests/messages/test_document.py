@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from git_blackbird.clean import clean
 from git_blackbird.cli.paint import painted_lines
 from git_blackbird.messages.document import (
     Line,
@@ -20,14 +21,14 @@ from git_blackbird.messages.document import (
     width_of,
     wrapped,
 )
-from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.tui.widgets.line_view import STYLES
 
 
 @given(st.text(alphabet=st.sampled_from("a \x1b[]31m;\x07\x9b\u202e\n")))
 def test_whatever_comes_into_a_span_is_cleaned_and_on_one_line(text: str) -> None:
-    cleaned = strip_controls(text).replace("\n", " ")
-    assert Span(text).text == cleaned
+    cleaned = Span(text).text
+    assert cleaned == clean(cleaned)
+    assert "\n" not in cleaned
     painted = list(painted_lines([line(Span(text, Style.WARNING))], None, colored=True))
     assert painted == [f"\x1b[33m{cleaned}\x1b[0m" if cleaned else ""]
 
@@ -56,12 +57,17 @@ def test_tabs_become_blanks_as_if_the_line_were_one_span() -> None:
     assert [span.text for span in spans] == ["a       ", "b       c"]
 
 
+def test_no_text_hides_what_is_beside_it_in_its_line() -> None:
+    title, error = "x\x1b]", "y\x07"
+    assert line(f"{title}: failed, {error}").text == "x: failed, y\ufffd"
+
+
 def test_a_string_in_a_line_is_a_plain_span() -> None:
-    one = line("run ", Span("7\x1b[31m", Style.HEADING), "\x1b]0;title\x07 done")
-    assert one.text == "run 7 done"
+    one = line("run ", Span("7", Style.HEADING), " done\x1b")
+    assert one.text == "run 7 done\ufffd"
     assert [span.style for span in one.spans] == [Style.PLAIN, Style.HEADING, Style.PLAIN]
-    assert list(painted_lines([one], None, colored=True)) == ["run \x1b[1m7\x1b[0m done"]
-    assert list(painted_lines([one], None, colored=False)) == ["run 7 done"]
+    assert list(painted_lines([one], None, colored=True)) == ["run \x1b[1m7\x1b[0m done\ufffd"]
+    assert list(painted_lines([one], None, colored=False)) == ["run 7 done\ufffd"]
 
 
 def test_the_flexible_column_gives_way() -> None:

@@ -11,8 +11,8 @@ from textual.filter import LineFilter
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from git_blackbird.clean import clean
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.tui.app import BlackbirdApp
 from git_blackbird.tui.keys import ACTIONS
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
@@ -65,7 +65,7 @@ class Looks:
     def at(self, what: str) -> None:
         """Assert that the terminal and Textual take nothing on the screen for more than text."""
         for strip in self.app.screen._compositor.render_strips():
-            assert strip_controls(strip.text) == strip.text, what
+            assert clean(strip.text) == strip.text, what
             assert not {"\t", "\n"} & set(strip.text), what
             for text, style, control in strip:
                 assert not control

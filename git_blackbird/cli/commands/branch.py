@@ -23,11 +23,8 @@ from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.messages.display.quantities import format_seconds, render_bytes
 from git_blackbird.messages.document import Table, line, table
-from git_blackbird.model.base.sanitize import clean_line, shell_word, strip_controls
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.timestamps import seconds_between
-
-# Why a worktree stays, with its path and the way out.
-_REASON_LETTERS = 1000
 
 
 def branch(
@@ -47,7 +44,7 @@ def branch(
         require_no_remote(workspace, task_id, name, onto, "--pr" if requests else "--push" if push else None)
     result = create_task_branch(workspace, task_id, name, onto)
     call.print(f"branch {result.name} has the change of {task_id}, as commit {result.commit[:12]}")
-    call.lines(strip_controls(result.summary.diffstat).splitlines())
+    call.lines(result.summary.diffstat.splitlines())
     if push or requests:
         result = publish_branch(workspace, result, remote or "origin", requests=requests)
         call.print(f"pushed {result.name} to {result.remote}")
@@ -111,7 +108,7 @@ def _table(call: CommandContext, places: Sequence[PlaceOfTask]) -> Table:
             place.state.words,
             format_seconds(None if place.since is None else seconds_between(place.since, now)),
             render_bytes(place.disk_bytes),
-            clean_line(str(place.path)),
+            str(place.path),
         )
         for place in places
     ]
@@ -121,8 +118,8 @@ def _table(call: CommandContext, places: Sequence[PlaceOfTask]) -> Table:
 
 def _pruned_lines(pruned: Sequence[Pruned], verb: str) -> Iterator[str]:
     for place, reason, kept in pruned:
-        why = "" if reason in {None, place.state.words} else f": {clean_line(reason or '', _REASON_LETTERS)}"
-        path = clean_line(str(place.path))
+        why = "" if reason in {None, place.state.words} else f": {reason or ''}"
+        path = str(place.path)
         yield f"{verb if reason is None else 'left'} {path}: {place.task_id}, {place.state.words}{why}"
         if kept is not None:
             yield f"  {kept_text(place.task_id, kept)}"

@@ -14,7 +14,6 @@ from git_blackbird.messages.display.config import (
     setting_row,
 )
 from git_blackbird.messages.document import Line, Section, Span, Style, Table, facts, line, section, table
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.config.settings import Setting
 
@@ -86,7 +85,6 @@ def _say_written(call: CommandContext, written: ConfigChange) -> None:
         call.data(ConfigChangeOutput(written))
 
 
-_MAX_LENGTH = 1000
 _HEADINGS = ("  Agent", "Version", "State", "Login")
 
 
@@ -113,7 +111,7 @@ def _list_of(agents: "AgentList") -> Iterator[Line | Table]:
     yield table([headings, *map(_row, agents.agents)], None)
     yield line()
     choice = agents.choice
-    yield line(f"{choice.value} is chosen by {_origin(choice)}; to choose another:")
+    yield line(f"{choice.value} is chosen by {choice.origin}; to choose another:")
     others = [view.name for view in agents.agents if view.can_start and not view.is_chosen]
     # The two that run what they are told are no model.
     other = next(iter(sorted(others, key=lambda name: name in {"command", "demo"})), "demo")
@@ -124,13 +122,13 @@ def _list_of(agents: "AgentList") -> Iterator[Line | Table]:
     yield table(((f"  {name}", Span(f"# {text}", Style.FAINT)) for name, text in commands.items()), None)
     for reviewer in agents.reviewers:
         made_by = f"{reviewer.source} reviews are made by {reviewer.agent}{_model(reviewer, '({})')}"
-        yield line(f"{made_by}, by {_origin(reviewer.choice)}: {_where(reviewer)}")
+        yield line(f"{made_by}, by {reviewer.choice.origin}: {_where(reviewer)}")
     yield line("a session continues with the agent that started it, until `restart --agent` begins another")
     yield line(f"`git blackbird agent {choice.value}` shows one in full")
 
 
 def _model(reviewer: "Reviewer", form: str) -> str:
-    return f" {form.format(clean_line(reviewer.model))}" if reviewer.model else ""
+    return f" {form.format(reviewer.model)}" if reviewer.model else ""
 
 
 def _where(reviewer: "Reviewer") -> str:
@@ -142,22 +140,14 @@ def _row(view: "AgentView") -> tuple[Span | str, ...]:
         Span(
             f"{'*' if view.is_chosen else ' '} {view.name}", Style.HEADING if view.is_chosen else Style.PLAIN
         ),
-        _cleaned(view.inspection.version),
-        _state_cell(view, _cleaned(view.inspection.blocked_reason)),
-        _cleaned(view.inspection.login),
+        view.inspection.version or "-",
+        _state_cell(view, view.inspection.blocked_reason or "-"),
+        view.inspection.login or "-",
     )
 
 
 def _state_cell(view: "AgentView", otherwise: str) -> Span:
     return Span("can start", Style.DONE) if view.can_start else Span(otherwise, Style.FAILED)
-
-
-def _origin(setting: Setting) -> str:
-    return clean_line(setting.origin, _MAX_LENGTH)
-
-
-def _cleaned(text: str | None) -> str:
-    return clean_line(text or "", _MAX_LENGTH) or "-"
 
 
 def _show_one(call: CommandContext, view: "AgentView", choice: Setting) -> ExitCode:
@@ -181,19 +171,19 @@ def _document(view: "AgentView", choice: Setting) -> Iterator[Section | Line | T
     if view.can_start:
         yield section("can", [table(_abilities(view), None)])
     yield section("configured", [table(map(setting_row, view.settings), None)])
-    yield section("good to know", map(_cleaned, view.inspection.remarks))
+    yield section("good to know", view.inspection.remarks)
 
 
 def _facts(view: "AgentView", choice: Setting) -> Iterator[tuple[str, str]]:
     inspection = view.inspection
-    yield "chosen", f"{'yes' if view.is_chosen else f'no: {choice.value} is'}, by {_origin(choice)}"
-    yield "program", _cleaned(inspection.program)
-    yield "version", _cleaned(inspection.version)
-    yield "login", _cleaned(inspection.login)
-    yield "may", _cleaned(inspection.powers)
-    yield "as reviewer", _cleaned(inspection.reviews)
+    yield "chosen", f"{'yes' if view.is_chosen else f'no: {choice.value} is'}, by {choice.origin}"
+    yield "program", inspection.program or "-"
+    yield "version", inspection.version or "-"
+    yield "login", inspection.login or "-"
+    yield "may", inspection.powers or "-"
+    yield "as reviewer", inspection.reviews or "-"
     for reviewer in view.reviews:
-        made_by = f"of each change{_model(reviewer, 'with {}')}, by {_origin(reviewer.choice)}"
+        made_by = f"of each change{_model(reviewer, 'with {}')}, by {reviewer.choice.origin}"
         yield f"{reviewer.source} review", f"{made_by}: {_where(reviewer)}"
 
 

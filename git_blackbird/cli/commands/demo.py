@@ -24,9 +24,9 @@ from git_blackbird.controller.setup.demo import CHANGE_REQUEST, make_demo
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.checkpoint import TITLE, render_checkpoint
 from git_blackbird.messages.display.events import render_verdicts
+from git_blackbird.messages.document import block, line, plain
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.decision import STATE_OF, Decision
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
@@ -42,7 +42,7 @@ _PROGRAM = "git-blackbird"
 
 def demo(call: CommandContext, *, folder: str | None, auto: bool, jobs: int) -> ExitCode:
     place = Path(folder or DEMO_FOLDER)
-    path = strip_controls(str(place))
+    path = str(place)
     environment = make_demo(call.environment, call.environment.cwd / place, jobs)
     inside = CommandContext(call.command, environment, as_json=call.as_json, no_input=call.no_input)
     workspace = inside.workspace
@@ -54,7 +54,7 @@ def demo(call: CommandContext, *, folder: str | None, auto: bool, jobs: int) -> 
             loop = execute_loop(workspace, ui, (), None)
             stop = run_loop(workspace, "demo", loop)
         code = show_stop(inside, stop, ui.shown_reviews)
-    call.print("\n$ git blackbird status")
+    call.lines(["", "$ git blackbird status"])
     status(CommandContext("status", environment, as_json=call.as_json, no_input=call.no_input))
     _print_hints(call, path, workspace)
     return code
@@ -97,7 +97,7 @@ def _perform(call: CommandContext, workspace: Workspace, resumed: TaskId | None)
 def _print_hints(call: CommandContext, path: str, workspace: Workspace) -> None:
     histories = workspace.plan_state().histories
     runs = [run for history in histories.values() for run in history.work_runs]
-    call.print("\nlook further:")
+    call.lines(["", "look further:"])
     if (folder := _folder_to_add(call.environment.environ)) is not None:
         call.print(f"  export PATH={shlex.quote(str(folder))}:$PATH    # until it is installed for good")
     call.print(f"  cd {shlex.quote(path)}")
@@ -147,8 +147,8 @@ class ScriptedUI(BaseUI):
         """Answer with the first option, as the command line would."""
         answers = {question.id: (*question.options, "as you like")[0] for question in questions}
         for question in questions:
-            choices = "".join(f"\n  {option}" for option in map(clean_line, question.options))
-            self._print(f"{clean_line(question.id)}: {strip_controls(question.prompt)}{choices}")
+            self._print(*plain(block(f"{question.id}: {question.prompt}")))
+            self._print(*(f"  {option}" for option in question.options))
         options = " ".join(f"--answer {name}={value}" for name, value in answers.items())
         self._print(f"$ git blackbird resume {task.id} {options}")
         await self._shown.answer(task, questions)
@@ -156,18 +156,19 @@ class ScriptedUI(BaseUI):
 
     async def decide(self, checkpoint: Checkpoint) -> Decision | Unanswered | None:
         """Decide by what the checkpoint shows."""
-        self._print("\n".join(["", TITLE, *(line.text for line in render_checkpoint(checkpoint)), ""]))
+        self._print("", TITLE, *plain(render_checkpoint(checkpoint)), "")
         choice = _choice(checkpoint)
         offer = next(offer for offer in checkpoint.offers() if offer.choice is choice)
         step = checkpoint.command_for(offer)
         feedback = CHANGE_REQUEST if choice is Choice.REQUEST_CHANGES else None
-        self._print(f"$ {(step.template or step.command).replace('TEXT', shlex.quote(feedback or ''))}")
+        typed = (step.template or step.command).replace("TEXT", shlex.quote(feedback or ""))
+        self._print(*plain(block(f"$ {typed}")))
         await self._shown.decide(checkpoint)
         return Decision(STATE_OF[choice], feedback)
 
-    def _print(self, text: str) -> None:
+    def _print(self, *lines: str) -> None:
         if not self._as_json:
-            self._writer.put(f"{text}\n")
+            self._writer.put("".join(f"{text}\n" for text in plain(map(line, lines))))
 
 
 def _choice(checkpoint: Checkpoint) -> Choice:

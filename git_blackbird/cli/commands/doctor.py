@@ -12,10 +12,7 @@ from git_blackbird.controller.queries.agents import AgentView
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.quantities import counted, render_bytes
 from git_blackbird.messages.document import Section, section, table
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.views.doctor import Finding
-
-_MAX_LENGTH = 1000
 
 
 def doctor(call: CommandContext, *, fix: bool) -> ExitCode:
@@ -54,22 +51,18 @@ def _sections(diagnosis: Diagnosis) -> Iterator[Section]:
 
 
 def _title(finding: Finding) -> str:
-    return f"{finding.subject}: {_cleaned(finding.what)}"
+    return f"{finding.subject}: {finding.what}"
 
 
 def _place(diagnosis: Diagnosis, finding: Finding) -> str:
     workspace = diagnosis.workspace
-    return _cleaned(finding.where if workspace is None else shorten_path(workspace, finding.where))
-
-
-def _cleaned(text: str) -> str:
-    return clean_line(text, _MAX_LENGTH)
+    return finding.where if workspace is None else shorten_path(workspace, finding.where)
 
 
 def _agent_row(agent: AgentView) -> tuple[str, ...]:
     probed = agent.inspection
     said = probed.blocked_reason or "; ".join((probed.powers, *probed.remarks))
-    return agent.name, clean_line(probed.version) or "-", ", ".join(agent.enforced) or "-", _cleaned(said)
+    return agent.name, probed.version or "-", ", ".join(agent.enforced) or "-", said
 
 
 def prune(call: CommandContext, *, keep: int, dry_run: bool, yes: bool) -> ExitCode:

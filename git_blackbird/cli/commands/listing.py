@@ -7,7 +7,6 @@ from git_blackbird.controller.queries.listing import Filter, labels_by_records, 
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.format import agent_words, label_span
 from git_blackbird.messages.document import line, table
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.plan.graph import state_label
 from git_blackbird.model.plan.plan import Task
@@ -57,4 +56,4 @@ def list_command(
 
 def _title(task: Task) -> str:
     named = agent_words(task)
-    return clean_line(task.title) + (f"  [{named}]" if named else "")
+    return task.title + (f"  [{named}]" if named else "")

@@ -12,7 +12,8 @@ from git_blackbird.cli.render.transcript import ProgressLog
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries import runs as run_queries
 from git_blackbird.controller.queries.transcripts import FollowedSteps, followed_steps, saved_steps
-from git_blackbird.model.base.sanitize import StreamSanitizer, clean_line, shell_word
+from git_blackbird.messages.document import line
+from git_blackbird.model.base.sanitize import StreamSanitizer, shell_word
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 
@@ -34,7 +35,7 @@ def _steps_or_streams(call: CommandContext, workspace: Workspace, run: Run) -> I
     if first is None:
         yield from _streams(workspace, run)
         return
-    yield f"==> run {run.id} of {clean_line(run.task_id)}, {clean_line(run.provider)} <==\n"
+    yield line(f"==> run {run.id} of {run.task_id}, {run.provider} <==").text + "\n"
     yield first
     yield from blocks
     yield transcript.finish(run.usage, run.cost_usd)

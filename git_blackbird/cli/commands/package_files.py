@@ -7,6 +7,7 @@ from pathlib import Path
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.printed.given import CompletionOutput, SchemaOutput
 from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.messages.document import block
 
 _SCRIPTS = Path(__file__).parents[1] / "completions"
 SCRIPTS = {"bash": "git-blackbird.bash", "zsh": "_git-blackbird", "fish": "git-blackbird.fish"}
@@ -18,12 +19,12 @@ def schema(call: CommandContext, /, *, name: str | None) -> ExitCode:
     names: Sequence[str] = schemas.NAMES
     content = None
     if name is None:
-        call.print("\n".join(names))
+        call.lines(names)
     elif name not in names:
         raise UsageError(f"there is no schema {name!r}", hint="`git blackbird schema` lists them")
     else:
         text = schemas.schema(name)
-        call.print(text.removesuffix("\n"))
+        call.show(block(text))
         names, content = [name], json.loads(text)
     call.data(SchemaOutput(names, content))
     return ExitCode.OK
@@ -31,6 +32,6 @@ def schema(call: CommandContext, /, *, name: str | None) -> ExitCode:
 
 def completion(call: CommandContext, /, *, shell: str) -> ExitCode:
     text = (_SCRIPTS / SCRIPTS[shell]).read_text(encoding="utf-8")
-    call.print(text.removesuffix("\n"))
+    call.show(block(text))
     call.data(CompletionOutput(shell, text))
     return ExitCode.OK

@@ -14,8 +14,8 @@ from git_blackbird.cli.syntax.registry import load_command
 from git_blackbird.cli.ui.prompts import terminal_output
 from git_blackbird.controller.queries.listing import labels_by_records
 from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.messages.document import line
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import Due, due_of
 from git_blackbird.model.plan.graph import is_ready, state_label
 from git_blackbird.model.plan.plan import Task
@@ -47,7 +47,7 @@ def require_list(call: CommandContext, why: str, hint: str) -> None:
 
 def choose(message: str, choices: Sequence[tuple[str, Value]]) -> Value | None:
     """Return the value that was chosen by its label; None where the question was left open."""
-    listed = [questionary.Choice(label, value) for label, value in choices]
+    listed = [questionary.Choice(line(label).text, value) for label, value in choices]
     chosen: Value | None = _select(message, listed).ask(kbi_msg="")
     return chosen
 
@@ -56,7 +56,7 @@ def _tasks(state: PlanState) -> Iterator[questionary.Choice]:
     labels = labels_by_records(state)
     for depth, task in state.plan.walk():
         word = state_label(state.plan, task, labels)
-        yield questionary.Choice(f"{'  ' * depth}{task.id}  {clean_line(task.title)}  [{word}]", task.id)
+        yield questionary.Choice(line(f"{'  ' * depth}{task.id}  {task.title}  [{word}]").text, task.id)
 
 
 def _actions(state: PlanState, task: Task) -> Iterator[tuple[str, list[str]]]:

@@ -39,7 +39,6 @@ from git_blackbird.controller.plan.page import PageResult, add_page, preview_pag
 from git_blackbird.errors import ExitCode, RequestError, UsageError
 from git_blackbird.messages.forms.natural import read_page
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.base.system import PLAN_NAME
 from git_blackbird.model.config.layers import AGENT_NAMES, Layer
 from git_blackbird.model.plan.status import Status
@@ -59,10 +58,10 @@ def init(call: CommandContext, *, hooks: bool | None, statuses: str | None) -> E
         call.environment.forbid_agents("change the hooks")
     made = init_plan(workspace)
     place = workspace.paths.plan
-    call.print(f"{'created plan' if made else 'plan already exists'}: {strip_controls(str(place))}")
+    call.print(f"{'created plan' if made else 'plan already exists'}: {place}")
     config = init_config(workspace) if made else None
     if config is not None:
-        call.print(f"stops after each task: {strip_controls(str(config))} (execution.stopAfterEachTask)")
+        call.print(f"stops after each task: {config} (execution.stopAfterEachTask)")
     is_open = workspace.settings.applied["plan.statuses"].layer is Layer.DEFAULT
     if made and statuses is None and is_open and not call.environment.is_agent:
         asks = call.can_confirm(sys.stdout)
@@ -71,7 +70,7 @@ def init(call: CommandContext, *, hooks: bool | None, statuses: str | None) -> E
         statuses = "lasting" if not asks or confirm("Write only what lasts?", default=True) else None
     if statuses is not None:
         change = write_key(workspace, "plan.statuses", statuses, Scope.PROJECT)
-        call.print(f"plan.statuses = {statuses}: {strip_controls(change.place)}")
+        call.print(f"plan.statuses = {statuses}: {change.place}")
     if made:
         call.print("next: git blackbird add    # opens a page of tasks in your editor")
     result = None
@@ -92,9 +91,9 @@ def validate(call: CommandContext, *, wants_lint: bool) -> ExitCode:
     faults = plan_file_faults(workspace)
     found = None
     if faults:
-        call.print(f"invalid plan: {strip_controls(str(workspace.paths.plan))}")
+        call.print(f"invalid plan: {workspace.paths.plan}")
         for fault in faults:
-            call.print(strip_controls(f"- {fault}"))
+            call.print(f"- {fault}")
         call.print(f"validation failed: {len(faults)} fault{'s' if len(faults) > 1 else ''}")
         if _is_natural(workspace):
             call.print("what is missing is filled in by these commands:")

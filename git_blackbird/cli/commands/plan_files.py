@@ -15,8 +15,8 @@ from git_blackbird.controller.plan.outcomes import page_lines
 from git_blackbird.controller.queries.listing import labels_by_records
 from git_blackbird.errors import ExitCode, UsageError
 from git_blackbird.messages.display.plan import lint_lines
+from git_blackbird.messages.document import block
 from git_blackbird.messages.forms.imports.read import TaskFile, located, read_tasks
-from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.plan.task_forms import TaskForm
 from git_blackbird.model.rules.lint import RequirementSource
 
@@ -31,7 +31,7 @@ def export(call: CommandContext, *, form: str) -> ExitCode:
 def _print_whole(call: CommandContext, text: str) -> None:
     """Print a document: for people on a terminal without what they cannot see, else every character of it."""
     if sys.stdout.isatty():
-        call.print(text.removesuffix("\n"))
+        call.show(block(text))
     elif not call.as_json:
         call.write(text)
 
@@ -76,7 +76,7 @@ def graph(call: CommandContext, *, form: str | None, opens: bool) -> ExitCode:
     if place is None:
         _print_whole(call, text)
     elif not (call.can_confirm(sys.stdout) and webbrowser.open(place.as_uri())):
-        call.print(strip_controls(str(place)))
+        call.print(str(place))
     call.data(GraphOutput(form, text, place))
     return ExitCode.OK
 

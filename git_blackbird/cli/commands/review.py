@@ -16,9 +16,8 @@ from git_blackbird.messages.display.reviews import (
     parent_steps,
 )
 from git_blackbird.messages.display.runs import OF_TASK, runs_table
-from git_blackbird.messages.document import Line, Section, Span, Style, Table, line, section
+from git_blackbird.messages.document import Line, Section, Span, Style, Table, block, line, section
 from git_blackbird.model.base.next_steps import TaskCommand
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.reviews import ChangeReviewView, ReviewView
 
@@ -73,7 +72,7 @@ def _show_change(call: CommandContext, workspace: Workspace, task: Task, *, want
             raise RequestError(
                 f"no change of {task.id} was reviewed", hint=TaskCommand("review run", task.id)
             )
-        call.print(render_merged_xml(view.merged).rstrip("\n"))
+        call.show(block(render_merged_xml(view.merged)))
         return
     call.show(_change_document(view, call.environment.timestamp()))
     if call.as_json:
@@ -99,7 +98,7 @@ def _dismiss(call: CommandContext, task: str, reason: str | None) -> ExitCode:
     if reason is None:
         if not call.can_confirm(sys.stdout):
             raise UsageError("say why, with --reason: the reason is kept with the review")
-        reason = ask(f"Why is {clean_line(task)} done without a passing review? ")
+        reason = ask(f"Why is {task} done without a passing review? ")
     workspace = call.workspace
     workspace.require_settings()
     result = dismiss_review(workspace, task, reason)
@@ -114,14 +113,14 @@ def _dismiss(call: CommandContext, task: str, reason: str | None) -> ExitCode:
 
 def _parent_document(view: ReviewView) -> Iterator[Section | Line | Table]:
     parent = view.parent
-    yield line(Span(parent.id, Style.HEADING), f"  {clean_line(parent.title)}")
+    yield line(Span(parent.id, Style.HEADING), f"  {parent.title}")
     yield from parent_document(view)
     listed = {feedback.command for feedback in view.outstanding}
     yield section("next", (step for step in parent_steps(view) if step not in listed))
 
 
 def _change_document(view: ChangeReviewView, now: str) -> Iterator[Section | Line | Table]:
-    yield line(Span(view.task.id, Style.HEADING), f"  {clean_line(view.task.title)}")
+    yield line(Span(view.task.id, Style.HEADING), f"  {view.task.title}")
     yield from change_document(view)
     if view.run is not None and view.merged is not None:
         yield line()

@@ -17,7 +17,6 @@ from git_blackbird.messages.display.runs import (
 )
 from git_blackbird.messages.document import line, section
 from git_blackbird.model.base.next_steps import TaskCommand
-from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
 
@@ -65,7 +64,7 @@ def _list(call: CommandContext, workspace: Workspace, task_id: str | None, limit
         listed, none = run_queries.newest_runs(workspace, limit), "no runs yet"
     else:
         listed = run_queries.runs_of_task(workspace, task_id, limit)
-        none = f"no runs found for {strip_controls(task_id)}"
+        none = f"no runs found for {task_id}"
     now = call.environment.timestamp()
     table = runs_table(listed.runs, now, OF_ALL_TASKS if task_id is None else OF_TASK)
     call.show([table if listed.runs else line(none)])

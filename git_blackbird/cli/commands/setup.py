@@ -18,9 +18,7 @@ from git_blackbird.controller.setup.install import (
     view_hook,
 )
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.model.base.sanitize import clean_line
 
-_MAX_LENGTH = 1000
 _ACTION_WORDS = {
     HookAction.INSTALLED: "installed",
     HookAction.UPDATED: "updated",
@@ -89,17 +87,17 @@ def _print_result(call: CommandContext, result: HookResult) -> None:
     view = result.view
     unchanged = result.outcome is HookAction.UNCHANGED
     words = f"{_STATE_WORDS[view.state]}:" if unchanged else _ACTION_WORDS[result.outcome]
-    call.print(f"{words} {clean_line(str(view.path), _MAX_LENGTH)}")
+    call.print(f"{words} {view.path}")
     if view.state is HookState.INSTALLED:
         _print_remarks(call, view)
 
 
 def _print_state(call: CommandContext, view: HookStatus) -> None:
-    call.print(f"{_STATE_WORDS[view.state]}: {clean_line(str(view.path), _MAX_LENGTH)}")
+    call.print(f"{_STATE_WORDS[view.state]}: {view.path}")
     for path in view.missing_programs:
-        call.print(f"  {clean_line(path, _MAX_LENGTH)} is gone; without it the hook does nothing")
+        call.print(f"  {path} is gone; without it the hook does nothing")
     if view.blocked_reason is not None:
-        call.print(f"  installing is refused: {clean_line(view.blocked_reason, _MAX_LENGTH)}")
+        call.print(f"  installing is refused: {view.blocked_reason}")
     elif view.state is HookState.ABSENT and view.other:
         call.print("  another hook is there; it would be kept and run first")
     _print_remarks(call, view)
@@ -109,7 +107,7 @@ def _print_remarks(call: CommandContext, view: HookStatus) -> None:
     if view.backup is not None and view.state is not HookState.ABSENT:
         runs = "runs first" if view.runs_aside else "is not executable and does not run"
         state = "is kept" if view.state is HookState.REPLACED else runs
-        call.print(f"  the previous hook {state}: {clean_line(str(view.backup), _MAX_LENGTH)}")
+        call.print(f"  the previous hook {state}: {view.backup}")
     if view.shared is not None:
         call.warn(view.shared)
 
@@ -118,9 +116,9 @@ def deinit(call: CommandContext, *, yes: bool) -> ExitCode:
     workspace = call.workspace
     installed = list_installed(workspace)
     for text in installed.goes:
-        call.print(clean_line(text, _MAX_LENGTH))
+        call.print(text)
     for text in installed.stays:
-        call.print(f"stays: {clean_line(text, _MAX_LENGTH)}")
+        call.print(f"stays: {text}")
     removed = installed.goes if installed.goes and _is_agreed(call, yes=yes) else ()
     if removed:
         remove_all(workspace)

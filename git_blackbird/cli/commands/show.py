@@ -27,10 +27,9 @@ from git_blackbird.messages.display.task import (
     text_sections,
     told_sections,
 )
-from git_blackbird.messages.document import Line, Section, Span, Style, Table, line, section, table
+from git_blackbird.messages.document import Line, Section, Span, Style, Table, block, line, section, table
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import TaskCommand
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.states import VERBS, Verb
 from git_blackbird.model.views.task import TaskView
 
@@ -73,7 +72,7 @@ def _show_prompt(call: CommandContext, workspace: Workspace, task_id: str) -> No
     from git_blackbird.controller.queries.prompt_preview import preview  # loads what knows the agents
 
     view = preview(workspace, task_id)
-    call.print(strip_controls(view.text).rstrip("\n"))
+    call.show(block(view.text.rstrip("\n")))
     overview = view.overview
     if overview is not None:
         part = "the beginning of " if overview.is_beginning else ""
@@ -93,7 +92,7 @@ def _document(
 ) -> Iterator[Section | Line | Table]:
     """Yield everything of one task."""
     task = view.task
-    yield line(Span(task.id, Style.HEADING), f"  {clean_line(task.title)}  [", label_span(view.label), "]")
+    yield line(Span(task.id, Style.HEADING), f"  {task.title}  [", label_span(view.label), "]")
     yield table(_facts(view, call.workspace))
     yield from text_sections(task)
     yield from neighbour_sections(view)
@@ -125,7 +124,7 @@ def _facts(view: TaskView, workspace: Workspace) -> Iterator[tuple[str, str]]:
     run = view.history.latest
     place = None if run is None or run.has_landed else workspace.worktree_of(run)
     if place is not None:
-        yield "worktree", clean_line(place, 1000)
+        yield "worktree", place
     if run is not None and run.landing is not None:
         yield "landing", landing_text(run)
     if run is not None and (redacted := redacted_text(run)) is not None:

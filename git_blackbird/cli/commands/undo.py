@@ -5,7 +5,6 @@ from git_blackbird.controller.change.undo.undo import redo_task, tasks_to_redo, 
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.change import undo_result_lines
 from git_blackbird.model.base.next_steps import TaskCommand
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.views.undo import UndoResult
 
 
@@ -17,7 +16,7 @@ def redo(call: CommandContext, task_id: str | None, *, dry_run: bool) -> ExitCod
     """Bring the change of a task back; without one say whose change can come back."""
     if task_id is None:
         tasks = tuple(tasks_to_redo(call.workspace.plan_state()))
-        commands = (TaskCommand("redo", task.id, remark=clean_line(task.title)) for task in tasks)
+        commands = (TaskCommand("redo", task.id, remark=task.title) for task in tasks)
         call.lines(list(commands) or ["nothing was taken back that could be brought back"])
         if call.as_json:
             from git_blackbird.cli.printed.changes import RedoListOutput, TaskToRedo

@@ -10,7 +10,8 @@ from git_blackbird.cli.output import CommandContext
 from git_blackbird.cluster.extra import LOCAL, require_extra
 from git_blackbird.cluster.worker import WITH_PARENT, WorkerOptions, serve
 from git_blackbird.errors import ExitCode, UsageError
-from git_blackbird.model.base.sanitize import clean_line, quoted
+from git_blackbird.messages.document import line
+from git_blackbird.model.base.sanitize import quoted
 
 
 def worker(
@@ -38,7 +39,7 @@ def _require_usable(address: str, name: str) -> None:
         raise UsageError(f"{address} is for `execute --cluster`, which starts workers itself", hint=hint)
     if not name.strip():
         raise UsageError("a worker needs a name that is not empty")
-    if "/" in name or name != clean_line(name).strip():
+    if "/" in name or name != line(name).text.strip():
         raise UsageError(f"{quoted(name)} cannot be a worker's name: a slash or an odd character is in it")
 
 
@@ -52,7 +53,7 @@ async def _serve(call: CommandContext, options: WorkerOptions, *, with_parent: b
     """Serve until a signal comes, or the parent is gone that is at the other end of standard input."""
 
     def say(text: str) -> None:
-        call.print(clean_line(text))
+        call.print(text)
         sys.stdout.flush()
 
     work = asyncio.ensure_future(serve(call.environment, options, say))

@@ -9,7 +9,6 @@ from git_blackbird.messages.display.events import stop_lines
 from git_blackbird.messages.display.plan import order_lines
 from git_blackbird.messages.display.quantities import counted, format_cost, render_duration
 from git_blackbird.messages.document import Line, line
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.estimate import Estimate, Spread
 
 _LONGEST_CHAIN = 8
@@ -43,7 +42,7 @@ def estimate_lines(found: Estimate) -> Iterator[Line]:
     yield line(_row("a task", found.task_seconds, found.task_cost_usd))
     yield line(_row(f"{counted(len(found.tasks), 'task')} left{at_once}", found.seconds, found.cost_usd))
     if len(found.chain) > 1:
-        names = [clean_line(task_id) for task_id in found.chain]
+        names: list[str] = list(found.chain)
         if len(names) > _LONGEST_CHAIN:
             names[_LONGEST_CHAIN - 2 : -1] = ["..."]
         yield line(f"{_row('the longest chain', found.chain_seconds, None)}: {' -> '.join(names)}")

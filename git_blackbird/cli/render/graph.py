@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from git_blackbird.cli.render.plan_picture import draw_plan
 from git_blackbird.cli.render.svg import STATUS_CLASSES, STATUS_COLORS, standalone, task_class
+from git_blackbird.messages.document import line
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.graph import Labels, state_label
 from git_blackbird.model.plan.layers import LayeredGraph, layered_graph
 from git_blackbird.model.plan.plan import Plan
@@ -42,7 +42,7 @@ def _mermaid(plan: Plan, graph: LayeredGraph, labels: Labels) -> Iterator[str]:
 def _mermaid_text(text: str) -> str:
     """Return a text in which each character that Mermaid or Markdown could act on is its number."""
     return "".join(
-        char if char.isalnum() or char in " -.,:/" else f"#{ord(char)};" for char in clean_line(text)
+        char if char.isalnum() or char in " -.,:/" else f"#{ord(char)};" for char in line(text).text
     )
 
 
@@ -61,4 +61,4 @@ def _dot(plan: Plan, graph: LayeredGraph, labels: Labels) -> Iterator[str]:
 
 
 def _dot_text(text: str) -> str:
-    return clean_line(text).replace("\\", "\\\\").replace('"', '\\"')
+    return line(text).text.replace("\\", "\\\\").replace('"', '\\"')

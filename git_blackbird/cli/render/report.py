@@ -13,7 +13,6 @@ from git_blackbird.messages.display.quantities import (
 )
 from git_blackbird.messages.display.queue import due_lines
 from git_blackbird.messages.document import Line, Section, Span, Style, Table, line, section, table
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.parts import CheckOutcome
 
@@ -80,7 +79,7 @@ def period_text(report: Report) -> str:
 
 def title_text(report: Report) -> str:
     """Name the repository and the time."""
-    return f"{clean_line(report.repository)}, {period_text(report)}"
+    return f"{report.repository}, {period_text(report)}"
 
 
 def summary_lines(report: Report) -> Iterator[str]:
@@ -107,7 +106,7 @@ def proven_text(report: Report) -> str:
     unchecked = len(report.done_leaves) - sum(report.checks.values())
     if checks and unchecked:
         checks.append(f"{unchecked} not run")
-    reviews = [f"{number} {clean_line(verdict)}" for verdict, number in report.reviews.items()]
+    reviews = [f"{number} {verdict}" for verdict, number in report.reviews.items()]
     parts = [
         f"checks: {', '.join(checks)}" if checks else "no checks",
         f"reviews: {', '.join(reviews)}" if reviews else "no reviews",
@@ -151,20 +150,20 @@ def spent_fields(spent: Spent) -> tuple[str, str, str, str]:
 def task_fields(task: ReportedTask) -> tuple[str, ...]:
     """Return a task as a row under ``TASK_HEADINGS``."""
     return (
-        clean_line(task.id),
+        task.id,
         *(spent_fields(task.spent) if task.runs else ("-",) * 4),
         "-" if task.check is None else CHECK_WORDS[task.check],
-        clean_line(task.reviews or "-"),
-        clean_line(task.decision or "-"),
+        task.reviews or "-",
+        task.decision or "-",
         str(task.rulings or "-"),
-        ", ".join(map(clean_line, task.both_added)) or "-",
-        clean_line(task.title) if task.status else GONE,
+        ", ".join(task.both_added) or "-",
+        task.title if task.status else GONE,
     )
 
 
 def agent_fields(agent: AgentSpent) -> tuple[str, ...]:
     """Return what the runs of an agent took as a row under ``AGENT_HEADINGS``."""
-    return (clean_line(agent.agent) or NO_AGENT, *spent_fields(agent.spent))
+    return (agent.agent or NO_AGENT, *spent_fields(agent.spent))
 
 
 def task_rows(tasks: Sequence[ReportedTask], *, has_status: bool = False) -> list[tuple[str, ...]]:

@@ -33,7 +33,6 @@ from git_blackbird.messages.document import (
 )
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import DECIDE_EACH, EXECUTE, TaskCommand
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import Due, is_half_written
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import (
@@ -104,16 +103,13 @@ def status_document(
 
 def conflict_section(conflicts: Sequence[Conflict]) -> Section:
     """Return the changes that conflict, and the paths."""
-    lines = [
-        f"{one.task_id} and {one.other or 'your worktree'}  {clean_line(', '.join(one.paths), 2000)}"
-        for one in conflicts
-    ]
+    lines = [f"{one.task_id} and {one.other or 'your worktree'}  {', '.join(one.paths)}" for one in conflicts]
     return section("conflicts", lines or ["none between changes that have not landed"])
 
 
 def worktree_section(elsewhere: Iterable[RunElsewhere]) -> Section:
     """Return the runs of the same tasks in other worktrees."""
-    lines = (f"{clean_line(other.run.task_id)}  {clean_line(other.text, 2000)}" for other in elsewhere)
+    lines = (f"{other.run.task_id}  {other.text}" for other in elsewhere)
     return section("in other worktrees", lines)
 
 
@@ -132,13 +128,13 @@ def _bar(overview: StatusReport, columns: int) -> Line:
 
 def _running(overview: StatusReport, now: str) -> Iterator[str]:
     if overview.locked_by is not None:
-        yield clean_line(str(overview.locked_by))
+        yield str(overview.locked_by)
     for live in overview.running:
         yield f"{live.run.task_id}  {_running_text(live, overview, now)}"
         if later := _later_text(live, overview):
             yield f"    {later}"
         if live.run.worktree_path is not None and not live.run.is_remote:
-            yield f"    in {clean_line(live.run.worktree_path, 1000)}"
+            yield f"    in {live.run.worktree_path}"
     if overview.approving is not None:
         yield f"{overview.approving.task.id}  {APPROVING}"
 
@@ -149,8 +145,8 @@ def _running_text(live: LiveRun, overview: StatusReport, now: str) -> str:
     word = review_word(run.run_type) or "run"
     where = f"process {run.pid}"
     if run.is_remote:
-        where = f"on worker {clean_line(run.worker)}" if run.worker else "waiting for a worker"
-    text = f"{word} {run.id} of {clean_line(run.provider) or 'an agent'}, {where}, {since}"
+        where = f"on worker {run.worker}" if run.worker else "waiting for a worker"
+    text = f"{word} {run.id} of {run.provider or 'an agent'}, {where}, {since}"
     has_ended = overview.locked_by is not None and not live.alive and not run.is_remote
     return f"{text}; its process has ended" if has_ended else text
 
@@ -231,7 +227,7 @@ def _orphaned(overview: StatusReport) -> Iterator[str]:
         what = (
             "is half written: the plan that has it completes it" if is_half_written(run) else "waits for you"
         )
-        yield f"{clean_line(run.task_id)}  run {run.id} of {format_moment(run.started_at)} {what}"
+        yield f"{run.task_id}  run {run.id} of {format_moment(run.started_at)} {what}"
         yield f"    {TaskCommand('runs', run.task_id)} {run.id}"
 
 

@@ -3,8 +3,7 @@
 import html
 from collections.abc import Iterable
 
-from git_blackbird.messages.document import truncate
-from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.messages.document import line, truncate
 from git_blackbird.model.plan.graph import Labels
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
@@ -56,14 +55,14 @@ def task_class(task: Task, labels: Labels) -> str:
     return "todo" if task.id in labels else STATUS_CLASSES[task.status]
 
 
-def escape(text: str, limit: int = 400) -> str:
+def escape(text: str) -> str:
     """Return text of anyone's on one line, as text or as the value of an attribute."""
-    return html.escape(clean_line(text, limit))
+    return html.escape(line(text).text)
 
 
 def fitted(text: str, columns: int) -> str:
     """Return the beginning of a text that fits into so many columns."""
-    return html.escape(truncate(clean_line(text), columns))
+    return html.escape(truncate(line(text).text, columns))
 
 
 def label(x: float, y: float, text: str, kind: str = "") -> str:

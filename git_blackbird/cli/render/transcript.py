@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from git_blackbird.cli.paint import paint
-from git_blackbird.messages.display.format import wrap_line
 from git_blackbird.messages.display.quantities import render_spent
-from git_blackbird.messages.document import Style, char_width
-from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
+from git_blackbird.messages.document import Line, Style, block, char_width, code, line, wrapped
 from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
@@ -25,7 +23,6 @@ _INDENT = "  "
 _VERB_COLUMNS = 7
 _MARGIN = len(_INDENT) + _VERB_COLUMNS
 _LEAST_COLUMNS = 20
-_MAX_SUBJECT = 400
 _MAX_MESSAGE = 20_000
 # Figures are shown again once they have grown by half, and by at least so much.
 _LEAST_TOKENS = 10_000
@@ -57,17 +54,17 @@ class ProgressLog:
 
     def remark(self, text: str) -> str:
         """Return a block of our own among the steps."""
-        return self._dim(f"{_INDENT}[{clean_line(text, _MAX_SUBJECT)}]") + "\n"
+        return self._dim(line(f"{_INDENT}[{text}]").text) + "\n"
 
     def _figures(self) -> str:
         self._reported = self._spent
         return self._dim(f"{_INDENT}{'spent'.ljust(_VERB_COLUMNS)}{render_spent(self._spent)}") + "\n"
 
-    def _block(self, verb: str, lines: list[str], columns: int | None) -> str:
+    def _block(self, verb: str, lines: list[Line], columns: int | None) -> str:
         if not verb or not lines:
             return ""
         room = None if columns is None else columns - _MARGIN
-        parts = [part for line in lines for part in wrap(line, room)]
+        parts = [part.text for line in lines for part in wrap(line, room)]
         head = _INDENT + self._dim(verb) + " " * (_VERB_COLUMNS - len(verb))
         rest = (" " * _MARGIN + part for part in parts[1:])
         return "\n".join(line.rstrip() for line in (head + parts[0], *rest)) + "\n"
@@ -76,13 +73,12 @@ class ProgressLog:
         return paint(text, Style.FAINT) if self._colored else text
 
 
-def _lines(step: Progress) -> list[str]:
+def _lines(step: Progress) -> list[Line]:
     if step.kind is not ProgressKind.SAYS:
-        subject = clean_line(step.text[: 10 * _MAX_SUBJECT], _MAX_SUBJECT)
-        return [subject] if subject else []
-    lines = strip_controls(step.text[:_MAX_MESSAGE]).strip().splitlines()
+        return [line(step.text)] if step.text.strip() else []
+    lines = list(block(step.text[:_MAX_MESSAGE].strip()))
     if len(step.text) > _MAX_MESSAGE:
-        lines.append(f"[{len(step.text) - _MAX_MESSAGE} more characters]")
+        lines.append(line(f"[{len(step.text) - _MAX_MESSAGE} more characters]"))
     return lines
 
 
@@ -93,11 +89,11 @@ def _has_grown(spent: Spent, reported: Spent) -> bool:
     )
 
 
-def wrap(line: str, columns: int | None) -> Iterable[str]:
+def wrap(line: Line, columns: int | None) -> Iterable[Line]:
     """Break a line; it stays whole where there are so few columns that nothing could be read."""
     if columns is None or columns < _LEAST_COLUMNS:
         return (line,)
-    return wrap_line(line.expandtabs().rstrip(), columns, char_width)
+    return wrapped(line.without_tabs(), columns, char_width)
 
 
 _RESET = "\x1b[m"
@@ -106,11 +102,11 @@ _RESET = "\x1b[m"
 def painted_diff(pieces: Iterator[bytes], colors: Mapping[str, str]) -> Iterator[bytes]:
     """Colour a plain diff with these colours of git's; escapes that its files have are shown as ``^[``."""
     is_header = True
-    for line in _lines_of(pieces):
-        is_header = line.startswith(b"diff ") or (is_header and not line.startswith(b"@@"))
-        slot = "meta" if is_header else _SLOTS.get(line[:1], "")
+    for row in _lines_of(pieces):
+        is_header = row.startswith(b"diff ") or (is_header and not row.startswith(b"@@"))
+        slot = "meta" if is_header else _SLOTS.get(row[:1], "")
         # A Windows line end is no part of what changed.
-        text = escape_controls(line.removesuffix(b"\r").decode(errors="replace"))
+        text = code(row.removesuffix(b"\r").decode(errors="replace")).text
         color = colors.get(slot, "")
         yield f"{color}{text}{_RESET if color else ''}\n".encode()
 

@@ -9,8 +9,7 @@ from git_blackbird.controller.plan.outcomes import tree_lines
 from git_blackbird.controller.plan.page import PageResult, RemovedError
 from git_blackbird.errors import InterruptedByUserError, RequestError
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.messages.document import plain
-from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.messages.document import block, plain
 
 
 class AskAboutPage:
@@ -36,7 +35,7 @@ class AskAboutPage:
 
 def _confirm(text: str, question: str, *, is_likely: bool) -> bool:
     try:
-        click.echo(strip_controls(text), err=True)
+        click.echo("\n".join(plain(block(text))), err=True)
         return confirm(question, default=is_likely, err=True)
     except (click.Abort, KeyboardInterrupt):
         click.echo(err=True)

@@ -37,7 +37,6 @@ from git_blackbird.messages.display.events import (
 from git_blackbird.messages.document import Line, block, width_of
 from git_blackbird.messages.incoming.questions import parse_answer, take_answer
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.decision import Reply, parse_choice
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import ProgressKind
@@ -174,7 +173,7 @@ class PlainUI(AskingUI):
             case RunProgress() if self.wants_output:
                 self._printer(event).follow(event.progress)
             case RunProgress() if event.progress.kind is ProgressKind.WAITS:
-                self._writer.put(f"{event.task_id}: {render_step(event.progress)}\n", STDOUT)
+                self._print(f"{event.task_id}: {render_step(event.progress)}")
             case ReviewsEnded() if self._asks and event.run.is_pending:
                 self._print(render_verdicts(event))
             case RunEnded() if self.wants_output:
@@ -197,7 +196,7 @@ class PlainUI(AskingUI):
             return None
         self._input.begin()
         self._asked = self._about(task.id)
-        self._print(f"{task.id} - {clean_line(task.title)} asks:")
+        self._print(f"{task.id} - {task.title} asks:")
         try:
             return {question.id: await self._answer_one(task.id, question) for question in questions}
         except EndOfInput:
@@ -240,7 +239,7 @@ class PlainUI(AskingUI):
             # Choices are for somebody who may choose.
             raise EndOfInput
         for offer in offers_of(checkpoint):
-            obstacle = clean_line(offer.blocked_reason or "")
+            obstacle = offer.blocked_reason
             if offer.choice is not None:
                 why_not = f" (not possible: {obstacle})" if obstacle else ""
                 self._print(f"{offer.digit}) {offer.label}{why_not}")
@@ -249,7 +248,7 @@ class PlainUI(AskingUI):
             if choice is None:
                 self._print("invalid selection; try again")
             elif not checkpoint.is_possible(choice):
-                self._print(f"not possible: {clean_line(checkpoint.blocked_reason(choice) or '')}; try again")
+                self._print(f"not possible: {checkpoint.blocked_reason(choice) or ''}; try again")
             else:
                 return choice
         # A pipe that says the same for ever is nobody.
@@ -351,18 +350,18 @@ class PlainUI(AskingUI):
 
     async def _answer_one(self, task_id: TaskId, question: Question) -> str:
         """Ask one question. At a terminal the answer is kept as a draft, and offered again."""
-        self._print(*block(f"{clean_line(question.id)}: {question.prompt}"))
+        self._print(*block(f"{question.id}: {question.prompt}"))
         offers = answers_to(question)
         self._print(*(f"{number}) {offer.label}" for number, offer in enumerate(offers, start=1)))
         draft = self._drafts.answer(task_id, question) if self._input.is_terminal else None
         kept = "" if draft is None else draft.text.strip()
         if kept:
-            self._print(f"You answered before: {strip_controls(kept)} (Enter takes it again)")
+            self._print(f"You answered before: {kept} (Enter takes it again)")
         for _ in range(_MAX_MISTAKES):
             try:
                 answer = await self._read_answer(question, str(len(offers)) if offers else None, kept)
             except RequestError as error:
-                self._print(clean_line(error.message))
+                self._print(error.message)
             else:
                 if draft is not None:
                     draft.replace(answer)
@@ -385,5 +384,5 @@ class PlainUI(AskingUI):
             raise EndOfInput
         if not self._input.is_terminal:
             # What a pipe answers is not echoed by a terminal; shown, the exchange can be read afterwards.
-            self._writer.put(f"{clean_line(line)}\n")
+            self._print(line)
         return line

@@ -34,6 +34,7 @@ from questionary.prompts.common import InquirerControl
 from git_blackbird.cli.ui.writer import STDOUT, Writer
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.messages.display.dialogue import NOTHING_CHOSEN, UNDECIDED
+from git_blackbird.messages.document import line
 from git_blackbird.model.base.path_search import MENTION, PathIndex
 
 
@@ -119,10 +120,12 @@ class Prompts:
         """
         has_digits = len(choices) <= _MOST_DIGITS
         for number, choice in enumerate(choices, start=1):
+            choice.title = line(str(choice.title)).text
+            choice.disabled = choice.disabled and line(choice.disabled).text
             if choice.auto_shortcut:
                 choice.shortcut_key = str(number) if has_digits else False
         question = questionary.select(
-            message,
+            line(message).text,
             choices,
             default=start,  # type: ignore[arg-type]  # any value of a choice
             use_shortcuts=has_digits,
@@ -176,7 +179,7 @@ class Prompts:
     ) -> str | UnfinishedText:
         """Read a text that a draft follows; ``missing`` is the complaint about a blank one, if any."""
         question = questionary.text(
-            message,
+            line(message).text,
             validate=lambda text: True if missing is None or text.strip() else missing,
             validate_while_typing=False,
             key_bindings=bindings,

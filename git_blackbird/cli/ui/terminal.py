@@ -50,7 +50,6 @@ from git_blackbird.messages.display.format import review_word
 from git_blackbird.messages.document import Style, block, styled
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.next_steps import TaskCommand
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.system import signals_to_program
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
@@ -79,7 +78,7 @@ _SELECT = "Select an action"
 
 def _countdown_line(hold: LimitHold) -> LiveActivity:
     """Return the line that counts down to the end of a usage limit."""
-    name = " ".join(map(clean_line, filter(None, hold.by)))
+    name = " ".join(filter(None, hold.by))
     return LiveActivity(name, "usage limit; Ctrl+C ends the waiting", 0, Spent(), "", hold.until / 10**9)
 
 
@@ -149,7 +148,7 @@ class TerminalUI(AskingUI):
     def _begin(self, event: RunStarted) -> None:
         word = review_word(event.run_type) if self._is_parallel else ""
         name = f"{event.task_id} ({word})" if word else event.task_id
-        activity = LiveActivity(name, clean_line(event.title), time.monotonic(), self._spent(event.run_id))
+        activity = LiveActivity(name, event.title, time.monotonic(), self._spent(event.run_id))
         self._activities[event.run_id] = activity
         if self.wants_output or self._is_parallel or event.run_type in REVIEWER_TYPES:
             self._show_line(event)
@@ -159,7 +158,7 @@ class TerminalUI(AskingUI):
     def _place(self, event: RunPlaced) -> None:
         activity = self._activities.get(event.run_id)
         if activity is not None:
-            name = f"{activity.task_id} on {clean_line(event.worker)}"
+            name = f"{activity.task_id} on {event.worker}"
             self._activities[event.run_id] = replace(activity, task_id=name)
         if self._is_parallel:
             self._show_line(event)
@@ -215,7 +214,7 @@ class TerminalUI(AskingUI):
         answers: dict[str, str] = {}
         try:
             for number, question in enumerate(questions, start=1):
-                head = styled(f"Task: {task.id} - {clean_line(task.title)}", Style.FAINT)
+                head = styled(f"Task: {task.id} - {task.title}", Style.FAINT)
                 title = question_title(task.id, (number, len(questions)))
                 self._display.show_panel(title, [head, *block(question.prompt)])
                 await self._take_terminal(is_first=number == 1)
@@ -226,7 +225,7 @@ class TerminalUI(AskingUI):
         return answers
 
     async def _answer_one(self, task: Task, question: Question, draft: Draft) -> str:
-        name = f"{self._about(task.id)}{clean_line(question.id)}"
+        name = f"{self._about(task.id)}{question.id}"
         if not question.options:
             answer = await self._write_answer(name, question, draft)
             if isinstance(answer, UnfinishedText):
@@ -295,9 +294,10 @@ class TerminalUI(AskingUI):
     async def _choose(self, checkpoint: Checkpoint) -> Choice:
         choices = []
         for offer in offers_of(checkpoint):
-            disabled = None if offer.blocked_reason is None else clean_line(offer.blocked_reason)
             digit = False if offer.digit is None else str(offer.digit)
-            choices.append(questionary.Choice(offer.label, offer.choice, disabled, shortcut_key=digit))
+            choices.append(
+                questionary.Choice(offer.label, offer.choice, offer.blocked_reason, shortcut_key=digit)
+            )
         await self._display.drained()
         message = f"{self._about(checkpoint.task.id)}{_SELECT}"
         choice: Choice = await self._prompts.choose(message, choices, checkpoint.preselected)
@@ -324,7 +324,7 @@ class TerminalUI(AskingUI):
             questionary.Choice(
                 one.label,
                 one.choice,
-                None if one.blocked_reason is None else clean_line(one.blocked_reason),
+                one.blocked_reason,
                 shortcut_key=one.digit,
             )
             for one in panel.offers
@@ -361,7 +361,7 @@ class TerminalUI(AskingUI):
         try:
             await self.run_apart(lambda: draft.edit(self._workspace))
         except BlackbirdError as error:
-            self._print(clean_line(error.message))
+            self._print(error.message)
             await self._display.drained()
         # What was typed for the editor is no part of the request.
         self._prompts.forget_typed()

@@ -9,7 +9,6 @@ from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.document import Line, command, line
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import TaskCommand
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.task_fields import FIELD_NAMES
 
@@ -22,7 +21,7 @@ def deadlock_text(deadlock: Sequence[TaskId]) -> str:
 
 def tree_lines(result: PageResult) -> Iterator[Line]:
     for one in result.added:
-        yield line(f"{'  ' * one.depth}{one.id}  {clean_line(one.title)}")
+        yield line(f"{'  ' * one.depth}{one.id}  {one.title}")
 
 
 def page_lines(result: PageResult, what: str = "the plan") -> Iterator[Line]:

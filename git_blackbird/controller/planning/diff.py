@@ -7,9 +7,8 @@ from git_blackbird.controller.plan.page import PageChange
 from git_blackbird.controller.planning.proposal import Proposal
 from git_blackbird.messages.display.format import agent_words
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.messages.document import Line, Style, block, line, listed, styled
+from git_blackbird.messages.document import Line, Style, block, line, listed, plain, styled
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.task_fields import FIELD_NAMES, changed_fields, fields_of
 
@@ -26,8 +25,7 @@ def proposal_lines(proposal: Proposal) -> Iterator[Line]:
         yield from (line(), *block(proposal.remarks, indent="remark: "))
     if proposal.faults:
         yield styled("this cannot be accepted:", Style.WARNING)
-        faults = [clean_line(fault, 500) for fault in proposal.faults]
-        yield from (one.behind("  ") for one in listed(faults, _MAX_FAULTS))
+        yield from (one.behind("  ") for one in listed(proposal.faults, _MAX_FAULTS))
 
 
 def change_lines(change: PageChange) -> Iterator[Line]:
@@ -45,25 +43,25 @@ def change_lines(change: PageChange) -> Iterator[Line]:
         above, now = (tasks[task_id].parent or "the top" for tasks in (before, after))
         yield line(f"moved: {task_id} from {above} to {now}")
     for task_id in result.deleted:
-        yield styled(f"deleted: {task_id}  {clean_line(before[task_id].title)}", Style.REMOVED)
+        yield styled(f"deleted: {task_id}  {before[task_id].title}", Style.REMOVED)
 
 
 def _new_lines(task: Task, indent: str) -> Iterator[Line]:
-    yield styled(f"{indent}{task.id}  {clean_line(task.title)}", Style.ADDED)
+    yield styled(f"{indent}{task.id}  {task.title}", Style.ADDED)
     rest = [f"after {_dep(dep, task.dep_rationale)}" for dep in task.deps]
     if words := agent_words(task):
         rest.append(f"by {words}")
     rest += _shortened(task.description) + _shortened(task.prompt)
-    rest += [f"[ ] {clean_line(text, 500)}" for text in task.acceptance_criteria]
+    rest += [f"[ ] {text}" for text in task.acceptance_criteria]
     yield from (line(f"{indent}    {text}") for text in rest)
 
 
 def _dep(dep: TaskId, reasons: Mapping[TaskId, str]) -> str:
-    return f"{dep}: {clean_line(reasons[dep], 500)}" if reasons.get(dep) else dep
+    return f"{dep}: {reasons[dep]}" if reasons.get(dep) else dep
 
 
 def _shortened(text: str) -> list[str]:
-    lines = strip_controls(text).strip().splitlines()
+    lines = list(plain(block(text.strip())))
     more = len(lines) - _MAX_LINES
     return lines if more < 2 else [*lines[:_MAX_LINES], f"(and {more} more lines)"]
 
@@ -88,5 +86,5 @@ def _values(task: Task, name: str) -> list[str]:
     if name == "deps":
         return [_dep(dep, task.dep_rationale) for dep in task.deps]
     if name == "acceptance_criteria":
-        return [clean_line(text, 500) for text in task.acceptance_criteria]
-    return strip_controls(getattr(task, name) or "").splitlines()
+        return list(task.acceptance_criteria)
+    return list(plain(block(getattr(task, name) or "")))

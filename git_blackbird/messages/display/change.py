@@ -6,9 +6,8 @@ from itertools import islice
 from git_blackbird.messages.display.fitting import Passage, Rank, bulleted, lines_of, one_line
 from git_blackbird.messages.display.format import place_words, render_path, render_totals, some_paths
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.messages.document import Line, Style, block, command, line, styled
+from git_blackbird.messages.document import Line, Style, block, code, command, line, plain, styled
 from git_blackbird.model.base.next_steps import SETTING_BACK, TaskCommand
-from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
 from git_blackbird.model.change.decision import SPECS
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import VERBS, Choice
@@ -30,8 +29,6 @@ _PERHAPS_OUTSIDE = (
     " (the hook tells of commits: `git blackbird hooks install`)"
 )
 _TAKES_BACK = "takes back edits of yours, or of tasks that have landed, that are in no commit"
-_LONGEST_VALUE = 200
-_LONGEST_NAME = 1000
 _ID_LETTERS = 10
 _DIFF_STYLES = {"+": Style.ADDED, "-": Style.REMOVED, "@": Style.PLACE}
 
@@ -40,15 +37,15 @@ def snippet_lines(summary: Summary, indent: str) -> Iterator[Line]:
     """Return the beginnings of its diffs, each below its path."""
     for snippet in summary.snippets:
         yield styled(f"{indent}{render_path(snippet.file)}", Style.PLACE)
-        for text in escape_controls(snippet.snippet).split("\n"):
-            yield styled(f"{indent}  {text}", _DIFF_STYLES.get(text[:1], Style.PLAIN))
+        for text in snippet.snippet.split("\n"):
+            yield code(text, _DIFF_STYLES.get(text[:1], Style.PLAIN)).behind(f"{indent}  ")
 
 
 def file_lines(summary: Summary, indent: str = "") -> Iterator[Line]:
     """List each path once, with its status and the number of changed lines."""
     if summary.changes:
         texts = [_file_line(change) for change in summary.changes]
-    elif lines := strip_controls(summary.diffstat).splitlines():
+    elif lines := list(plain(block(summary.diffstat))):
         # The Go program only has the numbers as formatted by git.
         texts = [text.strip() for text in lines]
     else:
@@ -71,7 +68,7 @@ def _file_line(change: FileChange) -> str:
 
 def notes_on_change(run: Run, summary: Summary, outside: Outside) -> Iterator[tuple[str, Iterable[str]]]:
     """Yield what happened beside a change, as titles with their lines, which may be none."""
-    left_out = [f"{render_path(one.path)} ({clean_line(one.reason)})" for one in summary.left_out]
+    left_out = [f"{render_path(one.path)} ({one.reason})" for one in summary.left_out]
     between = [f"{render_path(edit.path)} by run {edit.run} of {edit.task}" for edit in summary.between]
     switched = () if summary.switched is None else switched_lines(summary.switched)
     counts = "; this counts once you approve" if run.is_pending else ""
@@ -84,10 +81,10 @@ def notes_on_change(run: Run, summary: Summary, outside: Outside) -> Iterator[tu
     yield _TAKES_BACK, map(render_path, summary.takes_back)
     yield "done outside its place", own_lines(outside)
     yield SEEN, seen_lines(outside)
-    yield f"edited in the plan during the run{counts}", map(clean_line, run.plan_edits)
-    yield "the configuration changed during the run", map(clean_line, run.config_edits)
-    yield "a hook refused the commit", strip_controls(run.hook_output or "").splitlines()
-    yield "notes", map(clean_line, run.notes)
+    yield f"edited in the plan during the run{counts}", run.plan_edits
+    yield "the configuration changed during the run", run.config_edits
+    yield "a hook refused the commit", plain(block(run.hook_output or ""))
+    yield "notes", run.notes
 
 
 def submodule_lines(summary: Summary) -> list[str]:
@@ -105,7 +102,7 @@ def submodule_lines(summary: Summary) -> list[str]:
 
 def switched_lines(switched: SwitchedBranch) -> Iterator[str]:
     """Say to which branch an agent went, and what its change is then."""
-    where = "a detached HEAD" if switched.branch is None else f"branch {clean_line(switched.branch)}"
+    where = "a detached HEAD" if switched.branch is None else f"branch {switched.branch}"
     if switched.since is None:
         yield f"it went to {where}, where nothing is older than its run; the change is all that differs"
     else:
@@ -120,7 +117,7 @@ def _moves(summary: Summary, *, in_change: bool) -> list[str]:
     for move in summary.head_moves:
         if move.in_change is in_change:
             changed = f"; also changed by it: {some_paths(move.paths)}" if move.paths else ""
-            lines.append(f"{move.new[:10]} {clean_line(move.text)}{changed}")
+            lines.append(f"{move.new[:10]} {move.text}{changed}")
     return lines
 
 
@@ -140,7 +137,7 @@ def seen_lines(outside: Outside) -> Iterator[str]:
 
 def seen_text(change: OutsideChange) -> str:
     """Say what is another than before."""
-    name = clean_line(change.name, _LONGEST_NAME)
+    name = change.name
     match change.subject:
         case Subject.PLACE:
             return f"the worktree of {change.before} is gone: {name}"
@@ -169,11 +166,11 @@ def way_back(change: OutsideChange) -> str | None:
 
 
 def _value(value: str | None, absent: str) -> str:
-    return absent if value is None else clean_line(value, _LONGEST_VALUE)
+    return absent if value is None else value
 
 
 def _short(target: str | None) -> str:
-    return clean_line(target or "")[:_ID_LETTERS]
+    return (target or "")[:_ID_LETTERS]
 
 
 def undo_result_lines(result: UndoResult) -> Iterator[Line]:
@@ -200,8 +197,8 @@ def moved_back_lines(result: UndoResult) -> Iterator[Line]:
     yield line(f"{did} the change of {task_id}: {counted(result.summary.totals.files, 'file')}")
     yield from block(result.summary.diffstat)
     for kept in result.kept:
-        yield styled(f"  left as it is: {render_path(kept.path)}: {clean_line(kept.reason)}", Style.WARNING)
-    yield from (line(f"with it goes what `{clean_line(other)}` had to leave") for other in result.completes)
+        yield styled(f"  left as it is: {render_path(kept.path)}: {kept.reason}", Style.WARNING)
+    yield from (line(f"with it goes what `{other}` had to leave") for other in result.completes)
 
 
 def since_request_passages(since: SinceRequest | None) -> Iterator[Passage]:
@@ -214,7 +211,7 @@ def since_request_passages(since: SinceRequest | None) -> Iterator[Passage]:
         yield Passage((heading, *_outcomes(since.comments)), Rank.SINCE_REQUEST, rest)
     lines: Iterable[Line] = file_lines(since.summary, "  ")
     if since.summary.minimal is not None:
-        lines = (styled(f"  not known: {clean_line(since.summary.minimal)}", Style.WARNING),)
+        lines = (styled(f"  not known: {since.summary.minimal}", Style.WARNING),)
     heading = styled("Changed since the request:", Style.HEADING)
     yield Passage((heading, *lines), Rank.SINCE_REQUEST, rest)
 
@@ -227,20 +224,20 @@ def _outcomes(comments: Iterable[CommentOutcome]) -> Iterator[Line]:
     """Yield a line for each comment, with whether the lines that it is on were changed since."""
     for comment, is_taken_up in islice(comments, MAX_FILES):
         word, style = ("changed", Style.PLAIN) if is_taken_up else ("not changed", Style.WARNING)
-        yield styled(f"  {word:<11}  {place_words(comment)}: {clean_line(comment.text)}", style)
+        yield styled(f"  {word:<11}  {place_words(comment)}: {comment.text}", style)
 
 
 def summary_passages(summary: Summary) -> Iterator[Passage]:
     """Show the files and snippets, and what the summary omits."""
     yield Passage((styled("Review summary:", Style.HEADING),), Rank.HEADING, least=0)
     if summary.minimal is not None:
-        yield one_line(f"  this summary is minimal: {clean_line(summary.minimal)}", Style.WARNING)
+        yield one_line(f"  this summary is minimal: {summary.minimal}", Style.WARNING)
     *files, last = file_lines(summary, "    ")
     rest, heading = _shown_by(Choice.VIEW_DIFF), styled("  Files:", Style.HEADING)
     yield Passage((heading, *files), Rank.FILES, rest)
     yield Passage((last,))
     snippets = tuple(snippet_lines(summary, "    ")) or (styled("    (none)", Style.FAINT),)
-    cut = lines_of(bulleted("Not all is shown:", map(clean_line, summary.cut), Style.FAINT))
+    cut = lines_of(bulleted("Not all is shown:", summary.cut, Style.FAINT))
     yield Passage((styled("  Snippets:", Style.HEADING), *snippets, *cut), Rank.SNIPPETS, rest)
 
 

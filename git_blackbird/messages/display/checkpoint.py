@@ -37,9 +37,8 @@ from git_blackbird.messages.display.quantities import (
 )
 from git_blackbird.messages.display.reviews import REQUESTERS, overall_word
 from git_blackbird.messages.display.task import text_sections
-from git_blackbird.messages.document import Line, Style, styled
+from git_blackbird.messages.document import Line, Style, block, plain, styled
 from git_blackbird.model.base.next_steps import Blank, TaskCommand
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.change import Asked
 from git_blackbird.model.change.decision import SPECS
 from git_blackbird.model.change.stages import Stage, stage_of
@@ -60,10 +59,8 @@ _MAX_RESULT_LINES_WITHOUT_CHANGE = 20
 _MAX_REVIEW_LINES = 60
 _MAX_REQUEST_LINES = 12
 _MAX_CRITERIA = 20
-_LONGEST_CRITERION = 400
 _LONGEST_QUOTED = 400
 _LONGEST_TASK_TEXT = 50_000
-_LONGEST_PATH = 1000
 
 
 _OF_CHANGE = frozenset({Rank.SNIPPETS, Rank.FILES})
@@ -96,7 +93,7 @@ def _passages(
     key = f"{SPECS[Choice.REQUEST_CHANGES].digit}"
     criteria, texts = _texts_of(task) if beside_diff else (_criteria(task), ())
     yield from _rulings(checkpoint, key if beside_diff else "")
-    yield one_line(f"Task: {task.id} - {clean_line(task.title)}", Style.HEADING)
+    yield one_line(f"Task: {task.id} - {task.title}", Style.HEADING)
     if beside_diff:
         yield one_line(f"Change: {_totals(checkpoint)}")
     yield from criteria
@@ -118,7 +115,7 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
     """Yield agent, time, tokens, cost and round of a change, and what its check said, as far as known."""
     run = checkpoint.run
     if run.provider:
-        yield clean_line(run.provider) + (f" on {clean_line(run.worker)}" if run.worker else "")
+        yield run.provider + (f" on {run.worker}" if run.worker else "")
     seconds = run_seconds(run, run.completed_at or "")
     if seconds is not None:
         yield format_seconds(seconds)
@@ -160,7 +157,7 @@ def _criteria(task: Task) -> Iterator[Passage]:
     """Yield the first of what has to be met."""
     if task.acceptance_criteria:
         command = TaskCommand("show", task.id).command
-        texts = (f"- {clean_line(text, _LONGEST_CRITERION)}" for text in task.acceptance_criteria)
+        texts = (f"- {text}" for text in task.acceptance_criteria)
         lines = _first(texts, _MAX_CRITERIA, f"more: {command}")
         heading = styled("Acceptance criteria:", Style.HEADING)
         yield Passage((heading, *lines), Rank.CRITERIA, command)
@@ -179,14 +176,14 @@ def _texts_of(task: Task) -> tuple[Iterable[Passage], Iterable[Passage]]:
 
 def _unsent(comments: Iterable[ReviewComment]) -> Iterator[Passage]:
     """List the comments on lines that wait for a request to be sent with."""
-    lines = [f"{place_words(comment)}: {clean_line(comment.text)}" for comment in comments]
+    lines = [f"{place_words(comment)}: {comment.text}" for comment in comments]
     yield from bulleted("Your comments, not sent yet:", lines, Style.WARNING)
 
 
 def _outcome(checkpoint: Checkpoint) -> Iterator[Passage]:
     """Say how the run ended, and what the check proves."""
     run = checkpoint.run
-    why = f" ({clean_line(run.error)})" if run.error else ""
+    why = f" ({run.error})" if run.error else ""
     yield one_line(f"Run status: {run.status}{why}", Style.PLAIN if run.error is None else Style.WARNING)
     if run.check is not None:
         verdict, *output = check_lines(run.check)
@@ -195,7 +192,7 @@ def _outcome(checkpoint: Checkpoint) -> Iterator[Passage]:
         yield Passage((styled(f"Check: {verdict}", style), *lines), Rank.CHECK, _run_command(run), 1)
     if checkpoint.conflict is not None:
         goes_back = "" if stage_of(run) is Stage.BLOCKED else f"; approved as it is, {GOES_BACK}"
-        yield one_line(f"Careful: {clean_line(checkpoint.conflict)}{goes_back}", Style.WARNING)
+        yield one_line(f"Careful: {checkpoint.conflict}{goes_back}", Style.WARNING)
 
 
 def _run_command(run: Run) -> str:
@@ -238,7 +235,7 @@ def _account(checkpoint: Checkpoint) -> Iterator[Passage]:
     if facts := list(_facts(checkpoint)):
         yield one_line(", ".join(facts), Style.FAINT)
     if checkpoint.worktree is not None:
-        yield one_line(f"Worktree: {clean_line(checkpoint.worktree, _LONGEST_PATH)}", Style.FAINT, Rank.FACTS)
+        yield one_line(f"Worktree: {checkpoint.worktree}", Style.FAINT, Rank.FACTS)
     if checkpoint.behind:
         waits = "decision waits" if checkpoint.behind == 1 else "decisions wait"
         yield one_line(f"{checkpoint.behind} more {waits} behind this one", Style.FAINT, Rank.FACTS)
@@ -249,7 +246,7 @@ def _account(checkpoint: Checkpoint) -> Iterator[Passage]:
         most, rank = _MAX_RESULT_LINES, Rank.AGENT
         if run.no_change:
             most, rank = _MAX_RESULT_LINES_WITHOUT_CHANGE, Rank.ANSWER
-        said = _last(map(clean_line, strip_controls(run.final_text).strip().splitlines()), most)
+        said = _last(map(_kept_indent, plain(block(run.final_text.strip()))), most)
         heading = styled("Agent says:", Style.HEADING)
         yield Passage((heading, *said), rank, _run_command(run), keeps_end=True)
 
@@ -293,7 +290,7 @@ def _asked(checkpoint: Checkpoint) -> Iterator[Passage]:
 
 
 def _quoted(checkpoint: Checkpoint, heading: str, text: str) -> Passage:
-    lines = strip_controls(text).strip().splitlines()
+    lines = list(plain(block(text.strip())))
     quoted = _first((f"> {_kept_indent(line)}".rstrip() for line in lines), _MAX_REQUEST_LINES)
     title = styled(heading, Style.HEADING)
     return Passage((title, *quoted), Rank.REQUEST, _run_command(checkpoint.run), least=2)
@@ -308,7 +305,7 @@ def _asker(asked: Asked) -> str:
 def _facts(checkpoint: Checkpoint) -> Iterator[str]:
     yield f"Run {checkpoint.run.id}"
     if checkpoint.run.provider:
-        yield clean_line(checkpoint.run.provider)
+        yield checkpoint.run.provider
     if checkpoint.runs > 1:
         yield f"{checkpoint.runs} runs together"
     if checkpoint.round_number > 1:
@@ -336,9 +333,9 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[Passage]:
 def _outlook(commit: CommitPreview) -> Iterator[Passage]:
     """Describe what approving would commit at present."""
     heading = "Cannot commit this change yet:"
-    yield from bulleted(heading, map(clean_line, commit.obstacles), Style.WARNING)
+    yield from bulleted(heading, commit.obstacles, Style.WARNING)
     if not commit.obstacles:
-        where = "a detached HEAD" if commit.branch is None else clean_line(commit.branch)
+        where = "a detached HEAD" if commit.branch is None else commit.branch
         paths = f"{counted(commit.paths, 'path')} on {where}"
         if commit.with_status:
             paths += ", its status in the plan included"

@@ -4,13 +4,11 @@ import json
 from collections.abc import Callable, Iterator
 
 from git_blackbird.messages.document import Line, Span, Style, Table, line, table
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.config.keys import Key, Value, ValueType
 from git_blackbird.model.config.layers import Layer
 from git_blackbird.model.config.settings import KeyLayers, Setting, ValueEffect
 
 UNSET = "(unset)"
-_LONGEST = 1000
 
 
 Shorten = Callable[[str], str]
@@ -19,7 +17,7 @@ Shorten = Callable[[str], str]
 
 def value_text(value: Value | None) -> str:
     """Format a value so that ``config KEY VALUE`` would parse it as the same."""
-    return UNSET if value is None else clean_line(plain_text(value), _LONGEST)
+    return UNSET if value is None else plain_text(value)
 
 
 def plain_text(value: Value) -> str:
@@ -34,19 +32,19 @@ def setting_text(setting: Setting) -> str:
     raw = setting.raw
     if setting.value is not None or setting.layer is Layer.DEFAULT:
         return value_text(setting.value)
-    return clean_line(raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False), _LONGEST)
+    return raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
 
 
 def saved_text(name: str, value: Value | None, place: str) -> str:
     """Describe what was saved where; None means that the key was removed."""
     if value is None:
-        return f"removed {clean_line(name)} from {clean_line(place, _LONGEST)}"
-    return f"{name} = {value_text(value)} in {clean_line(place, _LONGEST)}"
+        return f"removed {name} from {place}"
+    return f"{name} = {value_text(value)} in {place}"
 
 
 def overruled_text(stronger: Setting) -> str:
     """Describe the value that overrides the saved one."""
-    return f"{value_text(stronger.value)} from {clean_line(stronger.origin, _LONGEST)} still applies"
+    return f"{value_text(stronger.value)} from {stronger.origin} still applies"
 
 
 def type_text(key: Key) -> str:
@@ -82,4 +80,4 @@ def _layer_row(effect: str, value: str) -> tuple[Span, Span]:
 
 
 def _origin(setting: Setting, shorten: Shorten) -> Span:
-    return Span(clean_line(shorten(setting.origin), _LONGEST), Style.FAINT)
+    return Span(shorten(setting.origin), Style.FAINT)

@@ -16,7 +16,6 @@ from git_blackbird.messages.display.quantities import counted, some_of
 from git_blackbird.messages.document import Line, Style, block, line, styled
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import PLANNING, TaskId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import APPROVES, SPECS, VIEWS, Decision, Reply, reply_of
 from git_blackbird.model.run.agent_io import RightsQuestion, agent_in_text
 from git_blackbird.model.run.findings import MergedReview
@@ -149,7 +148,7 @@ def next_step(checkpoint: Checkpoint, choice: Choice, unsent: Unsent) -> Step:
         return view_step(checkpoint, choice)
     obstacle = checkpoint.blocked_reason(choice)
     if obstacle is not None:
-        return Say(f"not possible: {clean_line(obstacle)}")
+        return Say(f"not possible: {obstacle}")
     if choice is Choice.REQUEST_CHANGES:
         source = _source(checkpoint.run, checkpoint.merged)
         is_open = not source and checkpoint.suggested_request is not None
@@ -203,7 +202,7 @@ def _careful(text: str) -> Line:
 
 def no_diff_text(reason: str) -> str:
     """Say why a diff cannot be shown."""
-    return f"no diff can be shown: {clean_line(reason)}"
+    return f"no diff can be shown: {reason}"
 
 
 def confirm_rights(question: RightsQuestion) -> Confirm:
@@ -223,27 +222,27 @@ def confirm_adoption(items: Sequence[Adoptable]) -> Confirm:
 
 def confirm_rejection(preview: UndoResult) -> Confirm:
     """Ask whether to reject a change, and to take it back as a dry run has found."""
-    question = f"Reject {clean_line(preview.task.id)}, and take its change out of your files?"
+    question = f"Reject {preview.task.id}, and take its change out of your files?"
     return Confirm(tuple(moved_back_lines(preview)), question, "Reject it, and take it back")
 
 
 def confirm_undo(preview: UndoResult) -> Confirm:
     """Ask whether to do what a dry run has found."""
     words = VERBS[preview.verb]
-    question = words.question.format(task=clean_line(preview.task.id))
+    question = words.question.format(task=preview.task.id)
     return Confirm(tuple(moved_back_lines(preview)), question, words.yes, "Leave it")
 
 
 def confirm_quit(at_work: Sequence[str]) -> Confirm:
     """Ask whether to quit while agents work, of which it is said what on: that pauses them."""
-    named = ", ".join(map(clean_line, at_work)) or "something"
+    named = ", ".join(at_work) or "something"
     verb, them = ("are", "them") if len(at_work) > 1 else ("is", "it")
     return Confirm((), f"{named} {verb} at work", f"Pause {them} and quit", "Stay")
 
 
 def confirm_unknown(names: Sequence[str]) -> Confirm:
     """Ask whether to send a text that names paths which are not there."""
-    listed = some_of([f"@{clean_line(name)}" for name in names], MAX_LISTED)
+    listed = some_of([f"@{name}" for name in names], MAX_LISTED)
     remark = _careful(f"{listed} {'is' if len(names) == 1 else 'are'} not there")
     return Confirm((remark,), "Send it as it is?", "Send it as it is", "Go back to the text")
 
@@ -259,7 +258,7 @@ def answers_to(question: Question) -> tuple[AnswerOffer, ...]:
     """Return the lines of the list of answers; none where an answer is written."""
     if not question.options:
         return ()
-    listed = (AnswerOffer(option, clean_line(option)) for option in question.options)
+    listed = (AnswerOffer(option, line(option).text) for option in question.options)
     return (*listed, AnswerOffer(None, OTHER))
 
 
@@ -340,4 +339,4 @@ REVISION = WriteRequest(None, "", "", "What should be different in the plan?")
 
 def blocked_words(offer: PlanOffer) -> str:
     """Say why a choice is not possible; "" where it is."""
-    return "" if offer.blocked_reason is None else f" (not possible: {clean_line(offer.blocked_reason)})"
+    return "" if offer.blocked_reason is None else f" (not possible: {offer.blocked_reason})"

@@ -1,6 +1,6 @@
 """Events while agents run, as lines of text, and what an agent may do that is to start."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from git_blackbird.messages.display.format import check_lines, check_word, render_totals, review_word
 from git_blackbird.messages.display.merged_review import review_lines
@@ -9,7 +9,6 @@ from git_blackbird.messages.display.reviews import render_failing, render_no_ver
 from git_blackbird.messages.document import Line, Style, block, command, line, plain, styled
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.next_steps import EXECUTE
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
@@ -36,8 +35,6 @@ from git_blackbird.model.views.events import (
 )
 from git_blackbird.model.views.stop import Stop
 
-# A command at the end of it is of no use if it is cut.
-_LONGEST_REASON = 2000
 _DOES = frozenset({ProgressKind.READS, ProgressKind.EDITS, ProgressKind.RUNS})
 # What was decided here, and elsewhere.
 _DECIDED = {
@@ -62,30 +59,34 @@ _WHY_PAUSED = {
 }
 
 
-def render_event(event: Event) -> str | None:  # noqa: PLR0911  # a table
-    """Format an event on one line; None for events too frequent for lines."""
+def render_event(event: Event) -> str | None:
+    """Format an event on its lines; None for events too frequent for lines."""
+    return "\n".join(plain(map(line, _event_lines(event)))) or None
+
+
+def _event_lines(event: Event) -> Iterable[str]:  # noqa: PLR0911  # a table
     match event:
         case RunStarted():
             about = "" if event.run_type is RunType.PLANNING else f" {event.task_id}"
-            return f"{_verb(event)}{about} (run {event.run_id}, {clean_line(event.provider)})"
+            return (f"{_verb(event)}{about} (run {event.run_id}, {event.provider})",)
         case RunPlaced():
-            return f"{event.task_id} is worked on by {clean_line(event.worker)}"
+            return (f"{event.task_id} is worked on by {event.worker}",)
         case RunEnded():
-            return _render_end(event.run, event.seconds)
+            return _end_lines(event.run, event.seconds)
         case CheckEnded():
-            return "\n".join(_check_lines(event))
+            return _check_lines(event)
         case LandingEnded():
-            return "\n".join(_landing_lines(event))
+            return _landing_lines(event)
         case ReviewsEnded():
-            return "\n".join(_reviews_lines(event))
+            return _reviews_lines(event)
         case Decided() if event.state in _DECIDED:
-            return render_decided(event)
+            return (render_decided(event),)
         case LimitsHeld(holds=(_, *_)):
-            return waiting_text(event.holds, event.now)
+            return (waiting_text(event.holds, event.now),)
         case Notice():
-            return render_notice(event)
+            return render_notice(event).split("\n")
         case _:
-            return None
+            return ()
 
 
 def event_style(event: Event) -> Style:
@@ -144,23 +145,24 @@ def _verb(event: RunStarted) -> str:
     return "starting" if event.resumes is None else "resuming"
 
 
-def _render_end(run: Run, seconds: float) -> str:
-    """Describe the end of a run on one line, or three for a failed review."""
+def _end_lines(run: Run, seconds: float) -> Iterable[str]:
+    """Describe the end of a run, on three lines for a failed review."""
     if run.is_of_change:
         # The findings of both reviewers are shown together later.
         end = f"finished ({render_duration(seconds)})"
         if run.status is not RunStatus.SUCCESS:
-            end = f"gave no result: {clean_line(run.error or 'it was stopped')}"
-        return f"{review_word(run.run_type)} of {run.task_id} {end}"
+            end = f"gave no result: {run.error or 'it was stopped'}"
+        return (f"{review_word(run.run_type)} of {run.task_id} {end}",)
     if run.run_type is RunType.REVIEW:
-        return "\n".join(render_review_end(run, seconds))
-    return _render_planned(run, seconds) if run.run_type is RunType.PLANNING else _render_work(run, seconds)
+        return render_review_end(run, seconds)
+    render = _render_planned if run.run_type is RunType.PLANNING else _render_work
+    return (render(run, seconds),)
 
 
 def _render_planned(run: Run, seconds: float) -> str:
     cost = (render_cost(run.cost_usd),) if run.cost_usd else ()
     took = ", ".join((render_duration(seconds), *cost))
-    return f"planned ({took})" if run.error is None else f"planning failed ({took}): {clean_line(run.error)}"
+    return f"planned ({took})" if run.error is None else f"planning failed ({took}): {run.error}"
 
 
 def _render_work(run: Run, seconds: float) -> str:
@@ -173,13 +175,13 @@ def _render_work(run: Run, seconds: float) -> str:
             return f"{run.task_id} is waiting for user input"
         case RunStatus.PAUSED:
             why = _WHY_PAUSED.get(run.terminal_reason, "") if run.terminal_reason is not None else ""
-            why = f": {clean_line(run.provider)} is at a usage limit" if run.limit is not None else why
-            words = f": {clean_line(run.error)}" if run.error else ""
+            why = f": {run.provider} is at a usage limit" if run.limit is not None else why
+            words = f": {run.error}" if run.error else ""
             return f"{run.task_id} is paused{why}{words}"
         case _:
             # The agent's refusal is not a failure of the task.
             word = "failed" if run.superseded_by is None else "could not run"
-            return f"{word} {run.task_id}: {clean_line(run.error or 'no reason was given')}"
+            return f"{word} {run.task_id}: {run.error or 'no reason was given'}"
 
 
 def _changed(run: Run, summary: Summary) -> str:
@@ -209,9 +211,9 @@ def _landing_lines(event: LandingEnded) -> Iterator[str]:
             word = "committed" if oid else "nothing was left to commit of"
             word = "could not commit" if run.uncommitted_landing else word
         yield f"{word} {event.task_id}" + (f" (commit {oid[:12]})" if oid else "")
-        yield from (f"  {clean_line(reason, _LONGEST_REASON)}" for reason in event.reasons)
+        yield from (f"  {reason}" for reason in event.reasons)
         return
-    reasons = "; ".join(clean_line(reason, _LONGEST_REASON) for reason in event.reasons)
+    reasons = "; ".join(event.reasons)
     way = run.landing_words if run.is_pending else "goes back to its agent"
     yield f"{event.task_id} {way}: {reasons}"
 
@@ -235,18 +237,18 @@ def render_verdicts(event: ReviewsEnded) -> str:
 
 def render_reason(reason: str) -> str:
     """Return why a person is asked about a reviewed change."""
-    return f"a decision is due: {clean_line(reason, _LONGEST_REASON)}"
+    return f"a decision is due: {reason}"
 
 
 def render_step(step: Progress) -> str:
     """Describe what an agent does at present."""
-    return clean_line(f"{step.kind} {step.text}" if step.kind in _DOES else step.text)
+    return line(f"{step.kind} {step.text}" if step.kind in _DOES else step.text).text
 
 
 def step_lines(step: Progress, prefix: str = "", most: int | None = None) -> Iterator[Line]:
     """Yield what an agent said, up to so many characters, or did; what it has spent is no step."""
     if step.kind is ProgressKind.SAYS:
-        yield from block(f"{prefix}{strip_controls(step.text[:most]).strip()}")
+        yield from block(f"{prefix}{step.text[:most].strip()}")
     elif step.kind is not ProgressKind.SPENDS:
         yield styled(prefix + render_step(step), Style.FAINT)
 
@@ -254,14 +256,14 @@ def step_lines(step: Progress, prefix: str = "", most: int | None = None) -> Ite
 def render_notice(notice: Notice) -> str:
     """Format a notice like git's messages on standard error, with hints below."""
     word = "" if notice.weight is Level.INFO else f"{notice.weight.value}: "
-    hints = "".join(f"\nhint: {strip_controls(line)}" for line in (notice.hint or "").splitlines())
-    return f"{word}{strip_controls(notice.text)}{hints}"
+    hints = "".join(f"\nhint: {text}" for text in (notice.hint or "").splitlines())
+    return f"{word}{notice.text}{hints}"
 
 
 def stop_lines(stop: Stop, shown: Collection[RunId] = ()) -> Iterator[Line]:
     """Yield why a call ended, with the failed reviews that were not shown already, and what is next."""
     if not stop.held:
-        yield from (line(clean_line(text, _LONGEST_REASON)) for text in stop.text.splitlines())
+        yield from (line(text) for text in stop.text.splitlines())
     for parent in stop.held:
         if parent.run_id in shown or (flagged := parent.flagged) is None:
             continue
@@ -281,12 +283,9 @@ def next_step_lines(stop: Stop) -> Iterator[Line]:
     yield from (line("  " if is_choice else "next step: ", command(step)) for step in steps)
 
 
-_LONGEST = 500
-
-
 def rights_lines(question: RightsQuestion) -> tuple[Line, Line]:
     """Return what the agent may do, and whether the command stops after each task."""
-    may = f"{agent_in_text(question.agent)} may {clean_line(question.rights.description, _LONGEST)}."
+    may = f"{agent_in_text(question.agent)} may {question.rights.description}."
     stops = "It does not stop after each task (--stop-after-each stops it)."
     if question.stops_after_each:
         stops = "It stops for a decision after each task."

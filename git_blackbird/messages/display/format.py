@@ -1,13 +1,14 @@
 """Texts that interfaces share: changes, paths, checks, decisions; light, as reading commands import it."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
+from git_blackbird.clean import one_line
 from git_blackbird.messages.display.quantities import counted, format_moment, render_duration, some_of
-from git_blackbird.messages.document import Line, Span, Style, cuts, line
+from git_blackbird.messages.document import Line, Span, Style, block, line, plain
 from git_blackbird.model.base.next_steps import ADOPT
-from git_blackbird.model.base.sanitize import clean_line, quoted, strip_controls
+from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.timestamps import seconds_between
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import Stage, stage_of
@@ -65,8 +66,8 @@ def label_span(label: str) -> Span:
 
 def dependency_title(dep: Task, reason: str | None) -> str:
     """Return the title of a dependency, and why it is one."""
-    because = f", because {clean_line(reason)}" if reason else ""
-    return f"{clean_line(dep.title)}{because}"
+    because = f", because {reason}" if reason else ""
+    return f"{dep.title}{because}"
 
 
 def unblocks_text(count: int) -> str:
@@ -80,7 +81,7 @@ def redacted_text(run: Run) -> str | None:
     if not counts:
         return None
     kinds = (kind if count == 1 else f"{kind} ({count})" for kind, count in sorted(counts.items()))
-    return f"{counted(sum(counts.values()), 'secret')} in its output: {clean_line(', '.join(kinds))}"
+    return f"{counted(sum(counts.values()), 'secret')} in its output: {', '.join(kinds)}"
 
 
 def masked_text(where: str, kinds: Sequence[str]) -> str:
@@ -98,18 +99,9 @@ def render_totals(summary: Summary) -> str:
     return f"{counted(files, 'file')}, +{totals.additions} -{totals.deletions}"
 
 
-def wrap_line(text: str, columns: int, char_width: Callable[[str], int], indent: str = "") -> Iterator[str]:
-    """Break a line into parts of at most so many terminal columns, at spaces where there are some.
-
-    All parts but the first begin with the indent.
-    """
-    for start, end in cuts(text, columns, char_width, len(indent)):
-        yield (indent if start else "") + text[start:end]
-
-
 def question_line(question: Question) -> str:
     """Return what an agent asks, with the options, in one line."""
-    return f"{clean_line(question.id)}: {clean_line(question_text(question))}"
+    return one_line(f"{question.id}: {question_text(question)}")
 
 
 def question_text(question: Question) -> str:
@@ -120,10 +112,10 @@ def question_text(question: Question) -> str:
 
 def ruling_lines(ruling: Ruling) -> Iterator[str]:
     """Return what an agent decided itself and why, and below that the question."""
-    why = f" ({clean_line(ruling.reason)})" if ruling.reason else ""
-    decided = clean_line(ruling.decision or "it did not say what it decided")
-    yield f"{clean_line(ruling.question.id)}: {decided}{why}"
-    yield f"  asked: {clean_line(question_text(ruling.question))}"
+    why = f" ({ruling.reason})" if ruling.reason else ""
+    decided = ruling.decision or "it did not say what it decided"
+    yield f"{ruling.question.id}: {decided}{why}"
+    yield f"  asked: {question_text(ruling.question)}"
 
 
 def bare_quote_error(rulings: Iterable[Ruling], request: str) -> str | None:
@@ -136,13 +128,13 @@ def message_lines(messages: PendingMessages) -> Iterator[str]:
     """Return what the agent of a task is to be told: feedback of a parent review, requests, answers."""
     review = messages.review
     if review is not None:
-        where = f"{clean_line(review.parent_task_id)} (run {clean_line(review.review_run_id)})"
+        where = f"{review.parent_task_id} (run {review.review_run_id})"
         yield f"from the review of {where}:"
-        yield from (f"  {line}" for line in strip_controls(review.feedback).splitlines())
+        yield from (f"  {line}" for line in plain(block(review.feedback)))
     for text in messages.texts:
-        yield from strip_controls(text).splitlines()
+        yield from plain(block(text))
     for answer in messages.answers:
-        yield f"{clean_line(answer.id)}: {clean_line(answer.value)}"
+        yield f"{answer.id}: {answer.value}"
 
 
 def render_path(path: str) -> str:
@@ -172,7 +164,7 @@ def check_lines(check: CheckResult) -> Iterator[str]:
     """Return the verdict, and below it the last lines of output of a check that did not pass."""
     yield check_word(check)
     if check.outcome is not CheckOutcome.PASSED:
-        yield from map(clean_line, strip_controls(check.output or "").splitlines()[-_MAX_CHECK_LINES:])
+        yield from list(plain(block(check.output or "")))[-_MAX_CHECK_LINES:]
 
 
 def agent_words(task: Task) -> str:
@@ -191,12 +183,12 @@ def landing_text(run: Run) -> str:
         case Landed():
             both = f", both added in {', '.join(run.landing_additions)}" if run.landing_additions else ""
             word = "landed" if not run.is_in_place else "in place" if run.uncommitted_landing else "committed"
-            text = clean_line(f"{word} {format_moment(run.landed_at or '')}".rstrip() + both, 1000)
+            text = f"{word} {format_moment(run.landed_at or '')}".rstrip() + both
         case LandingBlocked():
             text = "blocked"
         case _:
             text = "due" if stage_of(run) is Stage.LANDING else "not yet"
-    return f"{text}: {clean_line(run.landing_reason, 1000)}" if run.landing_reason else text
+    return f"{text}: {run.landing_reason}" if run.landing_reason else text
 
 
 def run_seconds(run: Run, now: str) -> float | None:
@@ -263,12 +255,12 @@ def reset_lines(reset: StatusChange) -> Iterator[Line]:
 
 def undo_lines(commands: Iterable[str]) -> Iterator[str]:
     """Name the commands that take a rejected change back."""
-    return (f"to take the change back: {clean_line(command)}" for command in commands)
+    return (f"to take the change back: {command}" for command in commands)
 
 
 def moved_lines(paths: Iterable[str]) -> Iterator[Line]:
     """Return each path of a change that looks different in the worktree by now."""
-    return (line(f"the worktree differs from the change in {clean_line(path)}") for path in paths)
+    return (line(f"the worktree differs from the change in {path}") for path in paths)
 
 
 def some_paths(paths: Sequence[str]) -> str:
@@ -282,7 +274,6 @@ _ADOPTABLE_NOUNS = {
     AdoptableKind.DECISION: "decision",
     AdoptableKind.FEEDBACK: "feedback",
 }
-_MOST_OF_TEXT = 2000
 
 
 def adoptable_text(items: Sequence[Adoptable]) -> str:
@@ -313,10 +304,10 @@ def adopted_text(item: Adoptable, status: Status) -> str:
 def _adoptable_words(item: Adoptable) -> str:
     found = item.found
     if isinstance(found, Feedback):
-        return f"feedback of the review of {clean_line(found.parent_task_id)}: {_quote(found.feedback)}"
+        return f"feedback of the review of {found.parent_task_id}: {_quote(found.feedback)}"
     if item.kind is AdoptableKind.REVIEW:
         verdict = {True: "passed", False: "failed", None: "no verdict"}[found.parent_review_passed]
-        flagged = f" {', '.join(map(clean_line, found.parent_review_resume_task_ids))}"
+        flagged = f" {', '.join(found.parent_review_resume_task_ids)}"
         said = f": {_quote(found.parent_review_feedback)}" if found.parent_review_feedback else ""
         return f"review {found.id} of {format_moment(found.started_at)}, {verdict}{flagged.rstrip()}{said}"
     state = "" if found.decision_state is None else f", {found.decision_state}"
@@ -324,9 +315,9 @@ def _adoptable_words(item: Adoptable) -> str:
     if item.kind is AdoptableKind.DECISION:
         return f"decision on run {found.id}{state}{asked}"
     session = found.provider_session_ref
-    ours = f", session {clean_line(session)} of {clean_line(found.provider)}" if session else ""
+    ours = f", session {session} of {found.provider}" if session else ""
     return f"run {found.id} of {format_moment(found.started_at)}, {found.status}{state}{asked}{ours}"
 
 
 def _quote(text: str) -> str:
-    return f'"{clean_line(text, _MOST_OF_TEXT)}"'
+    return f'"{text}"'

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from git_blackbird.clean import clean
 from git_blackbird.messages.document import Line, Span, Style, block, line, plain, styled
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.findings import (
     EXTRA_FEATURE,
     Finding,
@@ -37,7 +37,6 @@ _FIX_CONFLICT = (
     "you did and why."
 )
 _FIX_MINOR = "These block nothing. Follow them where that is simple and within the task."
-_FILE_CHARACTERS = 400
 
 
 def review_lines(merged: MergedReview) -> list[Line]:
@@ -75,7 +74,7 @@ def result_lines(result: ReviewResult) -> list[Line]:
     sides = (result, None) if result.source is Source.SPEC else (None, result)
     merged = merge(*sides)
     lists = ReviewFormatter(merged, indent="  ")
-    checked = [line(f"  - {clean_line(item, len(item))}") for item in result.checked]
+    checked = [line(f"  - {item}") for item in result.checked]
     return _joined(
         [line(_side_text(merged.spec or merged.code))],
         list(block(result.summary.strip())),
@@ -125,7 +124,7 @@ class ReviewFormatter:
         return [head, *([line(self._indent + remark)] if remark else []), *map(self._note, self._minor)]
 
     def _note(self, note: MinorIssue) -> Line:
-        text = clean_line(note.description, len(note.description))
+        text = note.description
         said = " - ".join(filter(None, [_place(note), text]))
         return line(Span(f"{self._indent}- {said}", about=note))
 
@@ -141,7 +140,7 @@ class ReviewFormatter:
     def _issue(self, finding: Finding, group: FindingGroup) -> Iterator[Line]:
         number = f"{self._numbers[finding]}. "
         tag = f"[{finding.source.value.capitalize()} {finding.severity.value.capitalize()}]"
-        place = _place(finding) or f"({clean_line(finding.type)})"
+        place = _place(finding) or f"({finding.type})"
         yield line(Span(f"{self._indent}{number}{tag} {place}", about=finding))
         others = sorted(self._numbers[other] for other in group.findings if other != finding)
         related = [f"Related: {', '.join(map(str, others))}"] if others else []
@@ -150,11 +149,11 @@ class ReviewFormatter:
 
 
 def _summary_lines(finding: Finding) -> Iterator[str]:
-    yield from strip_controls(finding.description).splitlines()
+    yield from plain(block(finding.description))
     if finding.requirement:
-        yield f'Requirement: "{clean_line(finding.requirement, len(finding.requirement))}"'
+        yield f'Requirement: "{finding.requirement}"'
     if finding.fix:
-        yield from f"Fix: {strip_controls(finding.fix)}".splitlines()
+        yield from plain(block(f"Fix: {finding.fix}"))
     elif finding.type == EXTRA_FEATURE:
         yield "Action: Remove or get approval to add"
 
@@ -162,7 +161,7 @@ def _summary_lines(finding: Finding) -> Iterator[str]:
 def _place(issue: Finding | MinorIssue) -> str:
     if not issue.file:
         return ""
-    return clean_line(issue.file, _FILE_CHARACTERS) + (f":{issue.line}" if issue.line is not None else "")
+    return issue.file + (f":{issue.line}" if issue.line is not None else "")
 
 
 def render_merged_xml(merged: MergedReview) -> str:
@@ -225,4 +224,4 @@ def _add(parent: "Element", tag: str, **attributes: str | None) -> "Element":
 
 def _harmless(text: str) -> str:
     """Return the text without characters that XML cannot represent."""
-    return strip_controls(text).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
+    return clean(text).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")

@@ -16,8 +16,18 @@ from git_blackbird.messages.display.format import (
 from git_blackbird.messages.display.quantities import format_cost, format_moment, format_seconds
 from git_blackbird.messages.display.reviews import merged_lines, result_lines, verdict_lines
 from git_blackbird.messages.display.runs import run_status
-from git_blackbird.messages.document import Line, Section, Span, Style, Table, facts, line, section
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
+from git_blackbird.messages.document import (
+    Line,
+    Section,
+    Span,
+    Style,
+    Table,
+    block,
+    facts,
+    line,
+    plain,
+    section,
+)
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunType, TerminalReason
 from git_blackbird.model.run.summary import Summary
@@ -30,7 +40,7 @@ def run_document(
 ) -> Iterator[Section | Line | Table]:
     """Yield one run: its prompt, result, changes, commits, cost and decision."""
     name = Span(f"run {run.id}", Style.HEADING)
-    yield line(name, "  ", run_status(run), f"  {clean_line(run.task_id)}")
+    yield line(name, "  ", run_status(run), f"  {run.task_id}")
     yield facts(_facts(run, now), "  ")
     yield section("sent", _bounded(prompt))
     yield section("decided itself", chain.from_iterable(map(ruling_lines, run.rulings)))
@@ -54,24 +64,24 @@ def run_document(
 
 def _facts(run: Run, now: str) -> Iterator[tuple[str, str]]:
     yield "type", f"{run.run_type.value}, by hand" if run.by_hand else run.run_type.value
-    yield "agent", f"{clean_line(run.provider)} {clean_line(run.agent_version or '')}".strip() or "-"
-    yield "session", clean_line(run.provider_session_ref or "-")
+    yield "agent", f"{run.provider} {run.agent_version or ''}".strip() or "-"
+    yield "session", (run.provider_session_ref or "-")
     if run.resumes is not None:
         before = f" ({run.last_completion_status.value})" if run.last_completion_status else ""
         yield "resumes", f"run {run.resumes}{before}"
     yield "started", format_moment(run.started_at)
     yield "took", format_seconds(run_seconds(run, now))
     if run.start_branch or run.start_commit:
-        branch = clean_line(run.start_branch or "a detached HEAD")
+        branch = run.start_branch or "a detached HEAD"
         yield "on", f"{branch} {(run.start_commit or '')[:12]}".rstrip()
     if run.worktree_path is not None:
-        yield "worktree", clean_line(run.worktree_path, 1000)
+        yield "worktree", run.worktree_path
     if run.worker is not None:
-        yield "worker", clean_line(run.worker)
+        yield "worker", run.worker
     if run.exit_code is not None:
         yield "exit", str(run.exit_code)
     if run.error:
-        yield "error", clean_line(run.error)
+        yield "error", run.error
     if run.terminal_reason in _ENDS:
         yield "ended", _ENDS[run.terminal_reason]
     yield "cost", _cost_text(run)
@@ -87,10 +97,10 @@ def _outcome(run: Run) -> Iterator[tuple[str, str]]:
     if run.run_type is RunType.REVIEW:
         yield "verdict", verdict_word(run)
     if run.reviewed_run is not None:
-        yield "about", f"run {clean_line(run.reviewed_run)}, round {run.review_round or 1}"
+        yield "about", f"run {run.reviewed_run}, round {run.review_round or 1}"
     if run.superseded_by is not None:
         when = format_moment(run.superseded_at or "")
-        yield "superseded", f"by {clean_line(run.superseded_by)}, {when}"
+        yield "superseded", f"by {run.superseded_by}, {when}"
 
 
 def _cost_text(run: Run) -> str:
@@ -122,12 +132,12 @@ def _decision_text(run: Run) -> str:
         return "none: the run was superseded first"
     state = run.decision_state.value if run.decision_state is not None else "-"
     when = f", {format_moment(run.decision_resolved_at)}" if run.decision_resolved_at else ""
-    words = f": {clean_line(run.decision_feedback)}" if run.decision_feedback else ""
+    words = f": {run.decision_feedback}" if run.decision_feedback else ""
     return f"{state}{when}{words}"
 
 
 def _bounded(text: str) -> list[str]:
-    lines = strip_controls(text).strip().splitlines()
+    lines = list(plain(block(text.strip())))
     if len(lines) <= MAX_TEXT_LINES:
         return lines
     return [*lines[:MAX_TEXT_LINES], f"[{len(lines) - MAX_TEXT_LINES} more lines; --json has all]"]
@@ -135,10 +145,10 @@ def _bounded(text: str) -> list[str]:
 
 def _change_lines(summary: Summary) -> Iterator[str | Line]:
     if summary.minimal is not None:
-        yield f"no summary: {clean_line(summary.minimal)}"
+        yield f"no summary: {summary.minimal}"
     if summary.minimal is None or summary.files:
         yield from file_lines(summary)
-    yield from (f"cut: {clean_line(cut)}" for cut in summary.cut)
+    yield from (f"cut: {cut}" for cut in summary.cut)
 
 
 def _files(run: Run, logs: Mapping[str, str]) -> Iterator[str]:
@@ -159,4 +169,4 @@ def _files(run: Run, logs: Mapping[str, str]) -> Iterator[str]:
     if (redacted := redacted_text(run)) is not None:
         yield f"redacted: {redacted}"
     for name, path in logs.items():
-        yield f"{name}: {clean_line(path, 1000)}"
+        yield f"{name}: {path}"

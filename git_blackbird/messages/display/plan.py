@@ -6,7 +6,6 @@ from typing import NamedTuple
 from git_blackbird.messages.display.quantities import counted, some_of
 from git_blackbird.messages.document import Line, Span, Style, line, listed, styled
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.graph import Labels, state_label, unmet_deps
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.limits import AgentModel
@@ -24,9 +23,9 @@ def order_lines(
     """Yield what an execute would do, in order: the words before each task, the task, and its agent."""
     lines = []
     for number, (what, task) in enumerate(steps, start=1):
-        named = " ".join(map(clean_line, filter(None, agents.get(task.id, ()))))
+        named = " ".join(filter(None, agents.get(task.id, ())))
         by = f"  [{named}]" if named else ""
-        lines.append(f"{number}. {what}{task.id}  {clean_line(task.title)}{by}")
+        lines.append(f"{number}. {what}{task.id}  {task.title}{by}")
     yield from listed(lines, len(lines) if most is None else most)
 
 
@@ -38,10 +37,10 @@ def lint_lines(findings: Sequence[LintFinding]) -> Iterator[Line]:
     for one, *others in _alike(findings):
         tasks = [same.task_id for same in (one, *others) if same.task_id is not None]
         where = f"{tasks[0]}: " if len(tasks) == 1 else f"{counted(len(tasks), 'task')}: " if tasks else ""
-        text = clean_line(f"{where}{one.message} ({one.code})", 1000)
+        text = f"{where}{one.message} ({one.code})"
         yield line(Span(f"{one.severity}:", _SEVERITIES[one.severity]), f" {text}")
-        yield line(f"    {clean_line(one.suggestion, 1000)}")
-        yield from (line(f"    {clean_line(place)}") for place in _places(one, tasks))
+        yield line(f"    {one.suggestion}")
+        yield from (line(f"    {place}") for place in _places(one, tasks))
     blocking = sum(one.severity is Severity.BLOCKING for one in findings)
     warnings = counted(len(findings) - blocking, "warning")
     yield line(f"{blocking} blocking, {warnings}" if findings else "nothing to say about the plan")
@@ -82,7 +81,7 @@ class PlanGraph:
     def lines(self, task: Task, labels: Labels) -> Iterator[Line]:
         """Write what comes before a task and what comes after it, each with all that follows, indented."""
         plan, before = self.plan, list(_walk(task, lambda one: _before(self.plan, one)))
-        yield styled(f"{clean_line(task.id)}  {clean_line(task.title)}", Style.HEADING)
+        yield styled(f"{task.id}  {task.title}", Style.HEADING)
         yield styled(f"  {state_label(plan, task, labels)}", Style.FAINT)
         yield from _part("Comes after", plan, labels, before)
         yield from _part("Unblocks", plan, labels, list(_walk(task, self._after.of)))
@@ -138,5 +137,5 @@ def _line(plan: Plan, labels: Labels, step: _Step) -> Line:
     waits = () if task.is_over else unmet_deps(plan, task)
     word = state_label(plan, task, labels) + (f", waits for {len(waits)}" if waits else "")
     again = " (see above)" if step.is_again else ""
-    text = f"  {' ' * _INDENT * step.depth}{clean_line(task.id)}  {clean_line(task.title)}: {word}{again}"
+    text = f"  {' ' * _INDENT * step.depth}{task.id}  {task.title}: {word}{again}"
     return styled(text, Style.FAINT if task.is_over or step.is_again else Style.PLAIN)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from git_blackbird.model.base.next_steps import ShellLine
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.timestamps import SECOND, format_timestamp, moment_of, parse_timestamp
 from git_blackbird.model.rules.limits import LimitHold
 from git_blackbird.model.rules.spending import BudgetLine, BudgetScope, BudgetUnit, Spent
@@ -118,7 +117,7 @@ def _lacking(line: BudgetLine) -> Iterator[str]:
 
     for agent, number in sorted(line.lacking.items()):
         verb = "reports" if number == 1 else "report"
-        who = clean_line(agent_in_text(agent))
+        who = agent_in_text(agent)
         yield f"{counted(number, 'run')} of {who} {verb} no {_REPORTED[line.unit]}"
 
 
@@ -128,7 +127,7 @@ def budget_name(line: BudgetLine) -> str:
         case BudgetScope.CALL:
             return "the call"
         case BudgetScope.TASK:
-            return clean_line(line.task_id or "each task")
+            return line.task_id or "each task"
         case BudgetScope.PLAN:
             return "the plan"
 
@@ -161,7 +160,7 @@ def budget_rows(lines: Iterable[BudgetLine]) -> Iterator[str]:
 
 def limit_words(hold: LimitHold) -> str:
     """Say which agent is at its usage limit, and until when by local time."""
-    name = " ".join(map(clean_line, filter(None, hold.by)))
+    name = " ".join(filter(None, hold.by))
     at = format_moment(format_timestamp(hold.until))
     if hold.is_guess:
         return f"{name} is at its usage limit and {_said(hold)}: next try (a guess) at {at}"

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from git_blackbird.messages.display.format import question_line, unblocks_text
 from git_blackbird.messages.document import Line, Span, Style, command, line
 from git_blackbird.model.base.next_steps import TaskCommand
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import Due
 from git_blackbird.model.rules.queue import PENDING, Flagged, Item, Questions
 from git_blackbird.model.rules.reviews import merged_or_none
@@ -35,7 +34,7 @@ def due_lines(items: Sequence[Item]) -> Iterator[Line]:
     """Yield what is due of a task: what the first of its items is in a line, and below it all of them."""
     task = items[0].task
     name = Span(task.id, Style.HEADING)
-    yield line(name, "  ", clean_line(task.title), f": {item_words(items[0])}", gives_way=2)
+    yield line(name, "  ", task.title, f": {item_words(items[0])}", gives_way=2)
     for item in items:
         yield from (one.behind("    ") for one in item_lines(item))
 
@@ -50,7 +49,7 @@ def item_lines(item: Item) -> Iterator[Line]:
             return
         case Flagged() as flagged:
             if item.why and item.due is not Due.REVIEW_PARENT:
-                yield line(clean_line(item.why), gives_way=0)
+                yield line(item.why, gives_way=0)
             if flagged.skipped:
                 yield line(f"skipped: {', '.join(flagged.skipped)}", gives_way=0)
             yield from (line(command(step)) for step in flagged.commands)
@@ -60,5 +59,5 @@ def item_lines(item: Item) -> Iterator[Line]:
     if verdict := reviews_text(item):
         yield line(f"{verdict} (", command(TaskCommand("review show", item.task.id)), ")")
     if item.why:
-        yield line(item.why) if item.due in PENDING else line(clean_line(item.why), gives_way=0)
+        yield line(item.why) if item.due in PENDING else line(item.why, gives_way=0)
     yield line(command(item.command))

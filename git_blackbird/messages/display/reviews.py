@@ -20,7 +20,6 @@ from git_blackbird.messages.document import (
     table,
 )
 from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, TaskCommand, dismiss_command
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
@@ -58,27 +57,27 @@ def render_review_end(run: Run, seconds: float) -> Iterator[str]:
     if run.superseded_by == SUPERSEDED_BY_PLAN:
         yield f"the review of {run.task_id} does not count: the work it reviewed has changed since"
     elif run.superseded_by == SUPERSEDED_BY_UNAVAILABLE:
-        yield f"could not review {run.task_id}: {clean_line(run.error or NO_REASON)}"
+        yield f"could not review {run.task_id}: {run.error or NO_REASON}"
     elif run.parent_review_passed is None:
         yield render_no_verdict(run.task_id, run.error or NO_REASON)
     elif run.parent_review_passed:
         cost = (render_cost(run.cost_usd),) if run.cost_usd else ()
         yield f"parent review passed for {run.task_id}: {', '.join((*cost, render_duration(seconds)))}"
     else:
-        text = excerpt(strip_controls(run.parent_review_feedback or ""))
+        text = excerpt(run.parent_review_feedback or "")
         yield from render_failing(run.task_id, run.parent_review_resume_task_ids, text)
 
 
 def render_failing(task_id: str, resume: Sequence[str], feedback: str) -> Iterator[str]:
     """Describe a failed review, the children it flags, and the beginning of its feedback."""
     yield f"parent review failed for {task_id}"
-    yield f"resume tasks: {', '.join(map(clean_line, resume))}"
-    yield f"feedback: {clean_line(feedback)}"
+    yield f"resume tasks: {', '.join(resume)}"
+    yield f"feedback: {feedback}"
 
 
 def render_no_verdict(task_id: str, fault: str) -> str:
     """Describe why a reviewer gave no verdict."""
-    return f"no verdict on {task_id}: {clean_line(fault)}"
+    return f"no verdict on {task_id}: {fault}"
 
 
 def result_lines(run: Run) -> Iterator[Line]:
@@ -107,7 +106,6 @@ def overall_word(merged: "MergedReview | None") -> str:
     return "a review is missing" if merged.missing else str(merged.overall)
 
 
-_LONGEST_FAULT = 400
 _SWITCH = "execution.parentReviewEnabled"
 _STATES = {
     GateState.REVIEW_DUE: "due",
@@ -139,7 +137,7 @@ def _parent_facts(view: ReviewView, named: Callable[[str], str]) -> Iterator[tup
 
 
 def _run_of(run: Run) -> str:
-    agent = f" by {clean_line(run.provider)}" if run.provider else ""
+    agent = f" by {run.provider}" if run.provider else ""
     return f"{run.id}, {format_moment(run.started_at)}{agent}"
 
 
@@ -163,12 +161,12 @@ def parent_document(view: ReviewView, named: Callable[[str], str] = str) -> Iter
     """
     yield facts(_parent_facts(view, named), "  ")
     criteria = view.parent.acceptance_criteria
-    yield section("acceptance criteria", (f"- {clean_line(criterion)}" for criterion in criteria))
+    yield section("acceptance criteria", (f"- {criterion}" for criterion in criteria))
     if view.said is not None:
         yield section("verdict", verdict_lines(view.said))
         yield section("dismissed", _dismissal(view.said))
     attempts = (
-        (f"run {run.id}, {format_moment(run.started_at)}", f"    {clean_line(run.error or NO_REASON)}")
+        (f"run {run.id}, {format_moment(run.started_at)}", f"    {run.error or NO_REASON}")
         for run in view.attempts
     )
     yield section("without a verdict", chain.from_iterable(attempts))
@@ -187,7 +185,7 @@ def verdict_lines(run: Run) -> Iterator[Line]:
         results = [ChildResult(task_id=task_id, status=ChildStatus.FAILED) for task_id in flagged]
     width = max((len(result.task_id) for result in results), default=0)
     for result in results:
-        name = clean_line(result.task_id).ljust(width)
+        name = result.task_id.ljust(width)
         yield line(f"{name}  ", Span(result.status.value, _VERDICTS[result.status]))
         yield from block(result.feedback or "", indent="    ")
     texts = {result.feedback for result in results}
@@ -199,14 +197,14 @@ def verdict_lines(run: Run) -> Iterator[Line]:
 def _dismissal(review: Run) -> Iterator[Line]:
     dismissed = review.dismissed
     if dismissed is not None:
-        by = f" by {clean_line(dismissed.by)}" if dismissed.by else ""
+        by = f" by {dismissed.by}" if dismissed.by else ""
         yield line(f"{format_moment(dismissed.at)}{by}")
         yield from block(dismissed.reason)
 
 
 def _open_feedback(view: ReviewView, named: Callable[[str], str]) -> Iterator[Line]:
     for feedback in view.outstanding:
-        yield line(f"{feedback.task.id}  {clean_line(feedback.task.title)} ({feedback.task.status.value})")
+        yield line(f"{feedback.task.id}  {feedback.task.title} ({feedback.task.status.value})")
         yield from block(feedback.feedback.feedback, indent="    ")
         yield line(f"      {named(feedback.command)}")
 
@@ -273,8 +271,7 @@ def change_document(view: ChangeReviewView) -> Iterator[Section | Table]:
     """Yield the state of the reviews of a leaf's change, why one is missing, and all rounds of several."""
     yield facts(_change_facts(view), "  ")
     missing = () if view.merged is None else missing_texts(view.merged, view.about)
-    texts = (clean_line(text, _LONGEST_FAULT) for text in missing)
-    yield section("missing", (styled(text, Style.WARNING) for text in texts))
+    yield section("missing", (styled(text, Style.WARNING) for text in missing))
     has_several = len(view.rounds) > 1 or any(run is not view.run for run in view.rounds)
     rounds = map(_round, view.rounds if has_several else ())
     yield section("rounds", [table(rounds, None)])

@@ -7,7 +7,6 @@ from git_blackbird.messages.display.format import format_decision, run_seconds
 from git_blackbird.messages.display.quantities import format_cost, format_moment, format_seconds
 from git_blackbird.messages.document import Line, Span, Style, Table, line, listed, table
 from git_blackbird.model.base.next_steps import TaskCommand
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.commits import CommitProvenance, CommitSource, Evidence, RunCommit
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
@@ -92,14 +91,14 @@ def run_status(run: Run) -> Span:
 
 
 def _agent(run: Run) -> Iterator[str]:
-    yield clean_line(run.provider)
+    yield run.provider
     if run.worker:
-        yield f"on {clean_line(run.worker)}"
+        yield f"on {run.worker}"
 
 
 _CELLS: Mapping[Column, Callable[[Run, str], Span]] = {
     Column.ID: lambda run, _: Span(run.id),
-    Column.TASK: lambda run, _: Span(clean_line(run.task_id)),
+    Column.TASK: lambda run, _: Span(run.task_id),
     Column.TYPE: lambda run, _: Span(run.run_type.value),
     Column.STARTED: lambda run, _: Span(format_moment(run.started_at)),
     Column.TOOK: lambda run, now: Span(format_seconds(run_seconds(run, now))),
@@ -131,21 +130,21 @@ def _commit_line(commit: RunCommit) -> str:
     if commit.subject is None:
         text = "(not in this repository any more)"
     else:
-        text = clean_line(commit.subject) + ("" if commit.in_history else f"  ({_LEFT_BEHIND})")
+        text = commit.subject + ("" if commit.in_history else f"  ({_LEFT_BEHIND})")
     return f"{commit.oid[:SHORT_OID]}  {text}"
 
 
 def origin_document(origin: CommitProvenance) -> Iterator[Line | Table]:
     """Yield which tasks and runs made a commit, and how that is known."""
     commit = origin.commit
-    yield line(Span(f"commit {commit.oid[:SHORT_OID]}", Style.HEADING), f"  {clean_line(commit.subject)}")
+    yield line(Span(f"commit {commit.oid[:SHORT_OID]}", Style.HEADING), f"  {commit.subject}")
     yield table(map(_maker_row, origin.makers), None)
     if not origin.in_history:
         yield line(_LEFT_BEHIND)
     yield line("known from " + _SOURCES[origin.source])
     yield from (_run_command(maker.run) for maker in origin.makers if maker.run is not None)
     for other in origin.instead[:MAX_COMMITS]:
-        yield line(f"run {other.run.id} of {clean_line(other.run.task_id)} lists another commit:")
+        yield line(f"run {other.run.id} of {other.run.task_id} lists another commit:")
         yield line(f"    {_commit_line(other)}")
     named = {maker.run_id for maker in origin.makers}
     others = {other.run.id: other.run for other in origin.instead if other.run.id not in named}
@@ -158,11 +157,11 @@ def _run_command(run: Run) -> Line:
 
 def _maker_row(maker: CommitSource) -> tuple[Span | str, ...]:
     run = maker.run
-    task = f"  task {clean_line(maker.task_id or '-')}"
+    task = f"  task {maker.task_id or '-'}"
     if run is not None:
         return (task, f"run {run.id}", run.run_type.value, run_status(run), format_decision(run))
     if maker.run_id is not None:
-        return (task, f"run {clean_line(maker.run_id)}", "no record here", "", "")
+        return (task, f"run {maker.run_id}", "no record here", "", "")
     return (task, "names no run", "", "", "")
 
 

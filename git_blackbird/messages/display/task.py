@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from git_blackbird.clean import clean, one_line
 from git_blackbird.messages.display.format import (
     check_lines,
     check_word,
@@ -30,7 +31,6 @@ from git_blackbird.messages.document import (
     table,
 )
 from git_blackbird.model.base.next_steps import TaskCommand
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import Due
 from git_blackbird.model.change.work import next_steps
@@ -46,13 +46,12 @@ if TYPE_CHECKING:
     # Imported on demand, because only a reviewed change needs it.
     from git_blackbird.model.run.findings import MergedReview
 
-_LONGEST_CRITERION = 2000
 _STEP = "    "
 
 
 def text_sections(task: Task, most: int | None = None) -> Iterator[Section]:
     """Yield what the task says; of a text of more than ``most`` characters the beginning."""
-    criteria = (f"- {clean_line(text, _LONGEST_CRITERION)}" for text in task.acceptance_criteria)
+    criteria = (f"- {text}" for text in task.acceptance_criteria)
     yield section("description", block(task.description, most))
     yield section("acceptance criteria", criteria)
     yield section("prompt", block(task.prompt, most))
@@ -148,7 +147,7 @@ def _reviews(run: Run) -> Iterator[Line]:
 
 def request_title(task: Task) -> str:
     """Return the title of the task on one line."""
-    return clean_line(task.title) or task.id
+    return one_line(task.title) or task.id
 
 
 def request_body(task: Task, run: Run, merged: "MergedReview | None") -> str:
@@ -158,16 +157,16 @@ def request_body(task: Task, run: Run, merged: "MergedReview | None") -> str:
 
 def _lines(task: Task, run: Run, merged: "MergedReview | None") -> Iterator[str]:
     if task.description.strip():
-        yield from (strip_controls(task.description).strip("\n"), "")
+        yield from (clean(task.description).strip("\n"), "")
     if task.acceptance_criteria:
         yield "What must hold:"
-        yield from ("", *(f"- {clean_line(one, 1000)}" for one in task.acceptance_criteria), "")
+        yield from ("", *(f"- {one_line(one, 1000)}" for one in task.acceptance_criteria), "")
     known = tuple(_known(run, merged))
     if known:
-        yield from ("What is known of it:", "", *(f"- {one}" for one in known), "")
+        yield from ("What is known of it:", "", *(f"- {one_line(one)}" for one in known), "")
     if run.final_text:
         yield from ("What the agent says:", "")
-        yield from (f"> {line}".rstrip() for line in strip_controls(run.final_text).splitlines())
+        yield from (f"> {line}".rstrip() for line in clean(run.final_text).splitlines())
         yield ""
     yield f"Task {task.id}, run {run.id}"
 

@@ -4,8 +4,8 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 
+from git_blackbird.clean import one_line
 from git_blackbird.messages.forms.page import PageTask
-from git_blackbird.model.base.sanitize import clean_line
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@])")
 _TICKED = frozenset({"done", "skipped"})
@@ -31,4 +31,4 @@ def _lines(task: PageTask) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """Return a text on one line that Markdown shows as it is."""
-    return _SPECIAL.sub(r"\\\1", clean_line(text, len(text)))
+    return _SPECIAL.sub(r"\\\1", one_line(text, len(text)))

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from git_blackbird.clean import one_line
 from git_blackbird.messages.display.format import place_words
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.patch.comments import comment_on, line_of_comment
 from git_blackbird.messages.patch.parse import NO_NEWLINE, Patch
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.parts import ReviewComment
 
 _HELP = (
@@ -41,7 +41,7 @@ class ReviewForm(NamedTuple):
         more = [f"and {len(self.comments) - _MOST_NAMED} more"] if len(self.comments) > _MOST_NAMED else []
         named = f": {', '.join([*places, *more])}" if places else ""
         lines = counted(len(self.text.strip().splitlines()), "line")
-        return clean_line(f"a text of {lines}, {counted(len(self.comments), 'comment')}{named}", 2_000)
+        return one_line(f"a text of {lines}, {counted(len(self.comments), 'comment')}{named}", 2_000)
 
 
 class ReviewFormError(Exception):
@@ -123,7 +123,7 @@ def _after(line: str, expected: int, patch: Patch, number: int) -> int:
         for place in range(expected, end):
             if _is_same(line, patch.lines[place]):
                 return place + 1
-    shown = clean_line(line, _SHOWN)
+    shown = one_line(line, _SHOWN)
     raise _LineError(number, f"is no line of the diff here, nor a comment, which begins with >: {shown}")
 
 

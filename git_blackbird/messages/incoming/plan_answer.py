@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
+from git_blackbird.clean import clean
 from git_blackbird.messages.incoming.json_answer import (
     Answer,
     AnswerError,
@@ -17,14 +18,13 @@ from git_blackbird.messages.incoming.json_answer import (
     read_answer,
     strict_schema,
 )
-from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.run.parts import Question
 
 MAX_TASKS = 1000
 MAX_QUESTIONS = 10
 
 # What a person is shown is what is saved.
-_Words = Annotated[str, AfterValidator(strip_controls)]
+_Words = Annotated[str, AfterValidator(clean)]
 
 
 class _Part(Answer, extra="forbid"):

@@ -19,9 +19,10 @@ from pydantic import (
     model_validator,
 )
 
+from git_blackbird.clean import one_line
 from git_blackbird.errors import RequestError, UsageError
 from git_blackbird.model.base.lenient import Fallback, Part, Several, Text, Valid, replace_surrogates
-from git_blackbird.model.base.sanitize import clean_line, quoted
+from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.run.parts import Answer, Question
 from git_blackbird.model.run.run import Run
 
@@ -175,7 +176,7 @@ def stray_rulings(run: Run, decided: Mapping[str, tuple[str, str | None]]) -> It
     """Name what an agent that was to decide its questions decided under an id that none of them has."""
     asked = [ruling.question.id for ruling in run.rulings]
     for name in (name for name in decided if asked and name not in asked):
-        named = f"{quoted(name)} ({clean_line(decided[name][0], 100)})"
+        named = f"{quoted(name)} ({one_line(decided[name][0], 100)})"
         yield f"it decided {named}, which it did not ask; its questions are: {', '.join(asked)}"
 
 

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
+from git_blackbird.clean import one_line
 from git_blackbird.messages.incoming.json_answer import (
     Answer,
     AnswerError,
@@ -23,7 +24,6 @@ from git_blackbird.messages.incoming.json_answer import (
     strict_schema,
 )
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.parent_verdict import ChildResult, ChildStatus, ParentVerdict
 
@@ -157,7 +157,7 @@ def _check_ids(answer: ReviewAnswer, children: frozenset[TaskId]) -> None:
         if not task_id:
             raise AnswerFault(f"resumeTaskIds[{index}] must be non-empty")
         if task_id not in children:
-            raise AnswerFault(f'resume task id "{clean_line(task_id, 80)}" is not a child of this parent')
+            raise AnswerFault(f'resume task id "{one_line(task_id, 80)}" is not a child of this parent')
         if task_id in seen:
             raise AnswerFault(f'duplicate resume task id "{task_id}"')
         seen.add(task_id)
@@ -180,7 +180,7 @@ def _check_others(answer: ReviewAnswer, finder: JsonFinder) -> None:
     """Check that no other object in the answer, whole or in part, may be another verdict."""
     piece = _PIECE.search("".join(finder.beside))
     if piece is not None:
-        raise AnswerFault(f'"{clean_line(piece[0], 80)}" is part of no complete JSON object')
+        raise AnswerFault(f'"{one_line(piece[0], 80)}" is part of no complete JSON object')
     if answer.passed and any(_NOT_PASSED.search(canonical(value)) for value in finder.found):
         raise AnswerFault('field "passed" is true, and false in another place')
 

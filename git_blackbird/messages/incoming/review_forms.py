@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from git_blackbird.clean import one_line
 from git_blackbird.messages.incoming.json_answer import AnswerError
-from git_blackbird.model.base.sanitize import clean_line
 
 _ROOTS = "spec-review|code-review"
 _ROOT_TAG = re.compile(
@@ -49,7 +49,7 @@ def find_forms(text: str) -> tuple[list[str], str]:
     if piece is not None:
         shown = text[piece.start() : piece.end() + 1]
         raise AnswerError(
-            f'"{clean_line(shown)}" is part of no complete form: the answer is cut off, or a tag is broken'
+            f'"{one_line(shown)}" is part of no complete form: the answer is cut off, or a tag is broken'
         )
     counted = [form for form in forms if unquoted[form[0]] == _HELD]
     if not counted and len(forms) == 1 and any(_is_answer(beside, fence) for fence in fences):

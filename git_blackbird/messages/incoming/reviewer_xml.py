@@ -12,9 +12,9 @@ from contextlib import suppress
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
+from git_blackbird.clean import clean, one_line, visible
 from git_blackbird.messages.incoming.json_answer import AnswerError
 from git_blackbird.messages.incoming.review_forms import NoReviewError, find_forms
-from git_blackbird.model.base.sanitize import clean_line, escape_controls, strip_controls
 from git_blackbird.model.run.findings import Confidence, Finding, MinorIssue, ReviewResult, Severity, Source
 from git_blackbird.model.run.states import ReviewerVerdict
 
@@ -97,7 +97,7 @@ def parse_reviewer_answer(text: str, source: Source) -> ReviewResult:
     if len(text) > MAX_CHARACTERS:
         raise AnswerError(f"the answer is longer than {MAX_CHARACTERS} characters")
     # Every character is made valid in XML, and none is hidden.
-    legible = escape_controls(text.replace("\r\n", "\n").replace("\r", "\n"))
+    legible = visible(text.replace("\r\n", "\n").replace("\r", "\n"))
     legible = legible.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
     if len(_HIDING.findall(legible)) > _MAX_HIDING:
         raise AnswerError("the answer has too many comments or CDATA sections")
@@ -140,7 +140,7 @@ def _parse(form: str) -> "Element":
     try:
         element: Element = fromstring(_TOKEN.sub(_repair, form), forbid_dtd=True)
     except (ParseError, DefusedXmlException) as error:
-        raise AnswerError(f"the XML is not well-formed: {clean_line(str(error))}") from None
+        raise AnswerError(f"the XML is not well-formed: {one_line(str(error))}") from None
     return element
 
 
@@ -197,7 +197,7 @@ def _check(element: "Element") -> None:
             raise AnswerError(f"<{name}> appears twice in one <{element.tag}>")
     stray = "".join([element.text or "", *(child.tail or "" for child in element)]).strip()
     if element.tag not in _TEXTS and stray:
-        raise AnswerError(f'<{element.tag}> holds "{clean_line(stray, 60)}", which is no element of the form')
+        raise AnswerError(f'<{element.tag}> holds "{one_line(stray, 60)}", which is no element of the form')
     for child in element:
         _check(child)
 
@@ -209,7 +209,7 @@ def _read_verdict(root: "Element", source: Source) -> ReviewerVerdict:
     word = (element.text or "").strip().upper()
     if word not in _VERDICTS[source]:
         known = ", ".join(_VERDICTS[source])
-        raise AnswerError(f'the verdict is "{clean_line(word, 60)}"; expected one of: {known}')
+        raise AnswerError(f'the verdict is "{one_line(word, 60)}"; expected one of: {known}')
     return ReviewerVerdict(word)
 
 
@@ -218,7 +218,7 @@ def _read_finding(issue: "Element", source: Source) -> Finding:
     return Finding(
         **_read_place(issue),
         source=source,
-        type=clean_line(issue.get("type", ""), _TYPE_CHARACTERS) or _UNSPECIFIED,
+        type=one_line(issue.get("type", ""), _TYPE_CHARACTERS) or _UNSPECIFIED,
         severity=Severity.CRITICAL if severity == Severity.CRITICAL else Severity.IMPORTANT,
         description=_text(issue, "description") or _NOT_DESCRIBED,
         requirement=_text(issue, "requirement") or None,
@@ -239,7 +239,7 @@ def _read_place(parent: "Element") -> dict[str, Any]:
 
 
 def _read_file(text: str) -> str | None:
-    return clean_line(text, _FILE_CHARACTERS).removeprefix("./") or None
+    return one_line(text, _FILE_CHARACTERS).removeprefix("./") or None
 
 
 def _read_line(text: str) -> int | None:
@@ -254,7 +254,7 @@ def _text(parent: "Element", name: str) -> str:
 
 def _lines(text: str | None) -> str:
     """Clean a text of several lines, keeping their relative indentation."""
-    first, *rest = strip_controls(text or "").strip().split("\n")
+    first, *rest = clean(text or "").strip().split("\n")
     lines = [first, *dedent("\n".join(rest)).split("\n")] if rest else [first]
     cleaned = "\n".join(line.rstrip() for line in lines)
     return cleaned if len(cleaned) <= MAX_TEXT_CHARACTERS else f"{cleaned[: MAX_TEXT_CHARACTERS - 3]}..."

@@ -4,10 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from git_blackbird.clean import clean, one_line
 from git_blackbird.messages.display.merged_review import render_fix_request
 from git_blackbird.messages.incoming.questions import QUESTION_FORM
 from git_blackbird.model.base.redaction import MARK
-from git_blackbird.model.base.sanitize import clean_line, quoted, strip_controls
+from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.other_tasks import OtherTask, OtherTasks
@@ -136,8 +137,8 @@ def others_part(others: OtherTasks) -> dict[str, Any]:
 
 
 def _other_part(other: OtherTask) -> dict[str, Any]:
-    files = [clean_line(name, _MOST_CHARACTERS) for name in other.files[:_MOST_FILES]]
-    title = clean_line(other.task.title, _MOST_CHARACTERS)
+    files = [one_line(name, _MOST_CHARACTERS) for name in other.files[:_MOST_FILES]]
+    title = one_line(other.task.title, _MOST_CHARACTERS)
     return _without_empty(
         {"id": other.task.id, "title": title, "files": files, "filesTotal": len(other.files)}
     )
@@ -351,14 +352,14 @@ _REFUSED = (
 
 def bound_output(text: str) -> str:
     """Return the end of a program's output, without control sequences."""
-    output = strip_controls(text).strip()
+    output = clean(text).strip()
     left_out = len(output) - MAX_OUTPUT_CHARACTERS
     return output if left_out <= 0 else f"({left_out} characters before)\n{output[left_out:]}"
 
 
 def render_check_request(check: CheckResult) -> str:
     """Format a failed check as a change request."""
-    text = f"The check of your change failed ({check.ended}): {clean_line(check.command or '')}\n\n{_FIX}"
+    text = f"The check of your change failed ({check.ended}): {one_line(check.command or '')}\n\n{_FIX}"
     output = bound_output(check.output or "")
     return f"{text} The end of what it printed:\n\n{output}\n" if output else f"{text} It printed nothing.\n"
 
@@ -371,8 +372,8 @@ _NO_MARKERS = (
 
 def render_conflict_request(conflicts: Sequence[bytes], messages: Sequence[str]) -> str:
     """Format a conflict with the user's worktree as a change request."""
-    names = "\n".join(f"- {clean_line(path.decode(errors='replace'))}" for path in conflicts)
-    says = "\n".join(clean_line(message) for message in messages)
+    names = "\n".join(f"- {one_line(path.decode(errors='replace'))}" for path in conflicts)
+    says = "\n".join(one_line(message) for message in messages)
     return (
         "While you worked, the files that your task began with have changed. Your worktree now has both "
         "merged, and git could not merge these files, which have its conflict markers or are as git left "
@@ -383,7 +384,7 @@ def render_conflict_request(conflicts: Sequence[bytes], messages: Sequence[str])
 
 def render_unresolved_request(conflicts: Sequence[bytes]) -> str:
     """Format a conflict that was left as git left it as a change request."""
-    names = "\n".join(f"- {clean_line(path.decode(errors='replace'))}" for path in conflicts)
+    names = "\n".join(f"- {one_line(path.decode(errors='replace'))}" for path in conflicts)
     return (
         f"These files still are as git left them when it could not merge them:\n\n{names}\n\n"
         f"Resolve each conflict, remove the markers, and check your work again. {_NO_MARKERS}\n"

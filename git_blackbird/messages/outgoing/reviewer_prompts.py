@@ -6,10 +6,12 @@ Everything from the plan or the repository is in fences: text in a diff cannot p
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from git_blackbird.clean import one_line, visible
 from git_blackbird.messages.display.change import SEEN, own_lines, seen_lines
+from git_blackbird.messages.document import line, plain
 from git_blackbird.messages.outgoing.prompts import join_parts, render_section
 from git_blackbird.messages.outgoing.review_context import diff_command
-from git_blackbird.model.base.sanitize import clean_line, escape_controls, name_hidden
+from git_blackbird.model.base.sanitize import name_hidden
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.findings import Source
 from git_blackbird.model.run.parts import CheckOutcome, CheckResult
@@ -91,17 +93,18 @@ def check_for_reviewers(check: CheckResult | None) -> str:
     """Say what the user's check says of a change; "" where it says nothing."""
     if check is None or check.outcome not in _CHECK_OUTCOMES:
         return ""
-    return f"The check of the user, `{clean_line(check.command or '')}`, {_CHECK_OUTCOMES[check.outcome]}."
+    return f"The check of the user, `{one_line(check.command or '')}`, {_CHECK_OUTCOMES[check.outcome]}."
 
 
 def outside_for_reviewers(outside: Outside) -> tuple[str, ...]:
     """Say what happened outside the place of the runs of a change."""
     seen = [*seen_lines(outside)]
-    return (
-        *(f"The agent {line}, outside of the worktree that it was given." for line in own_lines(outside)),
+    texts = (
+        *(f"The agent {text}, outside of the worktree that it was given." for text in own_lines(outside)),
         *([f"{SEEN.capitalize()}:"] if seen else []),
         *seen,
     )
+    return tuple(plain(map(line, texts)))
 
 
 def _visible_task_text(text: str) -> str:
@@ -124,7 +127,7 @@ def _how_to_see(package: ReviewPackage, top: str | None) -> str:
 
 def _visible(text: str) -> str:
     """Make everything in a text visible."""
-    return escape_controls(name_hidden(text))
+    return visible(name_hidden(text))
 
 
 def _cut(text: str, limit: int) -> str:

@@ -4,8 +4,8 @@ import re
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from git_blackbird.clean import visible
 from git_blackbird.messages.patch.parse import ADDED, NO_NEWLINE, REMOVED, Patch
-from git_blackbird.model.base.sanitize import escape_controls
 
 LONGEST = 4_000
 """The characters of a line that are shown; how many there are besides is said."""
@@ -37,7 +37,7 @@ def display_text(text: str) -> str:
     if not shown.isascii():
         shown = _EMOJI_JOINERS.sub("", shown)
     more = f"... ({len(text) - LONGEST} more characters)" if len(text) > LONGEST else ""
-    return escape_controls(shown.expandtabs(_TAB)) + more
+    return visible(shown.expandtabs(_TAB)) + more
 
 
 def changed_spans(patch: Patch, line: int) -> Spans:

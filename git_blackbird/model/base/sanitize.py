@@ -1,25 +1,15 @@
-"""Make text from agents and files harmless for a terminal, whole or piece by piece."""
+"""Forms of text that show what is in it, or quote it, and the cleaning of text that comes piece by piece."""
 
 import codecs
 import json
 import re
 
-from git_blackbird.clean import CONTROL, FORMAT, JOINING, clean, is_harmless, one_line
+from git_blackbird.clean import CONTROL, FORMAT, JOINING, clean, is_harmless
 
 # Compiled on first use, because listing tasks needs none of these. The blank Braille pattern is no format
 # character, and as invisible.
 _HIDDEN = f"[{JOINING}{FORMAT}\u2800]"
 _UNSEEN = f"[{JOINING}]|{CONTROL}"
-
-
-def strip_controls(text: str) -> str:
-    return clean(text)
-
-
-def escape_controls(text: str) -> str:
-    """Show control characters as ``^[`` and the like: in a change they are part of its effect."""
-    shown = re.sub("[\x00-\x08\x0b-\x1f\x7f]", lambda match: f"^{chr(ord(match[0]) ^ 0x40)}", text)
-    return strip_controls(re.sub(f"[{JOINING}]", "\ufffd", shown))
 
 
 def find_hidden(text: str) -> str | None:
@@ -49,15 +39,6 @@ def short_json(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def clean_line(text: str, limit: int = 200) -> str:
-    return one_line(text, limit)
-
-
-def clean_clause(text: str, limit: int = 200) -> str:
-    """Return the same for a sentence that goes on after it: without the full stop."""
-    return clean_line(text.rstrip(" .\n"), limit)
-
-
 def escaped_text(text: str) -> str:
     r"""Return the text as it appears between quotes in C, harmless for a terminal.
 
@@ -81,7 +62,7 @@ def shell_word(text: str) -> str:
 
 
 _MAX_HELD = 4096
-# Beginnings of sequences that sanitize.py removes, and of a Windows line end.
+# Beginnings of sequences that `clean` removes, and of a Windows line end.
 _UNFINISHED = r"(?:\r|\x1b(?:\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|\[[0-?]*[ -/]*|[ -/]*))\Z"
 
 
@@ -118,7 +99,7 @@ class StreamSanitizer:
 
     def _cleaned(self, text: str) -> str:
         # Progress bars return to the start of their line; without a terminal each state is a line.
-        shown = strip_controls(re.sub(r"\r(?!\n)", "\n", text))
+        shown = clean(re.sub(r"\r(?!\n)", "\n", text))
         if shown:
             self._ends_line = shown.endswith("\n")
         return shown

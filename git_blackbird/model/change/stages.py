@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from enum import IntEnum, StrEnum
 from typing import NamedTuple, Self, assert_never
 
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.timestamps import moment_of
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.parts import CheckOutcome, CheckResult, Landed, LandingBlocked, LandingDue
@@ -323,7 +322,7 @@ _IN_PLACE = {Stage.LANDING: "to commit", Stage.NOT_COMMITTED: "not committed"}
 def label_of(run: Run) -> str:
     """Return the label of the stage of a newest run, with what its record adds to it."""
     stage, undone = stage_of(run), run.undone
-    left = "" if undone is None else clean_line(", ".join(undone.left))
+    left = "" if undone is None else ", ".join(undone.left)
     label = (_IN_PLACE if run.is_in_place else {}).get(stage, TABLE[stage].label)
     match stage:
         case Stage.HALF_MOVED if run.moving is not None:
@@ -338,7 +337,7 @@ def label_of(run: Run) -> str:
         case Stage.LANDING if run.moving is not None:
             return f"half {VERBS[Verb.LAND].done}"
         case Stage.PAUSED if run.terminal_reason is TerminalReason.WORKER_LOST:
-            return f"{label}: worker {clean_line(run.worker or '')} was lost"
+            return f"{label}: worker {run.worker or ''} was lost"
         case Stage.PAUSED if run.terminal_reason is TerminalReason.BUDGET:
             return f"{label} at its budget"
         case _:

@@ -17,7 +17,6 @@ from git_blackbird.model.base.next_steps import (
     dismiss_command,
     restart_command,
 )
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.stages import (
     TABLE,
@@ -56,7 +55,6 @@ UNWATCHED = "no controller is running it"
 GONE = "its process is gone"
 LOST_SESSION = "its session is lost"
 _CLOSES = "closes the run: its session is resumed, or else the task has failed"
-_LONGEST_REASON = 2000
 _OVER = frozenset({Status.DONE, Status.FAILED})
 _HELD = frozenset({Status.QUEUED, Status.IN_PROGRESS, Status.WAITING_USER})
 _IN_SESSION = frozenset(due for due in Due if due.agent in {AgentOf.RUN, AgentOf.ANSWER})
@@ -265,7 +263,7 @@ class Item:
             case Due.FAILED, Run() as run if stage_of(run) is Stage.FAILED:
                 return run.error
             case (Due.ASK_PAUSED, Run() as run) if run.terminal_reason is TerminalReason.UNKNOWN_END:
-                return clean_line(run.error or "", _LONGEST_REASON) or None
+                return run.error or None
             case _:
                 flagged = self.flagged
                 return None if flagged is None else flagged.feedback or flagged.fault
@@ -455,7 +453,7 @@ def _against_approval(run: Run) -> str | None:
     """Return what speaks against an approval: nothing was changed, a failed check, an obstacle to landing."""
     if run.no_change_reason is not None:
         return run.no_change_reason
-    stage, reason = stage_of(run), clean_line(run.landing_reason or "", _LONGEST_REASON)
+    stage, reason = stage_of(run), run.landing_reason or ""
     if stage is Stage.BLOCKED:
         return f"it {run.landing_words}: {reason}"
     if stage is Stage.NOT_COMMITTED:

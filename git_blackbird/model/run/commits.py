@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from git_blackbird.clean import one_line
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.base.sanitize import strip_controls
 
 # The process that makes commits needs no models, which take longer to load than all else in it.
 if TYPE_CHECKING:
@@ -69,14 +69,14 @@ class CommitProvenance(NamedTuple):
 
 def render_commit_message(task: "Task", run_id: RunId) -> str:
     """Return the message of an approval's commit: the title on one line, then the trailers."""
-    title = " ".join(strip_controls(task.title).split()) or task.id
+    title = one_line(task.title, len(task.title)) or task.id
     return f"{title}\n\n{TASK_TRAILER}: {task.id}\n{RUN_TRAILER}: {run_id}\n"
 
 
 def render_undo_message(verb: "Verb", task: "Task", run_id: RunId) -> str:
     from git_blackbird.model.run.states import VERBS
 
-    title = " ".join(strip_controls(task.title).split()) or task.id
+    title = one_line(task.title, len(task.title)) or task.id
     trailers = f"{TASK_TRAILER}: {task.id}\n{RUN_TRAILER}: {undo_mark(verb, run_id)}\n"
     what = f"This {VERBS[verb].present} the change of run {run_id}."
     return f'{VERBS[verb].noun.capitalize()} "{title}"\n\n{what}\n\n{trailers}'

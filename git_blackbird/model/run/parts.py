@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PlainSerializer, WithJsonSchema
 
+from git_blackbird.clean import clean
 from git_blackbird.model.base.ids import ObjectId
 from git_blackbird.model.base.record import Part, Record, Unmasked
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.states import VERBS, LandingState, Verb
 from git_blackbird.model.run.summary import Trees
 
@@ -56,7 +56,7 @@ class CheckResult(Record):
             case CheckOutcome.FAILED_BEFORE:
                 return f"failed before: {self.ended}, as on the base of the change"
             case CheckOutcome.BROKEN:
-                return f"broken: {clean_line(self.reason or 'no reason is recorded')}"
+                return f"broken: {self.reason or 'no reason is recorded'}"
             case _:
                 return self.outcome.value
 
@@ -142,7 +142,7 @@ class Ruling(Part):
     def quote(self) -> str:
         """The ruling as a change request quotes it above the person's."""
         decided = f"You decided: {self.decision or 'what you did not say'}"
-        lines = strip_controls(f"{self.question.prompt}\n{decided}").splitlines()
+        lines = clean(f"{self.question.prompt}\n{decided}").splitlines()
         return "\n".join(f"> {line}".rstrip() for line in lines)
 
     def is_overruled(self, texts: Iterable[str]) -> bool:

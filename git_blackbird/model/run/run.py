@@ -21,7 +21,6 @@ from git_blackbird.model.base.ids import (
     session_fault,
 )
 from git_blackbird.model.base.record import Record, Unmasked
-from git_blackbird.model.base.sanitize import clean_clause
 from git_blackbird.model.base.timestamps import Moment, moment_of, parse_timestamp
 from git_blackbird.model.run.file_form import (
     GO_FIELDS,
@@ -550,7 +549,7 @@ class Run(Record):
     @property
     def no_change_reason(self) -> str | None:
         """Why nothing was changed; None if the run did not end so."""
-        return clean_clause(self.error or NO_CHANGE) if self.no_change else None
+        return (self.error or NO_CHANGE).rstrip(" .\n") if self.no_change else None
 
     @property
     def has_landed(self) -> bool:

@@ -4,7 +4,6 @@ from typing import Annotated, NamedTuple, TypeVar
 
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import NO_OPTIONS, CallOptions, ShellLine, TaskCommand
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.change import Asked, Told
 from git_blackbird.model.change.decision import VIEWS, ChoiceSpec, Decision, choices_for
@@ -54,12 +53,12 @@ class OtherBranch(NamedTuple):
     @property
     def text(self) -> str:
         """Both branches on one harmless line."""
-        where = "HEAD is detached" if self.now is None else f"HEAD is on {clean_line(self.now)}"
+        where = "HEAD is detached" if self.now is None else f"HEAD is on {self.now}"
         if self.by_agent:
-            return f"the agent left the branch {clean_line(self.worked_on)}; {where}"
+            return f"the agent left the branch {self.worked_on}; {where}"
         if self.was_approved:
-            return f"it was approved on {clean_line(self.worked_on)}; now {where}"
-        return f"the run worked on the branch {clean_line(self.worked_on)}; now {where}"
+            return f"it was approved on {self.worked_on}; now {where}"
+        return f"the run worked on the branch {self.worked_on}; now {where}"
 
 
 class WorkElsewhere(NamedTuple):
@@ -71,7 +70,7 @@ class WorkElsewhere(NamedTuple):
     @property
     def text(self) -> str:
         """Both on one harmless line."""
-        return f"its work seems to be in {clean_line(self.where, 1000)}; `{self.command.command}` takes it"
+        return f"its work seems to be in {self.where}; `{self.command.command}` takes it"
 
 
 class CommentOutcome(NamedTuple):

@@ -13,8 +13,8 @@ from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.checkpoint import TITLE, checkpoint_facts, render_overview
 from git_blackbird.messages.display.dialogue import Say, ShowDiff, view_step
+from git_blackbird.messages.document import line
 from git_blackbird.messages.patch.parse import FilePatch, Patch
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.run.states import Choice
 from git_blackbird.model.run.summary import ChangedLines, Trees
@@ -69,9 +69,10 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
 
     def compose(self) -> ComposeResult:
         task = self.checkpoint.task
-        about = f"ACTION REQUIRED  your decision on {task.id}: {clean_line(task.title)}"
-        yield Static(about, classes="banner", markup=False)
-        yield Static(" · ".join(checkpoint_facts(self.checkpoint)), classes="facts", markup=False)
+        about = f"ACTION REQUIRED  your decision on {task.id}: {task.title}"
+        yield Static(line(about).text, classes="banner", markup=False)
+        facts = " · ".join(checkpoint_facts(self.checkpoint))
+        yield Static(line(facts).text, classes="facts", markup=False)
         with Container(id="review"):
             yield self._files
             with ContentSwitcher(id="view", initial="overview"):

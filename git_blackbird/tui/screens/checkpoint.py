@@ -23,7 +23,6 @@ from git_blackbird.messages.display.dialogue import (
     offers_of,
 )
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import ChoiceSpec, Decision, Reply
 from git_blackbird.model.run.states import APPROVALS, Choice
 from git_blackbird.tui.driver import InputGuard
@@ -121,7 +120,7 @@ class CheckpointScreen(ChangeScreen):
             event.stop()
             blocked, has_diff = self._offered(event.key), self._viewed is not None
             if blocked is not None:
-                why = clean_line(self.checkpoint.blocked_reason(blocked.choice) or "")
+                why = self.checkpoint.blocked_reason(blocked.choice) or ""
                 self._key_line.say(f"{event.key} is not possible: {why}")
             else:
                 self._key_line.say(dead_key_text(event.character or "", self._place, has_diff=has_diff))
@@ -181,7 +180,7 @@ class CheckpointScreen(ChangeScreen):
         try:
             preview = await asyncio.to_thread(preview_rejection, self._workspace, self.checkpoint.task.id)
         except BlackbirdError as error:
-            self._key_line.say(clean_line(error.message))
+            self._key_line.say(error.message)
         else:
             # It took a moment, in which more may have been pressed.
             guard.ignore_pending_input()

@@ -8,15 +8,15 @@ from textual.widgets import Static, TextArea
 
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.messages.display.format import place_words
-from git_blackbird.model.base.sanitize import clean_line, escape_controls
+from git_blackbird.messages.document import code
 from git_blackbird.model.run.parts import ReviewComment
 from git_blackbird.tui.screens.modal import Modal
 from git_blackbird.tui.widgets.diff.pane import DiffPane
+from git_blackbird.tui.widgets.line_view import to_content
 from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 
 _KEYS = "ctrl+s or esc keeps it, ctrl+r removes it, ctrl+o opens your editor; @ names a file"
 _SHOWN_LINES = 4
-_LONGEST_PLACE = 500
 
 
 class CommentScreen(Modal[None]):
@@ -27,7 +27,7 @@ class CommentScreen(Modal[None]):
     ]
 
     def __init__(self, pane: DiffPane, comment: ReviewComment, path_lister: PathLister, draft: Draft) -> None:
-        super().__init__(f"Comment on {clean_line(place_words(comment), _LONGEST_PLACE)}", _KEYS, "wide")
+        super().__init__(f"Comment on {place_words(comment)}", _KEYS, "wide")
         self._pane = pane
         self._comment = comment
         self._path_lister = path_lister
@@ -36,7 +36,7 @@ class CommentScreen(Modal[None]):
     def compose_body(self) -> ComposeResult:
         lines = self._comment.quoted.split("\n")[:_SHOWN_LINES]
         if not self._comment.is_on_file:
-            yield Static("\n".join(map(escape_controls, lines)), classes="quoted", markup=False)
+            yield Static(to_content(map(code, lines)), classes="quoted")
         yield MentionEditor(self._path_lister, self._draft, self._draft.text or self._comment.text)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:

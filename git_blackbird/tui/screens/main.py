@@ -16,8 +16,8 @@ from git_blackbird.controller.queries.listing import labels_by_records
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.controller.queries.watcher import ViewState
 from git_blackbird.messages.display.plan import PlanGraph
+from git_blackbird.messages.document import line
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.stages import Due
 from git_blackbird.model.plan.graph import NO_LABELS, Labels
 from git_blackbird.model.plan.plan import Plan, Task
@@ -167,7 +167,7 @@ class MainScreen(Screen[None]):
 
     def show_error(self, text: str) -> None:
         """Show why the state cannot be read, until it is read again."""
-        self._error = clean_line(text)
+        self._error = line(text).text
         self._show_summary()
 
     def show_state(self, view_state: ViewState, now: str) -> None:

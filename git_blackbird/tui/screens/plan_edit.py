@@ -13,9 +13,8 @@ from textual.widgets.option_list import Option
 
 from git_blackbird.controller.plan.edit import siblings_of
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.messages.document import Line, Style, styled
+from git_blackbird.messages.document import Line, Style, line, styled
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.graph import ancestors, subtree
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.tui.screens.modal import Modal, ScrollingModal
@@ -30,13 +29,13 @@ _NEAR = 40
 
 def task_label(task: Task) -> str:
     """Return the id and title of a task on one line."""
-    return f"{task.id}  {clean_line(task.title)}"
+    return f"{task.id}  {task.title}"
 
 
 def fault_lines(error: BlackbirdError) -> Iterator[Line]:
     """Say why something was not saved, and what to do."""
     texts = filter(None, (error.message, error.hint))
-    return (styled(clean_line(text, 1000), Style.WARNING) for text in texts)
+    return (styled(text, Style.WARNING) for text in texts)
 
 
 class SavingModal(Modal[T], Generic[T]):
@@ -158,7 +157,7 @@ class DepsScreen(SavingModal[T], Generic[T]):
 
     def _show_chosen(self) -> None:
         chosen = ", ".join(self._wanted) or "nothing"
-        self.query_one("#chosen", Static).update(f"Marked: {clean_line(chosen, 1000)}")
+        self.query_one("#chosen", Static).update(line(f"Marked: {chosen}").text)
 
     def on_task_picker_picked(self, event: TaskPicker.Picked) -> None:
         if (task_id := event.item.task_id) is not None:
@@ -247,11 +246,11 @@ class MoveScreen(SavingModal[T], Generic[T]):
         order = (*self._others[: self._index], self._subject.id, *self._others[self._index :])
         first = max(0, self._index - _NEAR)
         lines = [task_label(self._plan.tasks[task_id]) for task_id in order[first : self._index + _NEAR + 1]]
-        self.query_one(OptionList).set_options([Option(clean_line(line)) for line in lines])
+        self.query_one(OptionList).set_options([Option(line(text).text) for text in lines])
         self.query_one(OptionList).highlighted = self._index - first
         place = f", {self._index + 1} of {len(order)}" if len(order) > len(lines) else ""
         where = "At the top" if self._below is None else f"Below {task_label(self._plan.tasks[self._below])}"
-        self.query_one("#chosen", Static).update(f"{where}{place}:")
+        self.query_one("#chosen", Static).update(line(f"{where}{place}:").text)
 
     def action_shift(self, lines: int) -> None:
         self._index = max(0, min(self._index + lines, len(self._others)))

@@ -17,13 +17,12 @@ from git_blackbird.messages.display.reviews import (
 )
 from git_blackbird.messages.document import Line, Style, section, styled
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.change.decision import REVIEW_AND_FIX, may_fix
 from git_blackbird.model.rules.reviews import ChangeReviewView, OutstandingFeedback, ReviewView
 from git_blackbird.model.run.run import Run
 from git_blackbird.tui.screens.modal import ScrollingModal
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
-from git_blackbird.tui.widgets.line_view import LONGEST, WrappedView, document_lines
+from git_blackbird.tui.widgets.line_view import WrappedView, document_lines
 
 
 class ReviewAction(Enum):
@@ -109,7 +108,7 @@ def _resume_item(feedback: OutstandingFeedback, obstacle: str | None) -> ChoiceI
 
 
 def _parent_lines(view: ReviewView, named: Callable[[str], str]) -> Iterator[Line]:
-    yield styled(clean_line(view.parent.title), Style.HEADING)
+    yield styled(view.parent.title, Style.HEADING)
     yield from document_lines(parent_document(view, named))
 
 
@@ -134,7 +133,7 @@ def _change_items(view: ChangeReviewView, obstacles: Obstacles) -> Iterator[Choi
 
 
 def _change_lines(view: ChangeReviewView) -> Iterator[Line]:
-    yield styled(clean_line(view.task.title), Style.HEADING)
+    yield styled(view.task.title, Style.HEADING)
     yield from document_lines(change_document(view))
     if view.run is not None and view.merged is not None:
         yield from document_lines([section("both reviews", merged_lines(view.run))])
@@ -146,13 +145,13 @@ def _change_lines(view: ChangeReviewView) -> Iterator[Line]:
 def _reviewer_title(run: Run) -> str:
     return (
         f"{review_word(run.run_type).capitalize()} {run.id}: {run.status}, {verdict_word(run)}, "
-        f"{clean_line(run.provider)}, {format_moment(run.started_at)}, {format_cost(run.cost_usd)}"
+        f"{run.provider}, {format_moment(run.started_at)}, {format_cost(run.cost_usd)}"
     )
 
 
 def _findings(run: Run) -> Iterator[Line]:
     if run.error:
-        yield styled(clean_line(run.error, LONGEST), Style.WARNING)
+        yield styled(run.error, Style.WARNING)
     lines = list(result_lines(run))
     yield from lines
     if not lines and not run.error:

@@ -8,6 +8,7 @@ from textual.dom import DOMNode
 from textual.widget import Widget
 from textual.widgets import Static
 
+from git_blackbird.messages.document import line
 from git_blackbird.tui.keys import NO_KEY
 from git_blackbird.tui.widgets.diff.pane import DiffPane
 from git_blackbird.tui.widgets.diff.view import DiffView
@@ -111,7 +112,7 @@ class KeyLine(Static):
         self._said = text
         # What is said is shown in full, also where there is little room for keys.
         self.set_class(bool(text), "saying")
-        self.update(text or self._keys)
+        self.update(line(text).text or self._keys)
 
     def unsay(self) -> None:
         """Name the keys again."""

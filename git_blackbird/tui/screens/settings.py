@@ -35,8 +35,7 @@ from git_blackbird.messages.display.config import (
     type_text,
     value_text,
 )
-from git_blackbird.messages.document import Line, Style, styled
-from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.messages.document import Line, Span, Style, styled, truncate
 from git_blackbird.model.config.keys import Key, Value, ValueType
 from git_blackbird.model.config.layers import ConfigProblem, Layer
 from git_blackbird.model.config.settings import KeyLayers
@@ -171,7 +170,7 @@ class SettingsScreen(Modal[None], SearchesText):
             pane.scroll_home(animate=False)
 
     def _shorten(self, origin: str) -> str:
-        return clean_line(origin if self._workspace is None else shorten_path(self._workspace, origin), 1000)
+        return origin if self._workspace is None else shorten_path(self._workspace, origin)
 
     def action_scroll(self, pages: int) -> None:
         pane = self.query_one("#about", VerticalScroll)
@@ -242,9 +241,9 @@ class SettingsScreen(Modal[None], SearchesText):
         texts = {scope: scopes[scope] for scope in Scope if scope in scopes}
         if not texts:
             where = "in a place that can be changed here" if places else "anywhere"
-            self._show_outcome(styled(f"{clean_line(name)} is not set {where}"))
+            self._show_outcome(styled(f"{name} is not set {where}"))
             return
-        scope = await self._choose_place(f"Where should {clean_line(name)} be removed from?", texts)
+        scope = await self._choose_place(f"Where should {name} be removed from?", texts)
         if scope is not None:
             try:
                 await self._show_change(await asyncio.to_thread(unset_key, workspace, name, scope))
@@ -271,10 +270,10 @@ def _is_wrong(row: Row) -> bool:
 
 def _row_line(row: Row, shorten: Shorten) -> Line:
     if isinstance(row, ConfigProblem):
-        return styled(clean_line(f"!{shorten(row.origin)}: {row.key}: {row.what}", 1000), Style.WARNING)
+        return styled(f"!{shorten(row.origin)}: {row.key}: {row.what}", Style.WARNING)
     setting = row.applied
     mark = "!" if _is_wrong(row) else " "
-    value = clean_line(value_text(setting.value), _LONGEST_VALUE)
+    value = truncate(Span(value_text(setting.value)).text, _LONGEST_VALUE)
     text = f"{mark}{row.key.name:<{_LONGEST_KEY}} {value:<{_LONGEST_VALUE}} {shorten(setting.origin)}"
     return styled(text, Style.FAINT if setting.layer is Layer.DEFAULT else Style.PLAIN)
 
@@ -327,4 +326,4 @@ class EditValueScreen(Modal[ConfigChange]):
 
 
 def _warnings(*texts: str | None) -> Iterator[Line]:
-    return (styled(clean_line(text, 1000), Style.WARNING) for text in texts if text)
+    return (styled(text, Style.WARNING) for text in texts if text)

@@ -11,9 +11,8 @@ from textual.widgets import Input, Static, TextArea
 
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.errors import BlackbirdError
-from git_blackbird.messages.document import Style, styled
+from git_blackbird.messages.document import Style, editable, styled
 from git_blackbird.messages.forms.form_draft import FilledForm, load_filled_form
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.rules.task_fields import FIELD_NAMES, FieldConflictError, TaskFields, changed_fields
 from git_blackbird.tui.screens.plan_edit import SavingModal, fault_lines
 from git_blackbird.tui.widgets.bars import MultiLineInput, SingleLineInput
@@ -23,7 +22,6 @@ _KEYS = "tab goes on, ctrl+s saves, esc goes back"
 _IN_EDITOR = "tab goes on, ctrl+s saves, ctrl+o opens your editor, esc goes back"
 _UNSAVED = "not saved: esc again drops what you wrote, ctrl+s saves it"
 _SEVERAL_LINES = "a criterion has several lines: ctrl+o changes the criteria in your editor"
-_LONGEST_SHOWN = 300
 _FIELDS: Mapping[str, str] = {
     "title": "Title",
     "prompt": "Prompt: what its agent is to do",
@@ -190,8 +188,8 @@ class TaskForm(SavingModal[T], Generic[T]):
 def _text(fields: TaskFields, name: str) -> str:
     value = getattr(fields, name)
     if name == "deps":
-        return strip_controls(", ".join(fields.deps))
-    return strip_controls("\n".join(value) if isinstance(value, tuple) else value or "")
+        return editable(", ".join(fields.deps))
+    return editable("\n".join(value) if isinstance(value, tuple) else value or "")
 
 
 def _value(name: str, text: str) -> str | tuple[str, ...] | None:
@@ -208,4 +206,4 @@ def _value(name: str, text: str) -> str | tuple[str, ...] | None:
 
 def _on_one_line(fields: TaskFields, name: str) -> str:
     value = getattr(fields, name)
-    return clean_line("; ".join(value) if isinstance(value, tuple) else value or "(empty)", _LONGEST_SHOWN)
+    return "; ".join(value) if isinstance(value, tuple) else value or "(empty)"

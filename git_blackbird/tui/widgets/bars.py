@@ -17,7 +17,7 @@ from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.messages.display.format import adoptable_counts
 from git_blackbird.messages.display.quantities import budget_name, counted
 from git_blackbird.messages.display.queue import item_words, why_text
-from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.messages.document import line
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.tui.keys import KeyTable
 
@@ -67,7 +67,7 @@ def banner_text(count: int, item: Item | None, does: str) -> str:
     if item is None:
         return ""
     reason = why_text(item)
-    why = f"\n  {clean_line(reason)}" if reason else ""
+    why = f"\n  {line(reason).text}" if reason else ""
     # The key comes before what may be cut on a narrow screen.
     return f"Action required ({count}): {does} {item.task.id}: {item_words(item)}{why}"
 

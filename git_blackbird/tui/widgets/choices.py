@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.messages.document import Span
 
 # Textual takes styles and component classes from the first base that is a widget.
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ else:
 
 
 T = TypeVar("T")
-_LONGEST = 2_000
 NO_DIGIT = -1
 
 
@@ -52,7 +51,7 @@ def _labels(items: Iterable[ChoiceItem[T]]) -> Iterator[str]:
     """Yield each item's label behind its digit."""
     listed = list(items)
     for item, digit in zip(listed, _digits(listed), strict=True):
-        yield item.label if digit == NO_DIGIT else f"{digit}. {item.label}"
+        yield Span(item.label if digit == NO_DIGIT else f"{digit}. {item.label}").text
 
 
 class Choices(_Mixed, Generic[T]):
@@ -128,9 +127,8 @@ def _options(items: Sequence[ChoiceItem[T]]) -> Iterator[Option]:
 
 
 def _line(label: str, item: ChoiceItem[T]) -> Text:
-    line = Text(label)
-    remark = clean_line(item.blocked_reason or item.remark, _LONGEST)
-    return line.append(f"  {remark}", "dim") if remark else line
+    shown, remark = Text(label), Span(item.blocked_reason or item.remark).text
+    return shown.append(f"  {remark}", "dim") if remark else shown
 
 
 class ChoiceRow(Choices[T], Widget, Generic[T], can_focus=True):

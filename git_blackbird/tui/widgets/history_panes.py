@@ -7,7 +7,6 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.diff import change_pair
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
@@ -59,7 +58,7 @@ class HistoryPanes:
         try:
             pair = change_pair(workspace, history, task_id)
         except BlackbirdError as error:
-            show = partial(self.diff.show_text, clean_line(error.message))
+            show = partial(self.diff.show_text, error.message)
         else:
             show = partial(self.diff.read, workspace, pair)
         self.diff.app.call_from_thread(self._show_if_wanted, (task_id, history), show)

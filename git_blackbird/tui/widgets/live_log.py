@@ -23,9 +23,8 @@ from git_blackbird.messages.display.events import (
 )
 from git_blackbird.messages.display.format import review_word
 from git_blackbird.messages.display.quantities import render_duration, render_spent
-from git_blackbird.messages.document import Line, Style
+from git_blackbird.messages.document import Line, Style, line, plain
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.rules.spending import Spent, total_of
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.states import RunType
@@ -79,7 +78,7 @@ class LiveEntry:
 
     @classmethod
     def of(cls, run_type: RunType, task_id: TaskId, title: str, seconds: float = 0.0) -> Self:
-        return cls(task_id, clean_line(title), review_word(run_type), time.monotonic() - seconds)
+        return cls(task_id, title, review_word(run_type), time.monotonic() - seconds)
 
     def after(self, step: Progress) -> "LiveEntry":
         # Rendered when it is drawn: most steps of a fast run never are.
@@ -93,7 +92,7 @@ class LiveEntry:
 
     def line_of_many(self) -> str:
         """Return the line among others, with the last step instead of the title."""
-        did = clean_line(render_step(self.last)) if self.last is not None else self.printed
+        did = render_step(self.last) if self.last is not None else self.printed
         parts = render_duration(self.seconds), render_spent(self.spent), self.about, did or self.title
         return "  ".join(filter(None, parts))
 
@@ -278,7 +277,7 @@ class LivePane(Vertical):
         """Say which worker of a cluster an active run is on."""
         with self._lock:
             if run_id in self._active:
-                self._active[run_id] = replace(self._active[run_id], worker=clean_line(worker))
+                self._active[run_id] = replace(self._active[run_id], worker=worker)
 
     def remove_run(self, run_id: RunId) -> None:
         with self._lock:
@@ -296,7 +295,7 @@ class LivePane(Vertical):
     def log_line(self, text: str) -> None:
         """Write a line that comes from the application itself."""
         with self._lock:
-            self._queue.put(strip_controls(text), Style.HEADING)
+            self._queue.put(text, Style.HEADING)
 
     def _draw(self) -> None:
         with self._lock:
@@ -319,12 +318,13 @@ class LivePane(Vertical):
         """Add lines that an agent printed, each with the mark of its run."""
         run, mark = self._active.get(run_id), self._mark(run_id)
         if lines and run is not None:
-            self._active[run_id] = replace(run, printed=clean_line(lines[-1]))
+            self._active[run_id] = replace(run, printed=lines[-1])
         self._queue.put_lines(None if run is None else run.task_id, [f"{mark}{line}" for line in lines])
 
     def _draw_head(self, runs: Sequence[LiveEntry]) -> None:
         more = [f"and {len(runs) - _MAX_RUNS} more"] if len(runs) > _MAX_RUNS else []
-        shown = [run.line_of_many() if len(runs) > 1 else run.line() for run in runs[:_MAX_RUNS]]
+        texts = (run.line_of_many() if len(runs) > 1 else run.line() for run in runs[:_MAX_RUNS])
+        shown = plain(map(line, texts))
         head = "\n".join([*shown, *more]) or "no agent is at work"
         if head != self._drawn_head:
             # With the same height, nothing else has to move.

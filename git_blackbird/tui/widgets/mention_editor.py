@@ -18,8 +18,8 @@ from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.diff import paths_of, tracked_paths_of
 from git_blackbird.errors import BlackbirdError
+from git_blackbird.messages.document import editable
 from git_blackbird.model.base.path_search import MENTION, PathIndex
-from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.tui.widgets.bars import MultiLineInput
 
 
@@ -132,7 +132,7 @@ class MentionEditor(Vertical):
         self._first_text = text
 
     def compose(self) -> ComposeResult:
-        yield MentionArea(strip_controls(self._first_text))
+        yield MentionArea(editable(self._first_text))
         picker = OptionList(id="picker", markup=False)
         picker.can_focus = False
         picker.display = False
@@ -167,7 +167,7 @@ class MentionEditor(Vertical):
 
     def replace_text(self, text: str) -> None:
         """Replace the whole text, which can be undone."""
-        self._area.replace(strip_controls(text), (0, 0), self._area.document.end)
+        self._area.replace(editable(text), (0, 0), self._area.document.end)
 
     def on_text_area_selection_changed(self) -> None:
         """Suggest paths for the mention at the cursor; a new ``@`` lists the paths again."""

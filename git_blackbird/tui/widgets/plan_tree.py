@@ -18,8 +18,8 @@ from textual.strip import Strip
 from git_blackbird.controller.queries.listing import Filter, tree_of_tasks
 from git_blackbird.messages.display.format import label_span
 from git_blackbird.messages.display.quantities import render_cost, render_duration
+from git_blackbird.messages.document import line
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.plan.graph import NO_LABELS, Labels, state_label
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
@@ -297,7 +297,7 @@ class PlanTree(ScrollView, can_focus=True):
         columns = _LABEL_COLUMNS if figures else len(word)
         room = max(0, width - columns - 1 - len(figures))
         indent = "  " * min(depth, _MAX_INDENT)
-        text = f"{indent}{self._mark(task)}{clean_line(task.title)}"
+        text = line(f"{indent}{self._mark(task)}{task.title}").text
         left = room - cell_len(text) - len(_GAP)
         # The title comes first: the pane beside the tree has the id.
         if left >= cell_len(task.id):

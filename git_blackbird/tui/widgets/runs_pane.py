@@ -22,9 +22,8 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.events import step_lines
 from git_blackbird.messages.display.reviews import merged_lines, result_lines
 from git_blackbird.messages.display.runs import ON_SCREEN, runs_table
-from git_blackbird.messages.document import Line, Style, aligned, line, styled
+from git_blackbird.messages.document import Line, Style, aligned, block, line, plain, styled
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.history import RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
@@ -35,7 +34,6 @@ from git_blackbird.tui.widgets.searching import SEARCH_BINDINGS, SearchesText
 
 _POLL_SECONDS = 1.0
 _MAX_FAULTS = 3
-_LONGEST_FAULT = 300
 _MAX_LINES = 5_000
 _MAX_OUTPUT = 1_000_000
 _NOTHING = RunList((), ())
@@ -125,7 +123,7 @@ class RunsPane(ScrollsText, Vertical, SearchesText):
             workspace = self._open_workspace()
             found = runs_of_task(workspace, task_id, None)
         except BlackbirdError as error:
-            lines = [styled(clean_line(error.message), Style.WARNING)]
+            lines = [styled(error.message, Style.WARNING)]
             self.app.call_from_thread(self.read_widget.show, lines)
             return
         is_at_work = any(run.status is RunStatus.RUNNING for run in found.runs)
@@ -158,7 +156,7 @@ class RunsPane(ScrollsText, Vertical, SearchesText):
         try:
             lines = list(_log_lines(self._open_workspace(), run))
         except BlackbirdError as error:
-            lines = [styled(clean_line(error.message), Style.WARNING)]
+            lines = [styled(error.message, Style.WARNING)]
         if not get_current_worker().is_cancelled:
             self.app.call_from_thread(self._show, run, lines)
 
@@ -172,13 +170,13 @@ class RunsPane(ScrollsText, Vertical, SearchesText):
 def _unreadable(faults: Sequence[RecordError]) -> str:
     lines = [f"{fault.path}: {fault.what}" for fault in faults[:_MAX_FAULTS]]
     more = [f"and {len(faults) - _MAX_FAULTS} more"] if len(faults) > _MAX_FAULTS else []
-    return "\n".join(clean_line(f"unreadable: {text}", _LONGEST_FAULT) for text in (*lines, *more))
+    return "\n".join(plain(line(f"unreadable: {text}") for text in (*lines, *more)))
 
 
 def _log_lines(workspace: Workspace, run: Run) -> Iterator[Line]:
     """Yield error, findings and the last steps of a run; without steps, what its agent printed."""
     if run.error:
-        yield styled(clean_line(run.error), Style.WARNING)
+        yield styled(run.error, Style.WARNING)
     yield from titled("Found", result_lines(run))
     yield from titled("Reviews", merged_lines(run))
     steps = deque(
@@ -193,8 +191,8 @@ def _printed_lines(workspace: Workspace, run: Run) -> Iterator[Line]:
         tail, size = bytearray(), 0
         for piece in stream.pieces:
             tail, size = (tail + piece)[-_MAX_OUTPUT:], size + len(piece)
-        lines = strip_controls(tail.decode(errors="replace")).splitlines()
+        lines = list(block(tail.decode(errors="replace")))
         if tail:
             is_cut = size > _MAX_OUTPUT or len(lines) > _MAX_LINES
             yield styled(f"{stream.name}, its last lines" if is_cut else stream.name, Style.HEADING)
-            yield from map(styled, lines[-_MAX_LINES:])
+            yield from lines[-_MAX_LINES:]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from git_blackbird.controller.queries.status import StatusReport
 from git_blackbird.messages.display.quantities import amount_text, budget_name, render_cost, render_duration
-from git_blackbird.model.base.sanitize import clean_line
+from git_blackbird.messages.document import line, truncate
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.spending import Spent
 
@@ -55,7 +55,7 @@ def status_text(overview: StatusReport, shown: Shown) -> str:
         return _UNUSABLE
     progress = _progress(overview, shown.at_work, shown.agent)
     rest = (*_limits(overview, shown.now), *_rest(overview, shown.waiting))
-    return _SEPARATOR.join((*_narrowed(shown.narrowed), *progress, *rest))
+    return line(_SEPARATOR.join((*_narrowed(shown.narrowed), *progress, *rest))).text
 
 
 def _narrowed(narrowed: Narrowed) -> Iterator[str]:
@@ -63,7 +63,7 @@ def _narrowed(narrowed: Narrowed) -> Iterator[str]:
         yield f"filter {narrowed.filter_name}: {narrowed.matches}"
     if narrowed.searched:
         where = f"{narrowed.position} of {narrowed.matches}" if narrowed.position else str(narrowed.matches)
-        yield f"search {clean_line(narrowed.searched, _LONGEST_SEARCH)}: {where}"
+        yield f"search {truncate(narrowed.searched, _LONGEST_SEARCH)}: {where}"
     if narrowed.filter_name or narrowed.searched:
         yield "esc shows all"
 
@@ -90,7 +90,7 @@ def _limits(overview: StatusReport, now: int) -> Iterator[str]:
     for hold in overview.limits:
         if hold.until > now:
             left = render_duration((hold.until - now) / 10**9)
-            yield f"{clean_line(hold.by.agent)} at its limit: {'try ' if hold.is_guess else ''}in {left}"
+            yield f"{hold.by.agent} at its limit: {'try ' if hold.is_guess else ''}in {left}"
 
 
 def _rest(overview: StatusReport, waiting: int) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _rest(overview: StatusReport, waiting: int) -> Iterator[str]:
         yield f"committing {overview.approving.task.id}"
     if overview.locked_by:
         # Its process and its start are in `status`.
-        yield f"running: {clean_line(overview.locked_by.command or overview.locked_by.words)}"
+        yield f"running: {overview.locked_by.command or overview.locked_by.words}"
 
 
 def progress_bar(done: int, total: int) -> str:

@@ -15,7 +15,6 @@ from git_blackbird.messages.display.task import (
 )
 from git_blackbird.messages.document import Line, Section, Style, Table, section, styled
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.views.task import TaskView
 from git_blackbird.tui.keys import KeyTable
 from git_blackbird.tui.widgets.line_view import LONGEST_TEXT, WrappedView, document_lines
@@ -45,7 +44,7 @@ class TaskDetails(WrappedView, can_focus=True):
 def task_lines(shown: TaskAndKeys, now: str) -> Iterator[Line]:
     """Yield the details of a task."""
     view, task = shown.view, shown.view.task
-    yield styled(f"{task.id}  {clean_line(task.title)}", Style.HEADING)
+    yield styled(f"{task.id}  {task.title}", Style.HEADING)
     yield styled(f"{view.state_text}, updated {format_moment(task.updated_at)}", Style.FAINT)
     document = chain(
         due_sections(view),

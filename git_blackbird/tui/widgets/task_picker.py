@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
+from git_blackbird.messages.document import Span
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.tui.widgets.bars import SingleLineInput
 
@@ -106,4 +107,4 @@ class TaskPicker(Vertical):
 
 
 def _line(item: PickItem) -> Text:
-    return Text(item.text, "bold" if item.is_marked else "")
+    return Text(Span(item.text).text, "bold" if item.is_marked else "")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from git_blackbird.agents.process.signals import identity
+from git_blackbird.clean import clean
 from git_blackbird.controller.queries.transcripts import MAX_EARLIER
-from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.config.layers import AGENT_NAMES
 from git_blackbird.model.run.parts import TruncatedBytes, Usage
 from git_blackbird.model.run.states import RunStatus
@@ -168,7 +168,7 @@ def test_no_log_raises_or_steers_a_terminal(program: Program, repo: Path, provid
     log(repo, data, data[-100_000:])
     for options in (("--log",), ("--follow",), ("--log", "--raw")):
         text = log_output(program, *options)
-        assert strip_controls(text) == text
+        assert clean(text) == text
 
 
 def test_a_log_that_is_no_file_tells_of_nothing(program: Program, repo: Path) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from git_blackbird.clean import clean
 from git_blackbird.controller.plan.export import export_plan
 from git_blackbird.controller.plan.page import add_page
 from git_blackbird.messages.forms.natural import read_page
 from git_blackbird.messages.forms.page import parse_page
-from git_blackbird.model.base.sanitize import strip_controls
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from tests.controller.plan.test_page import plan_of, plans
@@ -92,7 +92,7 @@ def test_no_character_hides_in_json_and_none_is_lost(trial: Trial) -> None:
     prompt = "a\u202eb\u2066c\u2069 \U000e0041\u200d\u007f\u009b d\t\u00e9"
     trial.expect(0, "edit", "tables", "--prompt", prompt)
     said = trial.expect(0, "plan", "export", "--format", "json")
-    assert strip_controls(said) == said
+    assert clean(said) == said
     assert json.loads(said) == json.loads((trial.repo / "blackbird.plan.json").read_bytes())
     assert json.loads(said)["items"]["tables"]["prompt"] == prompt
 

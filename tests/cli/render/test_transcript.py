@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from git_blackbird.clean import clean
 from git_blackbird.cli.render.transcript import ProgressLog, wrap
 from git_blackbird.messages.display.quantities import render_spent
-from git_blackbird.messages.document import width_of
-from git_blackbird.model.base.sanitize import strip_controls
+from git_blackbird.messages.document import line, plain, width_of
 from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
@@ -90,7 +90,7 @@ def test_only_what_is_not_the_agents_own_is_dim() -> None:
 def test_nothing_in_a_step_steers_a_terminal(kind: ProgressKind) -> None:
     for columns in (None, 40):
         block = render_steps(Progress(kind, EVIL * 10), columns=columns)
-        assert strip_controls(block) == block
+        assert clean(block) == block
         assert block.encode().decode() == block
 
 
@@ -107,9 +107,9 @@ def test_a_message_that_is_cut_says_so() -> None:
 
 
 @given(st.text(alphabet="ab 漢\u0301\t.", max_size=200), st.integers(20, 60))
-def test_folding_loses_nothing_but_spaces_and_fits(line: str, columns: int) -> None:
-    parts = list(wrap(line, columns))
-    assert "".join("".join(parts).split()) == "".join(line.split())
+def test_folding_loses_nothing_but_spaces_and_fits(text: str, columns: int) -> None:
+    parts = list(plain(wrap(line(text), columns)))
+    assert "".join("".join(parts).split()) == "".join(text.split())
     assert all(width_of(part) <= columns for part in parts)
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
+from git_blackbird.clean import clean
 from git_blackbird.cli.json_values import encode
 from git_blackbird.cli.printed.events import shown_event
 from git_blackbird.cli.ui.agent_printer import AgentPrinter
@@ -23,7 +24,7 @@ from git_blackbird.messages.display.checkpoint import render_checkpoint
 from git_blackbird.messages.display.events import render_event
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.sanitize import StreamSanitizer, strip_controls
+from git_blackbird.model.base.sanitize import StreamSanitizer
 from git_blackbird.model.change.change import Asked
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
@@ -184,7 +185,7 @@ def test_nothing_in_a_checkpoint_steers_the_terminal() -> None:
     )
     run = RUN.updated(provider=EVIL, error=EVIL).updated(final_text=EVIL, plan_edits=(EVIL,), notes=(EVIL,))
     shown = lines(checkpoint(run, summary, moved=(EVIL,)))
-    assert strip_controls(shown) == shown
+    assert clean(shown) == shown
 
 
 def test_a_choice_that_cannot_be_made_says_why() -> None:
@@ -292,7 +293,7 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
         ),
         (
             RunEnded(FAILING, "T", 3),
-            f"parent review failed for a\nresume tasks: b, c\nfeedback: Too short.red\ufffd {'x' * 182}...",
+            f"parent review failed for a\nresume tasks: b, c\nfeedback: Too short.red\ufffd {'x' * 163}...",
         ),
         (
             RunEnded(REVIEW.updated(status=RunStatus.FAILED, error=f"it asked{EVIL}"), "T", 3),
@@ -350,7 +351,7 @@ def test_cleaning_is_the_same_however_output_is_cut(pieces: list[bytes], cuts: l
     shown = "".join(cut_up.feed(data[start:end]) for start, end in itertools.pairwise(ends))
     shown += cut_up.finish()
     assert shown == expected
-    assert strip_controls(shown) == shown
+    assert clean(shown) == shown
     assert not shown or shown.endswith("\n")
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from git_blackbird.clean import clean
 from git_blackbird.model.base.path_search import MAX_SHOWN, MENTION, PathIndex, mention, mentioned
-from git_blackbird.model.base.sanitize import strip_controls
 
 _ESCAPE = re.compile(r"\\([0-7]{3}|.)")
 _LETTERS = {"n": "\n", "t": "\t"}
@@ -79,7 +79,7 @@ def test_a_path_is_written_so_that_it_means_the_file(path: str, written: str) ->
 @given(FILE_NAMES)
 def test_whatever_a_file_is_called_it_is_harmless_and_meant(path: str) -> None:
     written = mention(path)
-    assert strip_controls(written) == written
+    assert clean(written) == written
     assert "\n" not in written
     assert unquoted(written) == path.encode(errors="surrogateescape")
 

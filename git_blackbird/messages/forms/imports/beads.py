@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import Any
 
+from git_blackbird.clean import one_line
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.forms.imports.common import (
     Item,
@@ -14,7 +15,6 @@ from git_blackbird.messages.forms.imports.common import (
 )
 from git_blackbird.messages.forms.natural import NaturalTask, load_json_text
 from git_blackbird.messages.forms.page import PageError, PageFault
-from git_blackbird.model.base.sanitize import clean_line
 
 _TIMES = ("created_at", "updated_at", "closed_at", "created_by", "owner", "content_hash", "source_repo")
 _COUNTS = ("dependency_count", "dependent_count", "comment_count", "compaction_level", "original_size")
@@ -64,7 +64,7 @@ def _kind(line: Any) -> str:
     """Return what a line says that it is; one that says nothing must be an issue."""
     if not isinstance(line, dict):
         return _ISSUE
-    return clean_line(str(line.get(_KIND, "header" if _HEADER in line else _ISSUE)), 40)
+    return one_line(str(line.get(_KIND, "header" if _HEADER in line else _ISSUE)), 40)
 
 
 def read_beads(values: Any) -> Source:

@@ -1,16 +1,15 @@
 """Notes under the lines of a diff: comments of the person, and findings of reviewers."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 from rich.cells import get_character_cell_size
 
-from git_blackbird.messages.display.format import wrap_line
+from git_blackbird.messages.document import block, wrapped
 from git_blackbird.messages.patch.comments import file_at, is_as_quoted, line_of_comment
 from git_blackbird.messages.patch.layout import Row, RowKind
 from git_blackbird.messages.patch.parse import FilePatch, Patch
-from git_blackbird.model.base.sanitize import clean_line, strip_controls
 from git_blackbird.model.run.findings import Finding, MergedReview, MinorIssue
 from git_blackbird.model.run.parts import ReviewComment, Side
 from git_blackbird.model.views.checkpoint import CommentOutcome
@@ -96,7 +95,7 @@ def _place(issue: Finding | MinorIssue, *, is_here: bool) -> str:
     number = "" if issue.line is None else f"line {issue.line}, not in this diff"
     if is_here or issue.file is None:
         return f"{number}: " if number else ""
-    return f"{clean_line(issue.file)}{f', {number}' if number else ', not in this diff'}: "
+    return f"{issue.file}{f', {number}' if number else ', not in this diff'}: "
 
 
 def _words(issue: Finding | MinorIssue) -> str:
@@ -108,7 +107,7 @@ def _words(issue: Finding | MinorIssue) -> str:
 def _advice(issue: Finding | MinorIssue) -> str:
     """Return what a finding says and how to fix it."""
     fix = None if isinstance(issue, MinorIssue) else issue.fix
-    return strip_controls(f"{issue.description}\nfix: {fix}" if fix else issue.description)
+    return f"{issue.description}\nfix: {fix}" if fix else issue.description
 
 
 def notes_at(notes: Iterable[Note], row: Row, columns: int) -> Sequence[Note]:
@@ -130,10 +129,9 @@ def note_rows(notes: Sequence[Note], columns: int) -> Mapping[int, Sequence[Note
 
 def _rows(note: Note, columns: int) -> Sequence[NoteRow]:
     columns = max(_FEWEST_COLUMNS, columns)
-    lines = strip_controls(note.text[:_LONGEST]).splitlines()
-    parts = [
+    parts = (
         part
-        for line in lines[:_MOST_ROWS]
-        for part in wrap_line(clean_line(line, _LONGEST), columns, get_character_cell_size)
-    ]
-    return [NoteRow(part, note.tone) for part in parts[:_MOST_ROWS]]
+        for line in block(note.text[:_LONGEST])
+        for part in wrapped(line.without_tabs(), columns, get_character_cell_size)
+    )
+    return [NoteRow(part.text, note.tone) for part in islice(parts, _MOST_ROWS)]

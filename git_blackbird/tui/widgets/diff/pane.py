@@ -16,9 +16,9 @@ from git_blackbird.controller.core.drafts import CommentDraft
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.document import line
 from git_blackbird.messages.patch.comments import comment_on
 from git_blackbird.messages.patch.parse import Edit, FilePatch, Patch
-from git_blackbird.model.base.sanitize import clean_line
 from git_blackbird.model.run.findings import Finding, MergedReview, MinorIssue
 from git_blackbird.model.run.parts import ReviewComment
 from git_blackbird.model.run.summary import Trees
@@ -292,7 +292,7 @@ class DiffPane(Vertical):
         try:
             shown = partial(show, read())
         except BlackbirdError as error:
-            shown = partial(self.show_text, f"no diff can be shown: {clean_line(error.message)}")
+            shown = partial(self.show_text, f"no diff can be shown: {error.message}")
         if not worker.is_cancelled:
             self.app.call_from_thread(shown)
 
@@ -376,9 +376,9 @@ class DiffPane(Vertical):
         self._show_line("note", text)
 
     def _show_line(self, which: str, text: str) -> None:
-        line = self.query_one(f".diff-{which}", Static)
-        line.update(clean_line(text))
-        line.display = bool(text)
+        shown = self.query_one(f".diff-{which}", Static)
+        shown.update(line(text).text)
+        shown.display = bool(text)
 
     @property
     def _input(self) -> Input:
