@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 JSON_SCHEMA_VERSION = 1
 # In a string as JSON escapes it: a backslash, a pair of surrogates, and one that lacks its other half.
-_SURROGATES = re.compile(r"\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(?P<lone>\\ud[89a-f][0-9a-f]{2})")
+_SURROGATES = r"\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(?P<lone>\\ud[89a-f][0-9a-f]{2})"
 
 
 class CommandContext:
@@ -176,7 +176,7 @@ def event_line(name: str, value: object) -> str:
 
 def _render_json(value: Mapping[str, Any]) -> str:
     """Return one line of ASCII. A surrogate for a byte that is not UTF-8, as in a path, becomes U+FFFD."""
-    return _SURROGATES.sub(_replace_lone, json.dumps(value, ensure_ascii=True))
+    return re.sub(_SURROGATES, _replace_lone, json.dumps(value, ensure_ascii=True))
 
 
 def _replace_lone(match: re.Match[str]) -> str:

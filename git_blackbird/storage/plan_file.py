@@ -89,14 +89,14 @@ def _checked(plan: Plan, known: Collection[str], faults: list[PlanError], path: 
     return plan
 
 
-_ITEM = re.compile(r'\$\.items\["(?:[^"\\]|\\.)*"\]')
+_ITEM = r'\$\.items\["(?:[^"\\]|\\.)*"\]'
 _CAUSES = ("unknown field", "unknown dep id", "unknown parent id", "unknown child id")
 _CONSEQUENCE = "is missing"
 
 
 def _causes_first(fault: PlanError, places: Mapping[str, int]) -> tuple[int, int]:
     """Sort by the items' order in the file; in each, misspelt names come before what they lead to."""
-    item = _ITEM.match(fault.place)
+    item = re.match(_ITEM, fault.place)
     rank = 0 if fault.what.startswith(_CAUSES) else 2 if fault.what == _CONSEQUENCE else 1
     return -1 if item is None else places.get(item[0], -1), rank
 
@@ -161,12 +161,12 @@ def _load(data: bytes, path: str, load: Callable[[bytes], Any]) -> Any:
         raise InvalidPlanError(path, [error]) from None
 
 
-_MARKER = re.compile(rb"^(?:<{7}|>{7})(?: |\r?$)", re.MULTILINE)
+_MARKER = rb"(?m)^(?:<{7}|>{7})(?: |\r?$)"
 
 
 def _conflict(data: bytes) -> PlanError | None:
     """Return the error of a file that git could not merge; None without its markers."""
-    marker = _MARKER.search(data)
+    marker = re.search(_MARKER, data)
     if marker is None:
         return None
     line = data.count(b"\n", 0, marker.start()) + 1

@@ -300,9 +300,7 @@ def _deferring_interrupt() -> Iterator[None]:
 
 
 # What git says last of a filter that failed, or could not be started; which of these depends on the moment.
-_FILTER_FAILED = re.compile(
-    r"fatal: (the remote end hung up unexpectedly|.*: (clean|smudge) filter .* failed)"
-)
+_FILTER_FAILED = r"fatal: (the remote end hung up unexpectedly|.*: (clean|smudge) filter .* failed)"
 _FILTER_LINES = 5
 _WORDS_OF_GIT = ("fatal: ", "error: ", "warning: ", "hint: ")
 
@@ -313,7 +311,7 @@ def _first_words(stderr: bytes) -> str:
     What a filter says, or the shell of one that it cannot start, comes before git's line about it.
     """
     lines = [line for line in stderr.decode(errors="replace").splitlines() if line.strip()]
-    if lines and _FILTER_FAILED.fullmatch(lines[-1]):
+    if lines and re.fullmatch(_FILTER_FAILED, lines[-1]):
         words = [line for line in lines if not line.startswith(_WORDS_OF_GIT)]
         return "; ".join((*words[-_FILTER_LINES:], lines[-1].removeprefix("fatal: ")))
     for word in ("fatal: ", "error: "):

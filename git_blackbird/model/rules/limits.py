@@ -16,9 +16,6 @@ from git_blackbird.model.run.parts import UsageLimit
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 
-_WORD = re.compile(r"[\w-]+")
-_DIGIT = re.compile(r"\d")
-
 
 class AgentModel(NamedTuple):
     """An agent and its model."""
@@ -50,7 +47,7 @@ def _without_ids(run: Run, ids: list[str]) -> str:
     for each in ids:
         text = re.sub(rf"(?<!\w){re.escape(each)}(?!\w)", "#", text)
     # Nearly all other ids have a digit.
-    return _WORD.sub(lambda word: "#" if _DIGIT.search(word[0]) else word[0], text)
+    return re.sub(r"[\w-]+", lambda word: "#" if re.search(r"\d", word[0]) else word[0], text)
 
 
 _MARGIN, _LONGEST = 15 * SECOND, 8 * 86_400 * SECOND

@@ -203,7 +203,7 @@ class KeptPath(Record):
 T = TypeVar("T")
 MAX_RECORDED = 200
 # Settings by which git takes other files, runs other programs or talks to other servers.
-_NAMED_SETTING = re.compile(
+_NAMED_SETTING = (
     r"core\.(bare|worktree|hookspath|attributesfile|excludesfile)|include\.path|diff\.external"
     r"|(filter|merge|diff|url|includeif)\..+\..+"
 )
@@ -247,7 +247,7 @@ class OutsideChange(Part):
 
 
 def is_named_setting(key: str) -> bool:
-    return _NAMED_SETTING.fullmatch(key) is not None
+    return re.fullmatch(_NAMED_SETTING, key) is not None
 
 
 class OutsideCommit(Part):
