@@ -131,6 +131,7 @@ WRITING = (
 )
 
 
+@pytest.mark.sampled(1)
 @needs_sandbox
 def test_a_reviewer_writes_nothing(model: StandIn, stage: Stage, agent: Agent) -> None:
     before = state(stage)

@@ -95,6 +95,7 @@ def test_what_the_agent_did_after_my_commit_to_my_file_is_its_change(trial: Tria
     assert (trial.repo / "mine.txt").read_text() == "mine\n"
 
 
+@pytest.mark.exhaustive
 def test_both_committed_the_same_file_elsewhere_in_it(trial: Trial) -> None:
     """The agent's commit first, mine over it: the change is the agent's lines alone."""
     write(trial.repo.parent, {"agent.txt": changed(2, "agent")})
@@ -129,6 +130,7 @@ def test_an_approval_commits_what_the_agent_left_uncommitted(trial: Trial) -> No
     assert git(trial.repo, "status", "--porcelain") == ""
 
 
+@pytest.mark.exhaustive
 def test_edits_of_mine_from_before_are_not_committed_after_the_agents_commit(trial: Trial) -> None:
     """The agent commits its own line, and not the person's; the rest of the file is not its alone."""
     write(trial.repo, {"long.txt": changed(19, "mine")})
@@ -162,6 +164,7 @@ def test_without_the_hook_commits_count_as_the_agents(hookless: Trial) -> None:
     ]
 
 
+@pytest.mark.exhaustive
 def test_a_pull_is_named_and_a_commit_that_was_left_again_is_no_part(trial: Trial) -> None:
     other = trial.repo.parent / "other"
     git(trial.repo, "clone", "-q", ".", str(other))
@@ -185,6 +188,7 @@ def test_a_pull_is_named_and_a_commit_that_was_left_again_is_no_part(trial: Tria
     ]
 
 
+@pytest.mark.exhaustive
 def test_what_i_amend_of_mine_stays_mine(trial: Trial) -> None:
     def amend() -> None:
         commit(trial.repo, {"mine.txt": "mine\n"}, "of mine")

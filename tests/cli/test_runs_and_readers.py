@@ -207,6 +207,7 @@ def _identity(pid: int) -> str:
     return found
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("setting", ["GIT_PAGER", "PAGER", "core.pager"])
 def test_a_log_goes_through_the_pager_that_git_would_take(repo: Path, setting: str) -> None:
     save(repo, [task("t1")], [run("t1")])

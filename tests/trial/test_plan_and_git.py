@@ -134,6 +134,7 @@ def test_while_one_runs(
     assert trial.statuses() == {"a": "done", "b": "done", "c": "todo", "d": "todo", "p": "done"}
 
 
+@pytest.mark.exhaustive
 def test_a_stash_comes_back_over_what_ends_meanwhile(trial: Trial, running: Callable[[], None]) -> None:
     trial.configure({"plan.statuses": "all"})
     trial.expect(0, "add", "--id", "e", "--title", "e")

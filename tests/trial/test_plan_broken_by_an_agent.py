@@ -77,7 +77,7 @@ def test_what_reviewers_write_into_the_plan_of_a_change_that_is_done_is_set_asid
     assert "Write a.py" in (trial.repo / "blackbird.plan.json").read_text()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["invalid", "deleted", "folder"])
 def test_the_plan_comes_back_when_the_program_was_killed(trial: Trial, kind: str) -> None:
     script, said = BREAKS[kind]

@@ -249,7 +249,7 @@ def test_a_session_that_is_gone_is_said_and_a_new_one_begun(
     assert trial.records("greet")[-1]["provider_session_ref"] != first["provider_session_ref"]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 def test_a_usage_limit_names_when_it_is_over_and_charges_nothing(
     trial: Trial, model: StandIn, program: Program, tmp_path: Path
 ) -> None:

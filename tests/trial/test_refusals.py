@@ -132,6 +132,7 @@ def test_an_agent_that_refuses_every_task_is_started_for_two(trial: Trial, way: 
     assert started(trial, name)[2:] == ["c", "d", "e", "a", "b"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("jobs", [2, 4])
 def test_no_more_start_than_are_at_work_at_once(trial: Trial, jobs: int) -> None:
     plan(trial, "abcde")
@@ -268,6 +269,7 @@ def test_a_command_that_the_shell_cannot_run_refuses(trial: Trial, code: int) ->
     assert [len(trial.records(name)) for name in "abc"] == [1, 1, 0]
 
 
+@pytest.mark.exhaustive
 def test_no_review_is_made_again_by_a_reviewer_that_refused(trial: Trial) -> None:
     plan(trial, "abc")
     reviews = f'case " $* " in *no-session-persistence*) {ODD};; *) works;; esac'

@@ -80,7 +80,7 @@ def test_what_runs_asks_waits_or_fails_leaves_the_plan_alone(trial: Trial) -> No
     assert committed(trial)["fails"] == "todo"
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("place", ["--jobs=2", "--worktrees"])
 def test_changes_that_land_bring_their_status(trial: Trial, place: str) -> None:
     for task in "abc":

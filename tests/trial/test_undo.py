@@ -146,6 +146,7 @@ def test_what_others_build_on_is_left_and_goes_and_comes_with_them(trial: Trial)
     )
 
 
+@pytest.mark.exhaustive
 def test_a_redo_of_a_part_is_told_as_that(trial: Trial) -> None:
     work(trial, "a", "sed -i 's/line 3$/a/' old.txt; echo a >new.txt")
     trial.expect(0, "undo", "a")
@@ -177,6 +178,7 @@ def test_nothing_is_left_of_a_file_that_is_gone(trial: Trial) -> None:
     assert "  a  A: taken back, unblocks 1 task\n" in trial.expect(0, "status")
 
 
+@pytest.mark.exhaustive
 def test_records_that_do_not_tell_of_earlier_undos_are_enough(trial: Trial) -> None:
     trial.plan({"a": (), "b": ()})
     work(trial, "a", "sed -i 's/line 3$/a/' old.txt; echo a >new.txt")

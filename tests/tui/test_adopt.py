@@ -37,6 +37,7 @@ def planned(repo: Path) -> Path:
     return repo
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("keys", [("enter",), ("down", "enter")])
 def test_it_is_asked_before_anything_starts(planned: Path, keys: tuple[str, ...]) -> None:
     takes = len(keys) > 1

@@ -226,6 +226,7 @@ async def request(app: BlackbirdApp, pilot: Pilot[None], text: str) -> None:
     await wait_for(pilot, lambda: isinstance(app.screen, CheckpointScreen) and app.screen is not before)
 
 
+@pytest.mark.exhaustive
 def test_comments_are_dropped_only_where_that_is_confirmed(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="true")
     put_plan(planned, leaf("alpha", PROMPT))

@@ -796,6 +796,7 @@ def test_the_digit_of_a_choice_that_is_not_possible_says_why(planned: Path) -> N
     assert states(planned, "alpha") == [DecisionState.PENDING]
 
 
+@pytest.mark.exhaustive
 def test_a_decision_that_is_left_open_names_its_key_once(planned: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("e")

@@ -136,7 +136,7 @@ def test_marks_of_files_and_folders_stay_through_a_round(planned: Path, typist: 
     assert shown == ["A", "lib/a.txt", "A", "new.bin", "D", "old.bin", "A", "z.txt"]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 def test_enter_approves_only_what_was_shown_to_its_end(planned: Path, typist: Typist) -> None:
     configure(planned, agent="demo")
     long = "\\n".join(["line"] * 99)

@@ -165,7 +165,7 @@ def test_a_path_that_is_not_there_is_asked_about_in_a_revision_too(empty: Path) 
     drive(empty, session)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("words", ["generate", "refine", "infer"])
 def test_each_kind_is_found_by_its_name_among_the_actions(empty: Path, words: str) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:

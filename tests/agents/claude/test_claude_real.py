@@ -94,6 +94,7 @@ def test_a_run_edits_the_tree_and_says_what_it_does(model: StandIn, stage: Stage
     assert [model.dialect.schema_in(request) for request in model.requests] == [None] * 2
 
 
+@pytest.mark.exhaustive
 @every
 def test_a_resume_goes_on_in_the_same_session_and_costs_what_it_cost(
     program: Program, model: StandIn, stage: Stage, agent: Agent

@@ -140,6 +140,7 @@ def test_without_write_access_nothing_is_written_also_on_resume(
     assert files(stage) == {}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("prompt", ["review", "--help"])
 def test_a_prompt_like_a_command_reaches_the_model(
     model: StandIn, stage: Stage, agent: Agent, prompt: str
@@ -263,6 +264,7 @@ def _outside() -> ToolCall:
     return SPEECH.writes(Path("/usr/local/share/blackbird-was-here.txt"), "no\n")
 
 
+@pytest.mark.exhaustive
 def test_a_model_that_it_does_not_know_is_said(program: Program, model: StandIn, stage: Stage) -> None:
     reading = read(stage, load(program, codex__model="gpt-nonsense"), begin("Go"))
     assert reading.succeeded
@@ -326,6 +328,7 @@ def test_an_interrupted_run_leaves_nothing_running_and_can_be_resumed(
     assert "Make it" in model.prompts()
 
 
+@pytest.mark.sampled(1)
 @needs_proc
 @pytest.mark.parametrize("sandbox", SANDBOXES)
 def test_a_killed_wrapper_leaves_nothing_running(

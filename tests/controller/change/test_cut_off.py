@@ -175,6 +175,7 @@ def test_a_landing_with_a_file_removed(approved: Path) -> None:
         assert subjects(approved) == (["Task a"] if is_whole else []), at
 
 
+@pytest.mark.exhaustive
 def test_what_starts_afterwards_begins_with_all_of_it(approved: Path) -> None:
     put_plan(approved, leaf("a"), leaf("b"))
     for at in kills(approved, lambda: execute(approved, None, "a")):

@@ -238,13 +238,6 @@ def test_the_third_runs_summary_shows_the_third_run_only(demo: Path) -> None:
     assert summary.diffstat == " c.out | 1 +\n 1 file changed, 1 insertion(+)"
 
 
-def test_a_failed_run_is_a_checkpoint_and_approving_accepts_it_as_it_is(gated: Path) -> None:
-    put_plan(gated, leaf("a", "fail 3"))
-    stop = execute(gated, Person([APPROVE]))
-    assert stop.reason == StopReason.COMPLETED
-    assert status(gated, "a") == Status.DONE
-
-
 def test_questions_are_asked_and_answered_in_the_same_session(demo: Path) -> None:
     put_plan(demo, leaf("a", "ask db Which? | postgres | mysql\nanswered db db.txt"), leaf("b", "write b x"))
     stop = execute(demo)

@@ -149,6 +149,7 @@ def test_a_passing_review_lets_the_parent_be_done_before_what_waits_for_it(demo:
 ASKING = "ask q Which line?\non-feedback append a.txt second"
 
 
+@pytest.mark.exhaustive
 def test_feedback_outlives_a_question_that_is_asked_while_it_is_carried(demo: Path) -> None:
     family(demo, feedback=ASKING)
     execute(demo)
@@ -683,6 +684,7 @@ def test_a_failed_child_that_carries_feedback_is_gone_on_with_everywhere_the_sam
     assert (one.command, stop.next_steps) == ("git blackbird resume a", ("git blackbird resume a",))
 
 
+@pytest.mark.exhaustive
 def test_what_is_ready_elsewhere_is_started_by_name_while_a_review_stops_the_flow(demo: Path) -> None:
     put_plan(
         demo,
@@ -847,6 +849,7 @@ def skipping(demo: Path, prompt: str = "") -> None:
     set_status(open_at(demo), "b", Status.SKIPPED)
 
 
+@pytest.mark.exhaustive
 def test_a_parent_is_reviewed_and_done_beside_a_skipped_child(demo: Path) -> None:
     skipping(demo)
     foreseen = [task.id for task in forecast(open_at(demo), [], None).order]
@@ -895,6 +898,7 @@ def test_a_verdict_is_about_the_children_that_are_not_skipped(demo: Path) -> Non
     assert status(demo, "p") is Status.DONE
 
 
+@pytest.mark.exhaustive
 def test_a_reviewer_that_flags_a_skipped_child_gave_no_verdict(demo: Path) -> None:
     skipping(demo, ASKS_FOR_LINE.replace("| a |", "| b |"))
     assert execute(demo).reason is REQUIRED
@@ -979,6 +983,7 @@ def test_a_refused_session_leaves_the_verdict_and_its_ways_out(demo: Path, refus
     assert dismiss_review(open_at(demo), "p", "good enough").run.id == reviews(demo)[0].id
 
 
+@pytest.mark.exhaustive
 def test_each_child_whose_session_was_refused_is_named_with_its_restart(demo: Path) -> None:
     put_plan(demo, parent_of("p", ["a", "b"]), leaf("a", parent="p"), leaf("b", parent="p"))
     fake = demo.parent / "claude"

@@ -154,12 +154,6 @@ def test_other_decisions_commit_nothing(waiting: Path) -> None:
     assert subjects(waiting) == ["a commit"]
 
 
-def test_a_failed_run_that_is_accepted_is_committed_too(gated: Path) -> None:
-    put_plan(gated, leaf("a", "write x.txt 1\nfail 7"))
-    execute(gated, Person([APPROVE]))
-    assert subjects(gated) == ["Task a", "a commit"]
-
-
 def test_a_run_that_changed_nothing_is_approved_without_a_commit(gated: Path) -> None:
     put_plan(gated, leaf("a", "say nothing to do"))
     person = Person([APPROVE])

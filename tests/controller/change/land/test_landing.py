@@ -869,6 +869,7 @@ def begin(repo: Path) -> Run:
     return last(repo, "a")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("is_rejected", [False, True])
 def test_what_landed_in_part_is_taken_out_and_brought_back_whole(demo: Path, is_rejected: bool) -> None:
     land_in_part(demo)

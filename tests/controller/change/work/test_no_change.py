@@ -55,6 +55,7 @@ def test_a_success_without_a_change_waits_for_a_decision_though_checkpoints_are_
     assert [status(demo, task) for task in "ab"] == [Status.WAITING_USER, Status.TODO]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("worktrees", ["false", "true"])
 def test_what_does_not_depend_on_it_goes_on(demo: Path, worktrees: str) -> None:
     configure(demo, execution__worktrees=worktrees)

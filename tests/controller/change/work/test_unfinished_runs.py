@@ -225,6 +225,7 @@ def test_a_person_continues_a_run_that_a_limit_paused(repo: Path) -> None:
     assert asked.options == (CONTINUE, RESTART, LEAVE)
 
 
+@pytest.mark.exhaustive
 def test_a_person_restarts_a_run_that_a_limit_paused(repo: Path) -> None:
     paused_by_limit(repo)
     (repo / "go-on").touch()
@@ -405,12 +406,6 @@ def stopping(repo: Path) -> Path:
     put_plan(repo, leaf("a", "write a.txt 1"), leaf("b", "write b.txt 1"))
     execute(repo)
     return repo
-
-
-def test_approve_and_continue_after_resume_goes_on_with_the_plan(stopping: Path) -> None:
-    person = Person([APPROVE, APPROVE])
-    stop = resume(stopping, "a", person, "louder")
-    assert (stop.text, started(person)) == ("every task is done", [("a", True), ("b", False)])
 
 
 def test_approve_and_continue_after_restart_goes_on_with_the_plan(stopping: Path) -> None:

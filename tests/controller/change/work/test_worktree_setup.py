@@ -122,6 +122,7 @@ def test_a_task_in_place_has_no_slot(parallel: Path) -> None:
     assert (runs_of(parallel, "a")[0].stdout or "") == ""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_where_set_up_fails_the_task_does_not_start_and_others_do(parallel: Path, jobs: str) -> None:
     configure(parallel, execution__jobs=jobs, execution__worktrees="true")
