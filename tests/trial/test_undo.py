@@ -382,27 +382,6 @@ def test_what_cannot_be_committed_is_in_the_worktree_and_said(trial: Trial) -> N
     assert (trial.repo / "old.txt").read_text() == LINES.replace("line 15\n", "mine\n")
 
 
-def test_rejecting_can_take_the_change_back(trial: Trial) -> None:
-    trial.configure({"execution.stopAfterEachTask": "true"})
-    trial.command("echo a >new.txt")
-    trial.expect(3, "execute", "--no-input")
-    assert "a decision on a is pending" in trial.expect(1, "undo", "a")
-    output = trial.expect(0, "decide", "a", "--reject", "--undo")
-    assert output.splitlines()[:2] == ["Rejected a.", "took back the change of a: 1 file"]
-    assert changed(trial) == []
-    shown = trial.expect(0, "show", "a")
-    assert "git blackbird redo a" in shown
-    assert trial.statuses()["a"] == "failed"
-
-
-def test_rejecting_names_the_command(trial: Trial) -> None:
-    trial.configure({"execution.stopAfterEachTask": "true"})
-    trial.command("echo a >new.txt")
-    trial.expect(3, "execute", "--no-input")
-    assert "to take the change back: git blackbird undo a\n" in trial.expect(0, "decide", "a", "--reject")
-    assert json.loads(trial.expect(0, "show", "a", "--json"))["data"]["undo"] == ["git blackbird undo a"]
-
-
 def test_links_modes_and_odd_names(trial: Trial, tmp_path: Path) -> None:
     write(trial.repo, {"plain": "x\n", "gone": "g\n", "folder/file": "f\n"})
     (trial.repo / "link").symlink_to("plain")

@@ -2,7 +2,6 @@
 
 import asyncio
 import stat
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from git_blackbird.controller.engine.commands import (
     restart_loop,
     resume_loop,
 )
-from git_blackbird.controller.engine.dry_run import forecast
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.plan.deletion import delete_task
 from git_blackbird.controller.plan.edit import NewTask, add_task, init_plan
@@ -28,7 +26,7 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus, TerminalReason
 from git_blackbird.model.views.checkpoint import Checkpoint
-from git_blackbird.model.views.events import Decided, RunStarted
+from git_blackbird.model.views.events import Decided
 from git_blackbird.model.views.stop import Stop, StopReason
 from git_blackbird.storage.drafts import text_drafts
 from git_blackbird.storage.locks import session_lock
@@ -657,24 +655,6 @@ def test_a_corrupt_record_is_named_and_the_others_are_read(gated: Path) -> None:
     assert [status(gated, task) for task in "ab"] == [Status.WAITING_USER, Status.DONE]
 
 
-@pytest.mark.parametrize(
-    ("script", "said"),
-    [
-        ("echo '{' > blackbird.plan.json", "made invalid"),
-        ("rm blackbird.plan.json", "was deleted"),
-    ],
-)
-def test_a_plan_the_agent_breaks_is_set_aside_and_restored(demo: Path, script: str, said: str) -> None:
-    put_plan(demo, leaf("a"), leaf("b", deps=["a"]))
-    command(demo, f"cat >/dev/null; test $BLACKBIRD_TASK_ID = b || {script}")
-    person = Person()
-    assert execute(demo, person).reason == StopReason.COMPLETED
-    assert said in " ".join(person.notices())
-    assert [status(demo, task) for task in "ab"] == [Status.DONE, Status.DONE]
-    aside = list((demo / ".blackbird").glob("plan-set-aside-*.json"))
-    assert len(aside) == (1 if said == "made invalid" else 0)
-
-
 def test_what_the_agent_changes_in_the_plan_is_shown_at_the_checkpoint(gated: Path) -> None:
     put_plan(gated, leaf("a"), leaf("b", deps=["a"]))
     edit = "sed -i s/Task.b/Hacked/ blackbird.plan.json"
@@ -682,21 +662,6 @@ def test_what_the_agent_changes_in_the_plan_is_shown_at_the_checkpoint(gated: Pa
     person = Person()
     execute(gated, person)
     assert person.checkpoints[0].run.plan_edits == ("b was edited: title",)
-
-
-@pytest.mark.exhaustive
-def test_what_others_change_in_the_plan_during_a_run_is_kept(demo: Path) -> None:
-    put_plan(demo, leaf("a"))
-    program = (
-        "import sys; from git_blackbird.cli.main import main;"
-        "from git_blackbird.controller.core.environment import system_environment;"
-        "sys.exit(main(['add', '--id', 'b', '--title', 'B'], system_environment))"
-    )
-    write(demo, {"add.py": program})
-    add = f"PYTHONPATH={Path.cwd()} {sys.executable} add.py"
-    command(demo, f"cat >/dev/null; test -e done || {add}; touch done")
-    assert execute(demo).reason == StopReason.COMPLETED
-    assert [status(demo, task) for task in "ab"] == [Status.DONE, Status.DONE]
 
 
 def test_records_are_private(demo: Path) -> None:
@@ -707,35 +672,11 @@ def test_records_are_private(demo: Path) -> None:
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_limit_pauses_the_run_and_counts_as_failed(demo: Path) -> None:
-    put_plan(demo, leaf("a"))
-    command(demo, "cat >/dev/null; exit 75")
-    assert execute(demo).reason == StopReason.FAILED
-    assert only_run(demo, "a").exit_code == 75
-
-
 def test_git_shows_what_a_run_changed(demo: Path) -> None:
     put_plan(demo, leaf("a", "write x 1"))
     execute(demo)
     ref = f"refs/blackbird/runs/{only_run(demo, 'a').id}"
     assert git(demo, "diff", "--name-status", f"{ref}:base", f"{ref}:head") == "A\tx"
-
-
-def test_a_forecast_is_what_an_execute_starts(demo: Path) -> None:
-    put_plan(
-        demo,
-        parent_of("p", ["k1", "k2"]),
-        leaf("k1", "write k1.out 1", parent="p"),
-        leaf("k2", "write k2.out 1", parent="p", deps=["k1"]),
-        leaf("z", "write z.out 1", deps=["p"]),
-    )
-    foreseen = [task.id for task in forecast(open_at(demo), [], None).order]
-    person = Person()
-    execute(demo, person)
-    started = [event for event in person.events if isinstance(event, RunStarted)]
-    assert foreseen == [event.task_id for event in started] == ["k1", "k2", "p", "z"]
-    with pytest.raises(RequestError, match="z is not ready: its status is done, not todo"):
-        forecast(open_at(demo), ["z"], None)
 
 
 def test_a_request_that_was_heard_and_approved_is_not_owed_again(gated: Path) -> None:
