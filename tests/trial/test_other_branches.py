@@ -66,8 +66,8 @@ def test_the_branch_is_named_where_one_decides(trial: Trial) -> None:
     said = trial.expect(0, "runs", "a", trial.records("a")[0]["id"])
     since = git(trial.repo, "rev-parse", "main")[:10]
     assert (
-        "  The agent left what the task began with:\n"
-        f"    it went to branch feature; the change is what is new there since commit {since}\n"
+        "\nthe agent left what the task began with\n"
+        f"  it went to branch feature; the change is what is new there since commit {since}\n"
     ) in said
 
 
@@ -121,8 +121,7 @@ def test_edits_that_it_takes_back_are_named(trial: Trial) -> None:
     trial.expect(3, "execute", "a", "--no-input")
     said = trial.expect(0, "runs", "a", trial.records("a")[0]["id"])
     assert (
-        "  Takes back edits of yours, or of tasks that have landed, that are in no commit:\n"
-        "    untracked\n    x\n"
+        "\ntakes back edits of yours, or of tasks that have landed, that are in no commit\n  untracked\n  x\n"
     ) in said
 
 

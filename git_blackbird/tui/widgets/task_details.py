@@ -9,6 +9,7 @@ from git_blackbird.messages.display.quantities import format_moment
 from git_blackbird.messages.display.task import (
     due_sections,
     neighbour_sections,
+    request_title,
     run_sections,
     text_sections,
     told_sections,
@@ -44,7 +45,7 @@ class TaskDetails(WrappedView, can_focus=True):
 def task_lines(shown: TaskAndKeys, now: str) -> Iterator[Line]:
     """Yield the details of a task."""
     view, task = shown.view, shown.view.task
-    yield styled(f"{task.id}  {task.title}", Style.HEADING)
+    yield styled(f"{task.id}  {request_title(task)}", Style.HEADING)
     yield styled(f"{view.state_text}, updated {format_moment(task.updated_at)}", Style.FAINT)
     document = chain(
         due_sections(view),

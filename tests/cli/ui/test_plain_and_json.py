@@ -80,7 +80,7 @@ Acceptance criteria:
   - It has both lines.
   - It ends.
 Run status: success
-Run 0123456789abcdef, demo, 2 runs together
+Run 0123456789abcdef, demo, 2 runs together, round 2
 Agent says:
   Done.
 Changes requested:
