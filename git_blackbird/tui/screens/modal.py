@@ -137,8 +137,8 @@ class HelpScreen(Modal[None]):
 
     async def action_search(self) -> None:
         if not self.query(SingleLineInput):
-            field = SingleLineInput(placeholder="part of a key or of what it does", classes="text-search")
-            await self.mount(field)
+            field = SingleLineInput(placeholder="part of a key or of what it does")
+            await self.mount(field, before=self._list)
         # At once: the next key belongs to it.
         self.set_focus(self.query_one(SingleLineInput))
 
