@@ -93,7 +93,7 @@ def test_the_commit_of_an_approval_is_interrupted_and_has_no_terminal(planned: P
     )
     hook.chmod(0o755)
     before = git(planned, "rev-parse", "HEAD")
-    tmux.open(planned)
+    tmux.open_controlled(planned)
     tmux.wait_for("] 0/2 · ")
     for key, said in (("e", "not approved: its commit"), ("d", "interrupting the commit")):
         if key == "e":
@@ -101,7 +101,7 @@ def test_the_commit_of_an_approval_is_interrupted_and_has_no_terminal(planned: P
         else:
             tmux.press(key)
         tmux.wait_for("A a.txt ", TAKES_KEYS)
-        tmux.press("Enter")
+        tmux.press("1", "Enter")
         pid = int(wait_for_file(planned / ".git" / "at-work"))
         tmux.wait_for("committing alpha", without="d Decide")
         tmux.press("C-c")
@@ -113,7 +113,7 @@ def test_the_commit_of_an_approval_is_interrupted_and_has_no_terminal(planned: P
     hook.rename(hook.with_name("post-commit"))
     tmux.press("d")
     tmux.wait_for("A a.txt ", TAKES_KEYS)
-    tmux.press("Enter")
+    tmux.press("1", "Enter")
     wait_for_file(planned / ".git" / "at-work")
     tmux.wait_for("committing alpha")
     tmux.press("C-c")
