@@ -13,12 +13,12 @@ if _ROOT not in sys.path:
 
 def main(base: str, ours: str, theirs: str) -> int:
     """Merge the files into ``ours``."""
+    from git_blackbird.clean import legible
     from git_blackbird.controller.plan.merge import merge_files  # git starts this file by its path
 
     merge = merge_files(base, ours, theirs)
     for remark in merge.remarks:
-        visible = "".join(char if char.isprintable() else " " for char in remark)
-        sys.stderr.write(f"git-blackbird: {' '.join(visible.split())}\n")
+        sys.stderr.write(f"git-blackbird: {legible(remark)}\n")
     return 0 if merge.is_clean else 1
 
 

@@ -34,7 +34,7 @@ from git_blackbird.messages.display.events import (
     render_step,
     render_verdicts,
 )
-from git_blackbird.messages.document import Line, block, width_of
+from git_blackbird.messages.document import Line, Span, block, width_of
 from git_blackbird.messages.incoming.questions import parse_answer, take_answer
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Reply, parse_choice
@@ -376,7 +376,7 @@ class PlainUI(AskingUI):
         return parse_answer(question, text if text.strip() else kept)
 
     async def _line(self, prompt: str) -> str:
-        self._writer.put(prompt and f"{self._asked}{prompt}")
+        self._writer.put(Span(prompt and f"{self._asked}{prompt}").text)
         async with self._writer.held():
             line = await self._input.line()
         if line is None:
