@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 
 from git_blackbird.messages.display.dialogue import Confirm
-from git_blackbird.messages.document import Line, Style, block, styled
+from git_blackbird.messages.document import Line, Style, line, styled
 from git_blackbird.tui.keys import EVERYWHERE
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
@@ -46,7 +46,7 @@ class Modal(ModalScreen[T | None], Generic[T]):
 
     def compose_head(self) -> ComposeResult:
         """Yield the title, and what is above it."""
-        yield Static(to_content(block(self._title)), classes="title")
+        yield Static(to_content([line(self._title)]), classes="title")
 
     def compose_body(self) -> ComposeResult:
         """Yield what is between the title and the keys."""

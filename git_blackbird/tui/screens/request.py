@@ -8,9 +8,10 @@ from textual.widgets import Input, Static, TextArea
 
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.messages.display.dialogue import confirm_unknown
-from git_blackbird.messages.document import line
+from git_blackbird.messages.document import block
 from git_blackbird.tui.screens.modal import ConfirmModal, Modal
 from git_blackbird.tui.widgets.bars import SingleLineInput
+from git_blackbird.tui.widgets.line_view import to_content
 from git_blackbird.tui.widgets.mention_editor import MentionEditor, PathLister
 
 _KEYS = "ctrl+s sends, @ names a file, ctrl+o opens your editor, esc goes back and keeps the text"
@@ -42,7 +43,7 @@ class RequestScreen(Modal[str]):
 
     def compose_body(self) -> ComposeResult:
         if self._remark:
-            yield Static(line(self._remark).text, classes="remark", markup=False)
+            yield Static(to_content(block(self._remark)), classes="remark")
         yield MentionEditor(self._path_lister, self._draft, self._first_text)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
