@@ -156,7 +156,7 @@ def test_without_the_hook_commits_count_as_the_agents(hookless: Trial) -> None:
     said = hookless.expect(0, "runs", "a", hookless.records("a")[0]["id"])
     assert "git blackbird hooks install" in said
     assert [line for line in said.splitlines() if "commit: " in line] == [
-        f"    {oid} commit: {subject}; also changed by it: {path}"
+        f"  {oid} commit: {subject}; also changed by it: {path}"
         for oid, subject, path in (
             (git(hookless.repo, "rev-parse", "HEAD~1")[:10], "one", "one.txt"),
             (git(hookless.repo, "rev-parse", "HEAD")[:10], "of mine", "mine.txt"),
