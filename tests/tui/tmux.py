@@ -11,7 +11,7 @@ from pathlib import Path
 from tests import preloaded
 from tests.cli.terminal import program_environ
 
-PATIENCE_SECONDS = 15.0
+PATIENCE_SECONDS = 30.0
 AS_THE_SHELL_HAS_THEM = "0010"
 STOPPED = 128 + min(signal.SIGSTOP, signal.SIGTSTP)
 
