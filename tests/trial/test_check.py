@@ -322,6 +322,7 @@ def test_reviewers_get_what_passed_and_are_told_so(trial: Trial, tmp_path: Path)
     assert "passes on this change." in (tmp_path / "told").read_text()
 
 
+@pytest.mark.exhaustive
 def test_reviewers_are_told_what_fails_where_it_is_only_shown(trial: Trial, tmp_path: Path) -> None:
     let_review(trial, tmp_path, SPEC.format("APPROVED", ""))
     check(trial, "test ! -e new.txt", tmp_path)

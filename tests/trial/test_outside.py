@@ -59,6 +59,7 @@ def test_files_that_it_writes_into_the_users_worktree_are_named_wherever_a_perso
     assert f"Done outside its place:\n  wrote {paths[0]}\n" in panel
 
 
+@pytest.mark.exhaustive
 def test_its_commits_elsewhere_are_its_own_and_a_persons_are_not(trial: Trial) -> None:
     repo = trial.repo
     mine = f"cd {repo}; echo 1 >1; git add 1; git commit -qm 1; cd -; echo x >a.py"

@@ -92,6 +92,7 @@ def test_what_was_taken_back_and_brought_back_is_reviewed_once_more(trial: Trial
         require_healed(trial, plan)
 
 
+@pytest.mark.exhaustive
 def test_what_a_person_sets_stands(trial: Trial) -> None:
     trial.expect(0, "set-status", "b", "todo")
     assert trial.statuses() == {"a": "done", "b": "todo", "p": "in_progress"}

@@ -104,6 +104,7 @@ def test_an_agent_is_paused_between_two_steps_unless_it_is_to_be_at_once(
     assert (trial.repo / "two.txt").exists() is not bool(options)
 
 
+@pytest.mark.exhaustive
 def test_several_tells_arrive_in_order(trial: Trial) -> None:
     process = begin(trial)
     (trial.repo / ".git" / "hold").touch()

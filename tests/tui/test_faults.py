@@ -191,6 +191,7 @@ def test_a_signal_ends_it_as_interrupted(
         assert_paused(planned)
 
 
+@pytest.mark.exhaustive
 @needs_tmux
 def test_a_bug_is_reported_as_that_of_any_command(planned: Path, tmux: Tmux, temporary: Path) -> None:
     tmux.open_python(planned, "-c", BROKEN)

@@ -226,6 +226,7 @@ def test_arguments_it_does_not_know_are_a_refusal(program: Program, model: Stand
     assert "unknown option '--session-idd'" in (reading.error or "")
 
 
+@pytest.mark.exhaustive
 @every
 def test_tools_denied_are_noted_and_the_run_was_kept_from_working(
     program: Program, model: StandIn, stage: Stage

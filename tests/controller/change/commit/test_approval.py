@@ -752,6 +752,7 @@ def rerun(repo: Path, prompt: str) -> None:
     execute(repo, None, "z")
 
 
+@pytest.mark.exhaustive
 def test_all_finished_runs_that_nobody_committed_are_in_the_commit_of_the_approval(waiting: Path) -> None:
     configure(waiting, execution__stopAfterEachTask="false")
     put_plan(waiting, leaf("z", "write one.out 1\nwrite two.out 1"))

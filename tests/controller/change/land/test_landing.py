@@ -219,6 +219,7 @@ def test_a_conflict_goes_to_the_session_with_both_sides(demo: Path) -> None:
     assert "-mine" in git(demo, "diff", *checkpoint.pair)
 
 
+@pytest.mark.exhaustive
 def test_a_merge_that_cannot_be_written_in_the_worktree_of_the_task_takes_nothing_back(demo: Path) -> None:
     """Else the person's own edit would seem to be undone by the change."""
     by_command(
@@ -492,6 +493,7 @@ def test_a_checkout_that_was_cut_off_is_made_again_and_taken_for_no_edit(
     assert git(demo, "for-each-ref", "refs/blackbird/worktrees") == ""
 
 
+@pytest.mark.exhaustive
 def test_a_worktree_that_cannot_be_made_whole_again_is_made_again(demo: Path) -> None:
     pending(demo, "write x.txt one\non-feedback append y.txt two")
     git(demo, "worktree", "remove", "--force", str(worktree(demo, "a")))
@@ -1142,6 +1144,7 @@ def test_an_approval_without_a_commit_lands_without_one(demo: Path) -> None:
     assert git(demo, "rev-parse", "HEAD") == before
 
 
+@pytest.mark.exhaustive
 def test_a_landing_commits_on_another_branch_only_if_a_person_says_so(demo: Path) -> None:
     configure(demo, execution__commit="approved")
     pending(demo, "write x.txt one")

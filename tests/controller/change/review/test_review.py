@@ -285,6 +285,7 @@ def test_a_retry_asks_only_the_reviewer_that_is_missing(demo: Path) -> None:
     assert merged.spec.run_id == spec.id
 
 
+@pytest.mark.exhaustive
 def test_a_retry_asks_both_when_the_task_says_something_else_by_now(demo: Path) -> None:
     answers_on_a_retry(demo)
     execute(demo)
@@ -309,6 +310,7 @@ def test_with_checkpoints_a_cleared_retry_says_why_a_decision_is_due(demo: Path)
     ]
 
 
+@pytest.mark.exhaustive
 def test_a_retry_that_is_never_made_leaves_the_decision_to_a_person(demo: Path) -> None:
     answers_on_a_retry(demo)
     execute(demo)
@@ -399,6 +401,7 @@ def test_an_answer_too_long_to_be_read_whole_is_no_approval(demo: Path) -> None:
     assert errors == {"the reviewer's answer is too long"}
 
 
+@pytest.mark.exhaustive
 def test_with_reviews_off_what_they_find_by_hand_is_for_a_person(demo: Path) -> None:
     put_plan(demo, leaf("a", f"{CLEAR}\nspec-wants x.txt two"))
     configure(demo, reviews__mode="off", execution__stopAfterEachTask="true")
