@@ -169,6 +169,13 @@ class WrappedView(LineView):
             self._wrap()
         return super().render_lines(crop)
 
+    def action_page_down(self) -> None:
+        # The key may come before the layout that shows this pane.
+        if self.scrollable_content_region.height:
+            super().action_page_down()
+        else:
+            self.call_after_refresh(super().action_page_down)
+
     def on_resize(self, event: events.Resize) -> None:
         del event
         if self._width != self.scrollable_content_region.width:
