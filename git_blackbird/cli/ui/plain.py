@@ -26,7 +26,6 @@ from git_blackbird.messages.display.dialogue import (
     Unsent,
     WriteRequest,
     answers_to,
-    blocked_words,
     offers_of,
 )
 from git_blackbird.messages.display.events import (
@@ -238,11 +237,7 @@ class PlainUI(AskingUI):
         if not self._input.is_terminal and await self._input.has_ended():
             # Choices are for somebody who may choose.
             raise EndOfInput
-        for offer in offers_of(checkpoint):
-            obstacle = offer.blocked_reason
-            if offer.choice is not None:
-                why_not = f" (not possible: {obstacle})" if obstacle else ""
-                self._print(f"{offer.digit}) {offer.label}{why_not}")
+        self._print(*(offer.text for offer in offers_of(checkpoint) if offer.choice is not None))
         for _ in range(_MAX_MISTAKES):
             choice = parse_choice(await self._line("Select option: "), checkpoint.offers())
             if choice is None:
@@ -280,7 +275,7 @@ class PlainUI(AskingUI):
             return Unanswered()
 
     async def _choose_for_plan(self, panel: PlanPanel) -> PlanChoice:
-        self._print(*(f"{one.digit}) {one.label}{blocked_words(one)}" for one in panel.offers))
+        self._print(*(offer.text for offer in panel.offers))
         for _ in range(_MAX_MISTAKES):
             offer = panel.find(await self._line("Select option: "))
             if offer is not None and offer.blocked_reason is None:

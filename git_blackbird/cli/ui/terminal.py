@@ -30,6 +30,7 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.checkpoint import TITLE, fit_checkpoint
 from git_blackbird.messages.display.dialogue import (
     Confirm,
+    Offer,
     PlanChoice,
     PlanPanel,
     PlanReply,
@@ -80,6 +81,11 @@ def _countdown_line(hold: LimitHold) -> LiveActivity:
     """Return the line that counts down to the end of a usage limit."""
     name = " ".join(filter(None, hold.by))
     return LiveActivity(name, "usage limit; Ctrl+C ends the waiting", 0, Spent(), "", hold.until / 10**9)
+
+
+def _choice(offer: Offer[Any]) -> questionary.Choice:
+    digit = False if offer.digit is None else str(offer.digit)
+    return questionary.Choice(offer.label, offer.choice, offer.blocked_reason, shortcut_key=digit)
 
 
 class TerminalUI(AskingUI):
@@ -292,14 +298,9 @@ class TerminalUI(AskingUI):
         return sum(self._display.height(styled(text)) for text in texts) + self._is_parallel
 
     async def _choose(self, checkpoint: Checkpoint) -> Choice:
-        choices = []
-        for offer in offers_of(checkpoint):
-            digit = False if offer.digit is None else str(offer.digit)
-            choices.append(
-                questionary.Choice(offer.label, offer.choice, offer.blocked_reason, shortcut_key=digit)
-            )
         await self._display.drained()
         message = f"{self._about(checkpoint.task.id)}{_SELECT}"
+        choices = list(map(_choice, offers_of(checkpoint)))
         choice: Choice = await self._prompts.choose(message, choices, checkpoint.preselected)
         return choice
 
@@ -320,15 +321,7 @@ class TerminalUI(AskingUI):
 
     async def _choose_for_plan(self, panel: PlanPanel) -> PlanChoice:
         await self._display.drained()
-        choices = [
-            questionary.Choice(
-                one.label,
-                one.choice,
-                one.blocked_reason,
-                shortcut_key=one.digit,
-            )
-            for one in panel.offers
-        ]
+        choices = list(map(_choice, panel.offers))
         choice: PlanChoice = await self._prompts.choose("What becomes of this plan?", choices)
         return choice
 

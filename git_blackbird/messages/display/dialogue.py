@@ -7,7 +7,7 @@ ends the dialogue, or a step to show, after which the offers are open again.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from git_blackbird.messages.display.change import moved_back_lines
 from git_blackbird.messages.display.events import rights_lines
@@ -27,30 +27,37 @@ from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.undo import UndoResult
 
+C = TypeVar("C")
 _REPEATED = "What you requested before is sent again with this, comments included: write only what is new."
 _RULINGS = "Write your ruling below the quote, and delete those that stand."
 _ANYWAY = "Approve on this branch anyway"
 
 
-class Offer(NamedTuple):
-    """A line of the list of choices. ``choice`` is None, and no digit is its key, on the one that is none."""
+class Offer(NamedTuple, Generic[C]):
+    """A line of a list of choices; no digit is the key of one that is none."""
 
-    choice: Choice | None
+    choice: C
     label: str
     digit: int | None
     blocked_reason: str | None = None
 
+    @property
+    def text(self) -> str:
+        """The line where choices are typed, with the reason why one is not possible."""
+        why_not = f" (not possible: {self.blocked_reason})" if self.blocked_reason else ""
+        return f"{self.digit}) {self.label}{why_not}"
 
-UNDECIDED = Offer(None, "(choose)", None)
+
+UNDECIDED = Offer[Choice | None](None, "(choose)", None)
 """Begins the list, under the cursor, where nothing is preselected."""
 NOTHING_CHOSEN = "nothing is chosen: a digit or an arrow chooses"
 
 
-def offers_of(checkpoint: Checkpoint) -> tuple[Offer, ...]:
+def offers_of(checkpoint: Checkpoint) -> tuple[Offer[Choice | None], ...]:
     """Return the lines of the list of choices; on a blocked one no cursor stops."""
     undecided = (UNDECIDED,) if checkpoint.preselected is None else ()
     offers = (
-        Offer(spec.choice, spec.label, spec.digit, checkpoint.blocked_reason(spec.choice))
+        Offer[Choice | None](spec.choice, spec.label, spec.digit, checkpoint.blocked_reason(spec.choice))
         for spec in checkpoint.offers()
     )
     return (*undecided, *offers)
@@ -299,15 +306,6 @@ class PlanReply(NamedTuple):
     text: str = ""
 
 
-class PlanOffer(NamedTuple):
-    """A line of the list of choices."""
-
-    choice: PlanChoice
-    label: str
-    digit: str
-    blocked_reason: str | None = None
-
-
 @dataclass(frozen=True)
 class PlanPanel:
     """A proposal as it is shown; ``obstacle`` says why it cannot be accepted, ``has_page`` whether edited."""
@@ -317,26 +315,21 @@ class PlanPanel:
     has_page: bool = True
 
     @property
-    def offers(self) -> tuple[PlanOffer, ...]:
+    def offers(self) -> tuple[Offer[PlanChoice], ...]:
         """The choices; the first, under the cursor, changes nothing."""
         no_page = None if self.has_page else "there is no page to edit"
         return (
-            PlanOffer(PlanChoice.CANCEL, "Stop here; the proposal is kept, nothing is changed", "0"),
-            PlanOffer(PlanChoice.ACCEPT, "Accept it", "1", self.obstacle),
-            PlanOffer(PlanChoice.REVISE, "Say what should be different", "2"),
-            PlanOffer(PlanChoice.EDIT, "Edit it as a page, which saves it", "3", no_page),
+            Offer(PlanChoice.CANCEL, "Stop here; the proposal is kept, nothing is changed", 0),
+            Offer(PlanChoice.ACCEPT, "Accept it", 1, self.obstacle),
+            Offer(PlanChoice.REVISE, "Say what should be different", 2),
+            Offer(PlanChoice.EDIT, "Edit it as a page, which saves it", 3, no_page),
         )
 
-    def find(self, typed: str) -> PlanOffer | None:
+    def find(self, typed: str) -> Offer[PlanChoice] | None:
         """Return the choice that was typed, by its digit or name; nothing is the first."""
         words = typed.strip().lower()
-        found = (one for one in self.offers if words in {one.digit, one.choice.value})
+        found = (one for one in self.offers if words in {str(one.digit), one.choice.value})
         return next(found, None) if words else self.offers[0]
 
 
 REVISION = WriteRequest(None, "", "", "What should be different in the plan?")
-
-
-def blocked_words(offer: PlanOffer) -> str:
-    """Say why a choice is not possible; "" where it is."""
-    return "" if offer.blocked_reason is None else f" (not possible: {offer.blocked_reason})"

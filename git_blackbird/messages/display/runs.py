@@ -11,6 +11,16 @@ from git_blackbird.model.run.commits import CommitProvenance, CommitSource, Evid
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 
+MAX_COMMITS = 10
+SHORT_OID = 12
+
+_LEFT_BEHIND = "not in history any more: amended, rebased or dropped"
+_SOURCES = {
+    Evidence.RECORD: "the run's record",
+    Evidence.NOTE: "the hook's notes; the run has not ended",
+    Evidence.TRAILERS: "the commit's own trailers",
+}
+
 
 class Column(StrEnum):
     """What a table says of a run, by its heading."""
@@ -107,17 +117,6 @@ _CELLS: Mapping[Column, Callable[[Run, str], Span]] = {
     Column.COST: lambda run, _: Span(format_cost(run.cost_usd)),
     Column.DECISION: lambda run, _: Span(format_decision(run)),
     Column.AGENT: lambda run, _: Span(" ".join(_agent(run))),
-}
-
-
-MAX_COMMITS = 10
-SHORT_OID = 12
-
-_LEFT_BEHIND = "not in history any more: amended, rebased or dropped"
-_SOURCES = {
-    Evidence.RECORD: "the run's record",
-    Evidence.NOTE: "the hook's notes; the run has not ended",
-    Evidence.TRAILERS: "the commit's own trailers",
 }
 
 

@@ -152,10 +152,10 @@ def request_title(task: Task) -> str:
 
 def request_body(task: Task, run: Run, merged: "MergedReview | None") -> str:
     """Return what the task asked for, and what is known of its change."""
-    return "\n".join(_lines(task, run, merged)).strip("\n") + "\n"
+    return "\n".join(_body_lines(task, run, merged)).strip("\n") + "\n"
 
 
-def _lines(task: Task, run: Run, merged: "MergedReview | None") -> Iterator[str]:
+def _body_lines(task: Task, run: Run, merged: "MergedReview | None") -> Iterator[str]:
     if task.description.strip():
         yield from (clean(task.description).strip("\n"), "")
     if task.acceptance_criteria:

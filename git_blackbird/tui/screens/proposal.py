@@ -29,7 +29,7 @@ class ProposalScreen(ScrollingModal[PlanChoice]):
             yield Static(to_content(whole_lines(self._panel.lines)), markup=False)
         yield ChoiceList(
             [
-                ChoiceItem(one.choice, one.label, blocked_reason=one.blocked_reason, digit=int(one.digit))
+                ChoiceItem(one.choice, one.label, blocked_reason=one.blocked_reason, digit=one.digit)
                 for one in self._offers
             ]
         )
