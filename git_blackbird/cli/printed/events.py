@@ -249,6 +249,8 @@ class CheckpointReached(Printed[Checkpoint]):
         "When the task is done.", lambda it: it.task.acceptance_criteria
     )
     run: RunId = field("The run.", lambda it: it.run.id)
+    agent: str = field("Its agent.", lambda it: it.run.provider)
+    worker: str | None = field("The worker that it ran on.", lambda it: it.run.worker)
     status: RunStatus = field("How the run ended.", lambda it: it.run.status)
     error: str | None = field("What went wrong.", lambda it: it.run.error)
     result: str | None = field("What the agent said at the end.", lambda it: it.run.final_text)

@@ -19,6 +19,7 @@ from git_blackbird.messages.display.fitting import (
     one_line,
 )
 from git_blackbird.messages.display.format import (
+    agent_text,
     check_lines,
     check_word,
     place_words,
@@ -114,8 +115,8 @@ def _passages(
 def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
     """Yield agent, time, tokens, cost and round of a change, and what its check said, as far as known."""
     run = checkpoint.run
-    if run.provider:
-        yield run.provider + (f" on {run.worker}" if run.worker else "")
+    if agent := agent_text(run):
+        yield agent
     seconds = run_seconds(run, run.completed_at or "")
     if seconds is not None:
         yield format_seconds(seconds)
@@ -304,8 +305,8 @@ def _asker(asked: Asked) -> str:
 
 def _facts(checkpoint: Checkpoint) -> Iterator[str]:
     yield f"Run {checkpoint.run.id}"
-    if checkpoint.run.provider:
-        yield checkpoint.run.provider
+    if agent := agent_text(checkpoint.run):
+        yield agent
     if checkpoint.runs > 1:
         yield f"{checkpoint.runs} runs together"
     if checkpoint.round_number > 1:

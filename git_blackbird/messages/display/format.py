@@ -172,6 +172,12 @@ def agent_words(task: Task) -> str:
     return " ".join(filter(None, (task.agent, task.model)))
 
 
+def agent_text(run: Run) -> str:
+    """Return the agent of a run, and the worker that it ran on; "" if neither is known."""
+    on = f"on {run.worker}" if run.worker else ""
+    return f"{run.provider} {on}".strip()
+
+
 def review_word(run_type: RunType) -> str:
     """Return the kind of review of a run; "" if it is not a review."""
     return run_type.value.replace("_", " ") if run_type in REVIEWER_TYPES else ""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from git_blackbird.messages.display.format import format_decision, run_seconds
+from git_blackbird.messages.display.format import agent_text, format_decision, run_seconds
 from git_blackbird.messages.display.quantities import format_cost, format_moment, format_seconds
 from git_blackbird.messages.document import Line, Span, Style, Table, line, listed, table
 from git_blackbird.model.base.next_steps import TaskCommand
@@ -100,12 +100,6 @@ def run_status(run: Run) -> Span:
     return Span(run.status.value, Style.FAINT if run.is_superseded else _STATES[run.status])
 
 
-def _agent(run: Run) -> Iterator[str]:
-    yield run.provider
-    if run.worker:
-        yield f"on {run.worker}"
-
-
 _CELLS: Mapping[Column, Callable[[Run, str], Span]] = {
     Column.ID: lambda run, _: Span(run.id),
     Column.TASK: lambda run, _: Span(run.task_id),
@@ -116,7 +110,7 @@ _CELLS: Mapping[Column, Callable[[Run, str], Span]] = {
     Column.EXIT: lambda run, _: Span("-" if run.exit_code is None else str(run.exit_code)),
     Column.COST: lambda run, _: Span(format_cost(run.cost_usd)),
     Column.DECISION: lambda run, _: Span(format_decision(run)),
-    Column.AGENT: lambda run, _: Span(" ".join(_agent(run))),
+    Column.AGENT: lambda run, _: Span(agent_text(run)),
 }
 
 

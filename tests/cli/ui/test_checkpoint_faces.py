@@ -32,6 +32,7 @@ from git_blackbird.model.run.parts import (
     CheckOutcome,
     CheckResult,
     Question,
+    RemoteProcess,
     ReviewComment,
     Ruling,
     Side,
@@ -127,7 +128,8 @@ COMMENT = ReviewComment(path="markcommented", side=Side.NEW, start=1, end=1, tex
 RUN = Run(
     id=RunId("0" * 16),
     task_id=TaskId("a"),
-    provider="claude",
+    provider="markagent",
+    process=RemoteProcess(worker="markworker"),
     started_at=STAMP,
     run_type=RunType.EXECUTE,
     status=RunStatus.FAILED,
