@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
+from git_blackbird.clean import one_line
 from git_blackbird.messages.display.change import moved_back_lines
 from git_blackbird.messages.display.events import rights_lines
 from git_blackbird.messages.display.format import MAX_LISTED, adoptable_lines, bare_quote_error
@@ -265,7 +266,7 @@ def answers_to(question: Question) -> tuple[AnswerOffer, ...]:
     """Return the lines of the list of answers; none where an answer is written."""
     if not question.options:
         return ()
-    listed = (AnswerOffer(option, line(option).text) for option in question.options)
+    listed = (AnswerOffer(option, one_line(option)) for option in question.options)
     return (*listed, AnswerOffer(None, OTHER))
 
 
