@@ -146,14 +146,15 @@ def seen_text(change: OutsideChange) -> str:
         case Subject.BRANCH:
             return _branch_text(name, change)
         case Subject.SETTING:
-            return f"{name} {_value(change.before, '(unset)')} -> {_value(change.after, 'removed')}"
+            before = "(unset)" if change.before is None else change.before
+            return f"{name} {before} -> {'removed' if change.after is None else change.after}"
         case _:
             what = "is gone" if change.after is None else "changed" if change.before else "is new"
             return f"{name} in the git directory {what}"
 
 
 def _branch_text(name: str, change: OutsideChange) -> str:
-    before, after = _short(change.before), _short(change.after)
+    before, after = ((target or "")[:_ID_LETTERS] for target in (change.before, change.after))
     if not before:
         return f"new branch {name} at {after}"
     return f"branch {name} {before} -> {after}" if after else f"branch {name}, at {before}, is gone"
@@ -163,14 +164,6 @@ def way_back(change: OutsideChange) -> str | None:
     """Return the command that sets back what keeps git from working here; None for all else."""
     is_set = change.subject is Subject.SETTING and change.after not in {None, "false"}
     return SETTING_BACK.get(change.name) if is_set else None
-
-
-def _value(value: str | None, absent: str) -> str:
-    return absent if value is None else value
-
-
-def _short(target: str | None) -> str:
-    return (target or "")[:_ID_LETTERS]
 
 
 def undo_result_lines(result: UndoResult) -> Iterator[Line]:
