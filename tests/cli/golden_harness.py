@@ -45,6 +45,7 @@ _UNSTEADY = (
     (re.compile(r"parent-review:v1:[0-9a-f]{64}"), "parent-review:v1:SIGNATURE"),
     (re.compile(r'"seconds": \d+\.\d+'), '"seconds": 0.0'),
     (re.compile(r"(completed .*), \d+s$", re.MULTILINE), r"\1, 0s"),
+    (re.compile(r"(review of .* finished|^planned|^planning failed) \(\d+s\)", re.MULTILINE), r"\1 (0s)"),
 )
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from git_blackbird import __version__
 from tests import preloaded
 from tests.cli.terminal import PATIENCE_SECONDS, PROGRAM, Terminal, program_environ
 
@@ -29,6 +28,8 @@ _BLANK = re.compile(r"(?<![\w$])(?:(?<==)|(?<= ))(?!HEAD\b)[A-Z]{2,}(?:=[A-Z]+)?
 LEADING = {0, 1, 3, 4, 5, 8, 130}
 UNUSABLE = {8, 128}
 REFUSED = re.compile(r"^(?:error|fatal): ", re.MULTILINE)
+# Steps of which each needs the one before it.
+_STEP = re.compile(r"^next step: (?P<command>git blackbird\b[^#\n]*[^#\s])", re.MULTILINE)
 # What differs between two calls that did the same.
 UNSTEADY = re.compile(r"\b[0-9a-f]{7,40}\b|\d+")
 WRITES = """sh -c 'echo "as a person says it" >>"$1"' -"""
@@ -90,27 +91,35 @@ class HintTrial:
 
     def type_all(self, cwd: Path, environ: Mapping[str, str], line: str, printed: str) -> None:
         said = "".join(f"2> {each}\n" for each in printed.splitlines())
+        steps = [step["command"] for step in _STEP.finditer(printed)]
         for hint in hints_in("", f"$ {line}\n{said}"):
             words = shlex.split(hint.command)
             kind = " ".join(word for word in words[:4] if word.isalpha() or word.startswith("-"))
-            if words[:2] != ["git", "blackbird"] or words[2:3] == [__version__] or kind in self.tried:
+            if words[:2] != ["git", "blackbird"] or kind in self.tried:
                 continue
             self.tried.add(kind)
-            typed = self._typed(cwd, environ, words[2:], on_terminal=False)
+            at = steps.index(hint.command) if hint.command in steps else 0
+            lines = [shlex.split(step)[2:] for step in (*steps[:at], hint.command)]
+            typed = self._typed(cwd, environ, lines, on_terminal=False)
             if not typed.leads_on(printed):
-                typed = self._typed(cwd, environ, words[2:], on_terminal=True)
+                typed = self._typed(cwd, environ, lines, on_terminal=True)
             if not typed.leads_on(printed):
                 self.dead_ends.append(
                     f"{hint.command}\n  [after {line}]\n  [exit {typed.code}]\n{typed.text}"
                 )
 
-    def _typed(self, cwd: Path, environ: Mapping[str, str], args: list[str], *, on_terminal: bool) -> Typed:
-        """Type a command in a copy that stands where the original is: paths of worktrees stay right."""
+    def _typed(
+        self, cwd: Path, environ: Mapping[str, str], lines: list[list[str]], *, on_terminal: bool
+    ) -> Typed:
+        """Type commands in a copy that stands where the original is: paths of worktrees stay right."""
         place = cwd.parent
         original = place.with_name(f"{place.name}-original")
         place.rename(original)
         try:
             subprocess.run(["cp", "-a", original, place], check=True)
+            *before, args = lines
+            for each in before:
+                _ = _type(cwd, environ, each)
             if on_terminal:
                 code, text = _type_on_terminal(cwd, environ, args)
             else:

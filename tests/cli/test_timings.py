@@ -67,4 +67,4 @@ def test_the_trace_has_the_same_measuring_points(trial: Trial) -> None:
     trial.expect(0, "execute", "--no-input", "--limit", "1")
     trace = (trial.repo.parent / "trace").read_text()
     for phase in ("snapshot", "record", "agent", "summary"):
-        assert f"] {phase}: of a 0." in trace
+        assert f"] {phase}: of a " in trace

@@ -129,7 +129,7 @@ def test_a_reason_of_a_rejection_is_kept(trial: Trial) -> None:
         (("a", "--approve", "--reject"), "more than one decision given"),
         (
             ("a", "b", "--approve", "--files", "a.txt"),
-            "--run, --files, --overrule, --undo and --json go with one task",
+            "--run, --files, --patch, --overrule, --undo and --json go with one task",
         ),
         (("a", "--approve", "-m", "x"), "-m goes with --request-changes and --reject"),
         (("a", "--undo"), "no decision given"),
@@ -145,6 +145,9 @@ def test_on_a_terminal_it_asks_for_each_that_waits(trial: Trial) -> None:
         for times, key in ((1, "1"), (2, "4"), (3, "1")):
             terminal.wait_for_list(times=times)
             terminal.type(key, ENTER)
+            if key == "4":
+                terminal.wait_for("Why is b rejected?")
+                terminal.type(ENTER)
         assert terminal.end() == 0
         assert "no decision waits" in terminal.plain
     assert sorted(trial.statuses().values()) == ["done", "done", "failed", "todo"]

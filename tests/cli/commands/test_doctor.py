@@ -243,7 +243,9 @@ def drop_a_reference(trial: Trial) -> None:
 
 def leave_a_temporary_folder(trial: Trial) -> None:
     folder = Path(tempfile.mkdtemp(prefix="git-blackbird-"))
-    (folder / "worktree").write_text(str(trial.repo / ".git/blackbird"))
+    mark = trial.repo / ".git/blackbird/scratch" / folder.name
+    mark.parent.mkdir(exist_ok=True)
+    mark.touch()
 
 
 def lock_index(trial: Trial) -> None:
