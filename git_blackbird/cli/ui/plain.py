@@ -33,9 +33,10 @@ from git_blackbird.messages.display.events import (
     render_step,
     render_verdicts,
 )
+from git_blackbird.messages.display.format import question_line
 from git_blackbird.messages.document import Line, Span, block, width_of
 from git_blackbird.messages.incoming.questions import parse_answer, take_answer
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.change.decision import Reply, parse_choice
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.agent_io import ProgressKind
@@ -190,12 +191,14 @@ class PlainUI(AskingUI):
     async def answer(
         self, task: Task, questions: tuple[Question, ...]
     ) -> Mapping[str, str] | Unanswered | None:
-        """Ask question by question; None at the end of input."""
-        if not self._asks:
+        """Ask question by question; None at the end of input. Where nobody answers, they are shown."""
+        who = "The planner" if task.id == PLANNING else f"{task.id} - {task.title}"
+        self._print(f"{who} asks:")
+        if not self._asks or await self._is_unattended():
+            self._print(*(f"  {question_line(question)}" for question in questions))
             return None
         self._input.begin()
         self._asked = self._about(task.id)
-        self._print(f"{task.id} - {task.title} asks:")
         try:
             return {question.id: await self._answer_one(task.id, question) for question in questions}
         except EndOfInput:
@@ -233,8 +236,11 @@ class PlainUI(AskingUI):
         rows = size.lines - len(offers_of(checkpoint)) - _LINES_AROUND
         return fit_checkpoint(checkpoint, rows, lambda line: -(-width_of(line.text) // size.columns) or 1)[0]
 
+    async def _is_unattended(self) -> bool:
+        return not self._input.is_terminal and await self._input.has_ended()
+
     async def _choose(self, checkpoint: Checkpoint) -> Choice:
-        if not self._input.is_terminal and await self._input.has_ended():
+        if await self._is_unattended():
             # Choices are for somebody who may choose.
             raise EndOfInput
         self._print(*(offer.text for offer in offers_of(checkpoint) if offer.choice is not None))

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git_blackbird.agents.protocol import Agent
-from git_blackbird.clean import one_line
 from git_blackbird.controller.change.agent_run import open_run
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.reading_run import Reading, ReadingEnd, Role, read
@@ -218,10 +217,9 @@ class PlanSession:
                 Drafts(self._workspace).answer(PLANNING, question).drop()
             return tuple(zip(questions, answers, strict=True))
         is_left = isinstance(reply, Unanswered) or self._call.is_interrupted
-        asked = "".join(f"\n  {one_line(one.prompt, 500)}{_options(one)}" for one in questions)
         return Stop(
             StopReason.INTERRUPTED if is_left else StopReason.WAITING_USER,
-            f"the planner asks before it plans:{asked}",
+            "the planner asks before it plans",
             (self._again().with_remark("with the request, and what it asks"),),
         )
 
@@ -280,7 +278,3 @@ class PlanSession:
             unmasked = again.command.replace("git ", "git -c blackbird.records.redact=false ", 1)
             steps = (*steps, ShellLine(unmasked, "masks nothing in that call", again.blank))
         return Planned(replace(stop, next_steps=steps), proposal if is_there else None, draft=draft)
-
-
-def _options(question: Question) -> str:
-    return f" ({' | '.join(map(one_line, question.options))})" if question.options else ""

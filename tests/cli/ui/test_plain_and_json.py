@@ -258,6 +258,13 @@ def test_line_mode_asks_questions(demo_repo: Path) -> None:
     assert completed.returncode == 0
 
 
+def test_questions_that_nobody_answers_are_shown_without_a_menu(demo_repo: Path) -> None:
+    put_plan(demo_repo, leaf("a", "ask tongue Which? | English | Deutsch"))
+    shown = "a - Task a asks:\n  tongue: Which? (English, Deutsch)\na waits for answers\n"
+    assert shown in run(demo_repo, "execute").stdout
+    assert shown in run(demo_repo, "resume", "a", "--no-input").stdout
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("told", "answer"),
