@@ -164,6 +164,10 @@ def _signature(role: str) -> pygit2.Signature:
     return pygit2.Signature(name, email, int(datetime.fromisoformat(date).timestamp()), 0)
 
 
+NOT_INSTALLED = {"claude.path": "/dev/null", "codex.path": "/dev/null"}
+"""The agents that are held to a schema, where the machine may have them."""
+
+
 def set_config(repo: Path, values: Mapping[str, str]) -> None:
     """Set keys below ``blackbird.`` of this clone, as ``git config`` does."""
     path = repo / ".git" / "config"

@@ -170,7 +170,8 @@ class ProgramAgent(ABC, Generic[S]):
         settings = self._settings
         if self.mode in self.confining and not settings.args:
             return None
-        calmer = ShellLine(f"git config blackbird.{self.name}.{to_camel(self.mode_key)} {self.calmer}")
+        key = f"{self.name}.{to_camel(self.mode_key)}"
+        calmer = ShellLine(f"git blackbird config {key} {self.calmer}", "confines its edits to the worktree")
         return Rights(self._powers, (settings.path, self.mode, *settings.args), calmer)
 
     @property

@@ -12,7 +12,7 @@ import pexpect
 import pytest
 
 import git_blackbird
-from tests.support import commit, set_config, write
+from tests.support import NOT_INSTALLED, commit, set_config, write
 
 NAMES = '["claude", "codex", "command", "demo", "gemini", "opencode"]'
 PARROT = {
@@ -254,7 +254,7 @@ def test_it_reviews_a_change_with_the_model_of_a_reviewer(copy: Copy, sealed: Pa
 
 @pytest.mark.exhaustive
 def test_it_is_refused_where_a_reviewer_must_keep_to_a_schema(copy: Copy) -> None:
-    set_config(copy.repo, {"agent": "parrot"})
+    set_config(copy.repo, {**NOT_INSTALLED, "agent": "parrot"})
     copy.says("add", "--title", "Part", "--prompt", "Say it.", "--id", "part", "--parent", "greet")
     code, said = copy.run("execute", "--no-input")
     assert (code, said.splitlines()) == (
@@ -263,6 +263,6 @@ def test_it_is_refused_where_a_reviewer_must_keep_to_a_schema(copy: Copy) -> Non
             "parrot cannot enforce the schema of a parent review",
             "next step, one of:",
             "  git config blackbird.execution.parentReviewEnabled false    # no parent is reviewed",
-            "  git blackbird execute --agent claude    # another agent for this call: claude, codex or demo",
+            "  git blackbird agent    # says which agents there are, and how to take another",
         ],
     )

@@ -12,6 +12,7 @@ from git_blackbird.model.rules.task_fields import TaskFields, fields_of
 from git_blackbird.model.run.states import DecisionState
 from tests.cli.golden_harness import Program, program, save, store_at
 from tests.cli.plans import run, task
+from tests.support import NOT_INSTALLED, set_config
 
 __all__ = ["program"]
 
@@ -143,6 +144,7 @@ def test_infer(program: Program, repo: Path) -> None:
 
 
 def test_what_cannot_plan(program: Program, repo: Path) -> None:
+    set_config(repo, NOT_INSTALLED)
     program.run("plan", "generate", "-m", "- A")
     save(repo, [])
     program.run("plan", "generate")

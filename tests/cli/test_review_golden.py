@@ -8,7 +8,7 @@ from typing import Any
 from git_blackbird.model.plan.status import Status
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import run, task
-from tests.support import commit, git, write
+from tests.support import NOT_INSTALLED, commit, git, set_config, write
 
 __all__ = ["program"]
 
@@ -147,8 +147,7 @@ def test_reviews_by_hand_and_what_is_refused(program: Program) -> None:
 
 def test_an_agent_that_cannot_be_held_to_a_verdict(program: Program) -> None:
     plan(program, SHORT)
-    git(program.cwd, "config", "blackbird.agent", "command")
-    git(program.cwd, "config", "blackbird.command.run", "cat >/dev/null")
+    set_config(program.cwd, {**NOT_INSTALLED, "agent": "command", "command.run": "cat >/dev/null"})
     program.run("execute")
     program.run("review", "run", "docs")
     program.check("review_refused")

@@ -8,7 +8,7 @@ import pytest
 
 from git_blackbird.model.base.ids import TaskId
 from tests.controller.support import leaf, put_plan
-from tests.support import commit, write
+from tests.support import NOT_INSTALLED, commit, set_config, write
 from tests.trial.program import Trial
 
 APPROVAL = (
@@ -56,7 +56,8 @@ def test_it_is_refused_before_the_first_task_where_a_parent_would_be_reviewed(
 ) -> None:
     parent = replace(leaf("p"), children=(TaskId("a"),))
     put_plan(trial.repo, parent, replace(leaf("a"), parent=TaskId("p")))
+    set_config(trial.repo, NOT_INSTALLED)
     said = trial.expect(8, "execute", "--no-input", "--agent", "opencode")
     assert said.startswith("opencode cannot enforce the schema of a parent review\n")
-    assert "another agent for this call: claude, codex or demo" in said
+    assert "  git blackbird agent    # says which agents there are, and how to take another\n" in said
     assert not (sealed / "asked").exists()

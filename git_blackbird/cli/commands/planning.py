@@ -45,7 +45,9 @@ def _plan_in_words(
 ) -> ExitCode:
     words = read_message(message, message_file)
     if words is None and (call.no_input or call.as_json or not sys.stdin.isatty()):
-        raise UsageError("say what is wanted", hint=TaskCommand(kind, blank=REQUEST))
+        from_input = REQUEST._replace(asks=" -F -")
+        hint = TaskCommand(kind, remark="reads it from standard input", blank=from_input)
+        raise UsageError("say what is wanted", hint=hint)
     workspace = open_with_flags(call, {"agent": agent})
     request = PlanRequest(kind, write_message(workspace, PLANNING) if words is None else words)
     code = _plan(call, workspace, request, yes=yes, stream=stream)

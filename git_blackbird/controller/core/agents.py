@@ -152,7 +152,7 @@ def _held_to_schema(workspace: Workspace, form: str, command: TaskCommand, *ways
     agent = chosen_agent(workspace)
     if agent.abilities.schema:
         return agent
-    ways = (agent.abilities.schema_command, *ways_out, *_with_able_agent(workspace, command))
+    ways = (agent.abilities.schema_command, *ways_out, _with_able_agent(workspace, command))
     message = f"{agent_in_text(agent.name)} cannot enforce the schema of {form}"
     raise AgentUnavailableError(message, hint=tuple(filter(None, ways)))
 
@@ -164,12 +164,21 @@ def planner_words(workspace: Workspace, verb: str) -> str:
     return f"{planner.summary}{model}"
 
 
-def _with_able_agent(workspace: Workspace, command: TaskCommand) -> Iterator[ShellLine]:
-    """Yield a command with an agent that can be held to a schema, if there is one."""
-    able = [name for name in AGENT_NAMES if load_agent(name, workspace.config).abilities.schema]
-    if able:
-        names = " or ".join(filter(None, (", ".join(able[:-1]), able[-1])))
-        yield command.with_agent(able[0], f"another agent for this call: {names}").fixed()
+def _with_able_agent(workspace: Workspace, command: TaskCommand) -> ShellLine:
+    """Return a command with an agent that can be held to a schema, where one can start."""
+    for name in (name for name in AGENT_NAMES if name != "demo"):  # which is no help
+        if load_agent(name, workspace.config).abilities.schema and can_start(workspace, name):
+            return command.with_agent(name, "another agent for this call").fixed()
+    return ANOTHER_AGENT
+
+
+def can_start(workspace: Workspace, name: str) -> bool:
+    """Whether an agent is set up, and its program there."""
+    try:
+        _ = probe(workspace, load_agent(name, workspace.config))
+    except (AgentUnavailableError, RequestError):
+        return False
+    return True
 
 
 def require_reviewers(workspace: Workspace, state: PlanState, call: CallScope) -> None:

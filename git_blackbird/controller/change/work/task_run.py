@@ -26,6 +26,7 @@ from git_blackbird.controller.change.work.watch import (
 from git_blackbird.controller.change.work.worktree_setup import set_up_worktree
 from git_blackbird.controller.core.agents import (
     adding_way_out,
+    can_start,
     require_session_name,
     start_with_other_agent,
 )
@@ -50,7 +51,6 @@ from git_blackbird.git.worktree.log import log_size
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand, restart_command
 from git_blackbird.model.change.stages import Due, due_of
-from git_blackbird.model.config.layers import AGENT_NAMES
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.other_tasks import based_at, brought_at, other_tasks
@@ -217,7 +217,8 @@ async def run_task(call: Call, start: Start, place: Opened, version: str) -> Run
         # The rights and the knowledge of its agent differ.
         text = f"{task_id} was started with {agent_in_text(newest.provider)}; {agent_in_text(name)}"
         other = TaskCommand("restart", task_id).with_agent(newest.provider, "with that agent")
-        hint = other if newest.provider in AGENT_NAMES else None
+        is_there = await run_in_thread(partial(can_start, workspace, newest.provider))
+        hint = other if is_there else None
         inform(call.ui, f"{text} starts a new session", task_id, hint)
     # Before the snapshot: what is committed from here on, and not by the agent, is no part of its change.
     size = log_size(workspace.repo.git_dir)
