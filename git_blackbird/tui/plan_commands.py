@@ -29,7 +29,7 @@ from git_blackbird.controller.plan.outcomes import (
 )
 from git_blackbird.controller.plan.page import PageResult
 from git_blackbird.messages.display.events import stop_lines
-from git_blackbird.messages.display.plan import order_lines
+from git_blackbird.messages.display.plan import blocking_lines, order_lines
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.display.queue import item_words
 from git_blackbird.messages.document import Line, Style, plain, section, styled
@@ -221,6 +221,7 @@ def _execution_lines(
     number = counted(len(steps), "step") if steps else none
     yield styled(f"If all goes well, in this order: {number}" if steps else number, Style.HEADING)
     yield from (one.behind("  ") for one in order_lines(steps, foreseen.agents, _MOST_STEPS))
+    yield from blocking_lines(foreseen.findings)
     if foreseen.stop is not None:
         yield from (styled(""), *map(keys.in_keys, stop_lines(foreseen.stop)))
 

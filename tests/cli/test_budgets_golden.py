@@ -18,6 +18,7 @@ def test_budgets(program: Program) -> None:
     program.run("config", "budget.plan.usd", "1.5")
     program.run("config", "budget.task.tokens", "1000")
     program.run("status")
+    program.run("execute", "--dry-run")
     program.run("resume", "a")
     program.run("config", "--unset", "budget.task.tokens")
     set_config(program.cwd, {"agent": "command", "command.run": "echo x >b.txt"})

@@ -11,6 +11,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.rules.estimate import Estimate
 from git_blackbird.model.rules.limits import AgentModel
+from git_blackbird.model.rules.lint import LintFinding
 
 
 class DryRunOutput(Printed[DryRun]):
@@ -35,6 +36,10 @@ class DryRunOutput(Printed[DryRun]):
     agents: Mapping[TaskId, AgentModel] = field("Which agent each of these tasks gets.", lambda it: it.agents)
     would_review_changes: tuple[TaskId, ...] = field(
         "Tasks whose change would be reviewed.", lambda it: tuple(task.id for task in it.changes)
+    )
+    findings: tuple[LintFinding, ...] = field(
+        "What `plan lint` calls blocking of those that would be started; no call refuses it.",
+        lambda it: it.findings,
     )
     stop: StopEvent | None = field(
         "Where it would stop at once: for a parent review, a request that cannot be delivered or "

@@ -6,7 +6,7 @@ from git_blackbird.cli.output import CommandContext
 from git_blackbird.controller.engine.dry_run import DryRun
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.events import stop_lines
-from git_blackbird.messages.display.plan import order_lines
+from git_blackbird.messages.display.plan import blocking_lines, order_lines
 from git_blackbird.messages.display.quantities import counted, format_cost, render_duration
 from git_blackbird.messages.document import Line, line
 from git_blackbird.model.rules.estimate import Estimate, Spread
@@ -21,6 +21,7 @@ def show_dry_run(call: CommandContext, foreseen: DryRun, estimated: Estimate) ->
         call.print("nothing would be started")
     if (brief := brief_line(estimated)) is not None:
         call.print(brief)
+    call.show(blocking_lines(foreseen.findings, "; `git blackbird plan lint` says more"))
     if foreseen.stop is not None:
         call.show(stop_lines(foreseen.stop))
     if call.as_json:

@@ -17,7 +17,8 @@ from git_blackbird.model.change.stages import Due
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.limits import AgentModel
-from git_blackbird.model.rules.queue import queue
+from git_blackbird.model.rules.lint import LintFinding, blocking_findings
+from git_blackbird.model.rules.queue import Item, queue
 from git_blackbird.model.rules.reviews import ReviewGate, Transition
 from git_blackbird.model.rules.scope import CallScope, next_item, review_stops
 from git_blackbird.model.rules.spending import BudgetScope
@@ -45,6 +46,12 @@ class DryRun(NamedTuple):
     @property
     def resumed(self) -> tuple[Task, ...]:
         return (*self.requests, *self.continued)
+
+    @property
+    def findings(self) -> tuple[LintFinding, ...]:
+        """What `plan lint` blocks of what would be started: no call refuses it."""
+        started = (task for task in self.order if task.is_leaf and task not in self.continued)
+        return tuple(blocking_findings(started))
 
     @property
     def starts(self) -> frozenset[TaskId]:
@@ -76,7 +83,8 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
     if stop is not None:
         return DryRun((), stop.with_options(workspace.call_options))
     passing = Transition(workspace.environment.timestamp(), ReviewGate(is_on=False, histories={}))
-    items = [item for item in queue(state) if call.may_do(item)]
+    ledger = Ledger(workspace)
+    items = [one for one in queue(state) if call.may_do(one) and not _is_spent(ledger, one)]
     requests = tuple(item.task for item in items if item.due is Due.REQUEST)
     due = ((task, state.history(task.id).latest) for task in state.plan.leaves() if call.covers(task.id))
     waiting = [(task, run) for task, run in due if run is not None and run.awaits_verdict]
@@ -108,17 +116,25 @@ def forecast(workspace: Workspace, task_ids: Sequence[str], limit: int | None) -
 _UNFINISHED = frozenset({Due.ASK_PAUSED, Due.CONTINUE})
 
 
+def _is_spent(ledger: Ledger, item: Item) -> bool:
+    """Whether a run is to go on and no budget is left for its task."""
+    return item.due in _UNFINISHED | {Due.REQUEST} and bool(ledger.spent_lines(item.task.id))
+
+
 def _first_stop(workspace: Workspace, state: PlanState, call: CallScope) -> Stop | None:
     items = [item for item in queue(state) if call.may_do(item)]
     for item in items:
         if item.due is Due.REQUEST and (stop := lost_session_stop(workspace, item)) is not None:
             return stop
-    spent = [line for line in Ledger(workspace).spent_lines(PLANNING) if line.scope is BudgetScope.PLAN]
+    ledger, again = Ledger(workspace), execute_again(sorted(call.only or ()))
+    spent = [line for line in ledger.spent_lines(PLANNING) if line.scope is BudgetScope.PLAN]
     if spent:
-        return budget_stop(workspace, spent, execute_again(sorted(call.only or ())))
+        return budget_stop(workspace, spent, again)
     if next_item(state, call) is None and (held := review_stops(state, call)):
         return parent_review_stop(state, held)
     for item in items:
+        if _is_spent(ledger, item) and item.of_run.is_in_place:
+            return budget_stop(workspace, ledger.spent_lines(item.task.id), again)
         if item.due is Due.ASK_PAUSED:
             return paused_stop(state, item.of_run)
         if item.due is Due.CONTINUE and (stop := lost_session_stop(workspace, item)) is not None:

@@ -14,7 +14,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.base.timestamps import parse_timestamp
-from git_blackbird.model.change.stages import BY_ITSELF, Due, is_half_written, is_taken_back
+from git_blackbird.model.change.stages import BY_ITSELF, AgentOf, Due, is_half_written, is_taken_back
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.plan.graph import (
     readiness,
@@ -219,13 +219,23 @@ def _orphaned(state: PlanState) -> tuple[Run, ...]:
 
 
 def _stops_at(state: PlanState, due: Iterable[Item]) -> str | None:
-    """Return at which review or lost session a plain execute stops before it starts a task."""
+    """Return at which review, lost session or spent budget a plain execute stops before it starts a task."""
     failing = (item for item in due if item.due is Due.REVIEW_FAILED)
     if state.owing or any(not unreadable_below(state, item.task) for item in failing):
         return "the review"
     # Who was asked is answered in a new session as well.
-    lost = (item.task.id for item in due if item.is_session_lost and item.due is not Due.ANSWER)
-    return next(lost, None)
+    stopping = (
+        item.task.id
+        for item in due
+        if (item.is_session_lost and item.due is not Due.ANSWER) or _is_out_of_budget(item)
+    )
+    return next(stopping, None)
+
+
+def _is_out_of_budget(item: Item) -> bool:
+    """Whether nothing starts beside a task: it goes on in the user's worktree once its budget is raised."""
+    is_begun = item.due.agent in {AgentOf.RUN, AgentOf.ANSWER}
+    return is_begun and item.task.id in item.seen.raising and item.of_run.is_in_place
 
 
 def _is_unfinished(item: Item) -> bool:

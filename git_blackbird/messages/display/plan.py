@@ -34,7 +34,7 @@ def lint_lines(findings: Sequence[LintFinding]) -> Iterator[Line]:
 
     What is to be said of several tasks alike is said once.
     """
-    for one, *others in _alike(findings):
+    for one, *others in sorted(_alike(findings), key=lambda alike: alike[0].severity):
         tasks = [same.task_id for same in (one, *others) if same.task_id is not None]
         where = f"{tasks[0]}: " if len(tasks) == 1 else f"{counted(len(tasks), 'task')}: " if tasks else ""
         text = f"{where}{one.message} ({one.code})"
@@ -44,6 +44,13 @@ def lint_lines(findings: Sequence[LintFinding]) -> Iterator[Line]:
     blocking = sum(one.severity is Severity.BLOCKING for one in findings)
     warnings = counted(len(findings) - blocking, "warning")
     yield line(f"{blocking} blocking, {warnings}" if findings else "nothing to say about the plan")
+
+
+def blocking_lines(findings: Sequence[LintFinding], hint: str = "") -> Iterator[Line]:
+    """Name the tasks of findings, what is alike in one line; ``hint`` ends it."""
+    for one, *others in _alike(findings):
+        tasks = some_of([same.task_id for same in (one, *others) if same.task_id is not None], _MAX_NAMED)
+        yield styled(f"{one.message} ({one.code}): {tasks}{hint}", Style.FAINT)
 
 
 def _alike(findings: Sequence[LintFinding]) -> Iterator[list[LintFinding]]:

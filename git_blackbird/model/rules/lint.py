@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, NamedTuple
@@ -63,6 +63,11 @@ def lint_plan(
         *(finding for task in leaves for finding in _needless(plan, task, paths)),
     )
     return tuple(sorted(found, key=lambda one: (one.task_id or "", one.field, one.severity, one.code)))
+
+
+def blocking_findings(leaves: Iterable[Task]) -> Iterator[LintFinding]:
+    """Yield what blocks tasks by themselves, whatever requirements the plan has to cover."""
+    return (finding for task in leaves for finding in _criteria(task, has_check=True))
 
 
 def requirements(text: str) -> Mapping[str, int]:
