@@ -35,8 +35,8 @@ _STATE_WORDS = {
 }
 _OFFER = """\
 The post-commit hook notes which commits agents make, and records a commit of yours
-that says `Blackbird-Task: ID` as work on that task. A hook that is already there runs first. With it comes
-a merge driver: git merges the plan by task and field."""
+that says `Blackbird-Task: ID` as work on that task. A hook that is already there
+runs first. With it comes a merge driver: git merges the plan by task and field."""
 _TO_INSTALL = frozenset({HookState.ABSENT, HookState.OUTDATED, HookState.DISABLED})
 
 

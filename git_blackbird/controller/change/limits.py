@@ -34,12 +34,12 @@ def name_what_follows(call: Call) -> None:
     which = later = ""
     if call.scope.until is not None:
         inform(call.ui, f"starts nothing after {format_moment(format_timestamp(call.scope.until))}")
-        which, later = " that is over before then", "; it does not wait for a later one"
+        which, later = " that end before then", "; it does not wait for a later one"
     if call.on_limit == "stop":
         return
     names = " or ".join(agent.name for agent in call.stand_ins)
     others = f"; other tasks start with {names}" if names else ""
-    waits = f"at a usage limit{which}, this call waits until it is over{others}"
+    waits = f"this call waits at usage limits{which} until they are over{others}"
     inform(call.ui, f"{waits} (Ctrl+C ends the waiting){later}")
 
 

@@ -58,7 +58,7 @@ def test_each_agent_has_a_line_with_its_time_cost_and_step(parallel: Path, go: P
         assert terminal.end() == 0
         lines = re.sub(r"\d+s$|[0-9a-f]{16}", "#", terminal.text, flags=re.MULTILINE).splitlines()
     ended = "1 file, +1 -0, $0.50, #"
-    assert lines.pop(0) == "at a usage limit, this call waits until it is over (Ctrl+C ends the waiting)"
+    assert lines.pop(0) == "this call waits at usage limits until they are over (Ctrl+C ends the waiting)"
     assert sorted(lines[:2]) == ["starting a (run #, claude)", "starting b (run #, claude)"]
     assert lines[2:] == [
         f"completed a: {ended}",

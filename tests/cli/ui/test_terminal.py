@@ -604,7 +604,7 @@ def spending(repo: Path, tmp_path: Path) -> Path:
 
 def test_stream_shows_steps_above_a_line_that_moves(spending: Path) -> None:
     steps = (
-        "at a usage limit, this call waits until it is over (Ctrl+C ends the waiting)\n"
+        "this call waits at usage limits until they are over (Ctrl+C ends the waiting)\n"
         "starting a (run 0000000000000000, claude)\n"
         "  says   Step 1\n         of 2\n"
         "  says   Step 2\n         of 2\n"
@@ -633,7 +633,7 @@ def test_the_line_that_moves_counts_each_run_once_while_it_spends_and_after(spen
         (spending / "go-b").touch()
         assert terminal.end() == 0
         assert re.sub(r"\d+s$", "0s", terminal.text, flags=re.MULTILINE) == (
-            "at a usage limit, this call waits until it is over (Ctrl+C ends the waiting)\n"
+            "this call waits at usage limits until they are over (Ctrl+C ends the waiting)\n"
             "completed a: 1 file, +0 -0, $0.50, 0s\ncompleted b: 1 file, +0 -0, $0.50, 0s\nevery task is done"
         )
 

@@ -49,7 +49,7 @@ def test_a_run_that_a_limit_cut_off_goes_on_in_its_session_once_that_is_over(lim
     assert [hold.until for hold in person.waits[0].holds] == [at * SECOND]
     cut, went_on = runs_of(limited, "a")
     assert (cut.status, went_on.resumes) == (RunStatus.PAUSED, cut.id)
-    assert any("at a usage limit, this call waits" in text for text in person.notices())
+    assert any("this call waits at usage limits" in text for text in person.notices())
 
 
 def test_without_a_time_it_waits_longer_after_each_try(limited: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_call_with_an_end_waits_for_no_limit_beyond_it_and_starts_nothing_then
         assert (stop.reason, person.waits, started(limited)) == (StopReason.AGENT_UNAVAILABLE, [], ["a"])
         assert "after the end of this call" in stop.text
     (notice,) = (text for text in person.notices() if "usage limit" in text)
-    assert "that is over before then, this call waits" in notice
+    assert "this call waits at usage limits that end before then" in notice
     assert notice.endswith("; it does not wait for a later one")
     # It is waited for where that is in time, and what runs at the end goes on to its own.
     person.run_seconds = 600
