@@ -166,6 +166,15 @@ class CommandContext:
             self.warn(text, "this counts once the run is approved; commands such as `edit` count at once")
 
 
+def read_text(file: str) -> str:
+    """Return the text of a file, or of standard input for ``-``. Raises UsageError."""
+    from git_blackbird.controller.core.named_files import STDIN, load_text  # few name a file
+
+    if file == STDIN and sys.stdin is not None and sys.stdin.isatty():
+        click.echo("reading what you type; Ctrl+D on an empty line ends it", err=True)
+    return load_text(file)
+
+
 def event_line(name: str, value: object) -> str:
     """Return one line of the event stream with its end."""
     from git_blackbird.cli.json_values import encode  # only programs wait for it

@@ -30,8 +30,8 @@ PRINTED = re.compile(
     r"(?:^(?:2> )? *(?:hint: |next step: )?|`)(git blackbird(?: [^`#\n]*[^`#\s])?)(?= *(?:`|#|$))",
     re.MULTILINE,
 )
-# Versions, options of the program itself, help.
-OF_NO_COMMAND = re.compile(r"git blackbird (?:[0-9.]+|-.*|.* -h)")
+# Options of the program itself, help.
+OF_NO_COMMAND = re.compile(r"git blackbird (?:-.*|.* -h)")
 WHOLE = CallOptions(
     agent="demo",
     stop_after_each=True,

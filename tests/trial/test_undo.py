@@ -72,6 +72,12 @@ def test_what_was_taken_back_has_not_failed_and_redo_alone_names_it(trial: Trial
     assert "1 failed" in trial.expect(0, "status")
 
 
+def test_what_cannot_come_back_is_refused_with_what_can(trial: Trial) -> None:
+    assert "hint: git blackbird redo    #" in trial.expect(1, "redo", "a")
+    work(trial, "a", "echo a >new.txt")
+    assert "hint: git blackbird undo a    #" in trial.expect(1, "redo", "a")
+
+
 def test_later_edits_of_others_stay_and_what_is_taken_back_comes_back(trial: Trial) -> None:
     work(trial, "a", "sed -i 's/line 3$/a/' old.txt; echo a >new.txt; mkdir d; echo a >d/e")
     work(trial, "b", "sed -i 's/line 9$/b/' old.txt; echo b >other.txt")

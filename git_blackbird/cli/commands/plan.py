@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from git_blackbird.cli.output import CommandContext, confirm
+from git_blackbird.cli.output import CommandContext, confirm, read_text
 from git_blackbird.cli.printed.given import RenameOutput, ValidateOutput
 from git_blackbird.cli.render.stops import show_status_change
 from git_blackbird.cli.ui.page_questions import AskAboutPage
 from git_blackbird.controller.config.settings import Scope, write_key
-from git_blackbird.controller.core.named_files import load_text
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.plan.deletion import delete_task, preview_deletion
 from git_blackbird.controller.plan.edit import (
@@ -72,7 +71,10 @@ def init(call: CommandContext, *, hooks: bool | None, statuses: str | None) -> E
         change = write_key(workspace, "plan.statuses", statuses, Scope.PROJECT)
         call.print(f"plan.statuses = {statuses}: {change.place}")
     if made:
-        call.print("next: git blackbird add    # opens a page of tasks in your editor")
+        way = "    # opens a page of tasks in your editor"
+        if not call.can_confirm(sys.stdout):
+            way = " -    # reads a page of tasks from standard input"
+        call.print(f"next: git blackbird add{way}")
     result = None
     if hooks is not False:
         from git_blackbird.cli.commands.setup import install_hook_and_report, offer_hook  # often not wanted
@@ -179,7 +181,7 @@ def _add_page(call: CommandContext, source: str | None, parent: str | None) -> P
                 hint="git blackbird add -h    # says how a page of tasks is read",
             )
         return add_in_editor(call.workspace, parent, asks)
-    page = read_page(load_text(source))
+    page = read_page(read_text(source))
     if source != "-" and len(page) > 1 and asks.is_possible:
         planned = preview_page(call.workspace, page, parent)
         if not asks.agrees_to_add(planned):

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol, Self
 
 from git_blackbird import trace
-from git_blackbird.cli.output import CommandContext
+from git_blackbird.cli.output import CommandContext, read_text
 from git_blackbird.cli.render.stops import show_stop, show_timings
 from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.cli.ui.base import BaseUI
@@ -123,9 +123,7 @@ def read_message(message: str | None, file: str | None) -> str | None:
         return message
     if message is not None:
         raise UsageError("-m and -F cannot be combined")
-    from git_blackbird.controller.core.named_files import load_text  # few name a file
-
-    return load_text(file)
+    return read_text(file)
 
 
 def execute(

@@ -74,7 +74,8 @@ def _list(call: CommandContext, workspace: Workspace, task_id: str | None, limit
         call.print(f"and older ones: git blackbird runs --limit {10 * (limit or NEWEST)}")
     work = [run for run in listed.runs if not run.is_review]
     if task_id is not None and work:
-        opens = by_hand_lines(work[0], run_queries.attach_command(workspace, work[0]))
+        attach = run_queries.attach_command(workspace, work[0])
+        opens = by_hand_lines(work[0], attach, has_terminal=sys.stdin.isatty())
         call.show([section("open the session yourself", opens)])
     if call.as_json:
         from git_blackbird.cli.printed.runs import RunsOutput

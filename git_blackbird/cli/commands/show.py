@@ -1,5 +1,6 @@
 """``show``: one task, the prompt of its agent, or where a commit comes from."""
 
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -100,8 +101,10 @@ def _document(
     yield from told_sections(view)
     yield from run_sections(view, call.environment.timestamp(), _MAX_RUNS)
     run = view.history.latest
-    opens = () if run is None else by_hand_lines(run, attach_command(call.workspace, run))
-    yield section("open the session yourself", opens)
+    if run is not None:
+        attach = attach_command(call.workspace, run)
+        opens = by_hand_lines(run, attach, has_terminal=sys.stdin.isatty())
+        yield section("open the session yourself", opens)
     yield section("commits", commits)
     yield from map(line, filter(None, [adoptable_text(view.adoptable)]))
 

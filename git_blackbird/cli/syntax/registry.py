@@ -239,7 +239,7 @@ class LazyGroup(click.Group):
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="git blackbird", message="%(prog)s %(version)s")
+@click.version_option(__version__, message="git-blackbird %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> ExitCode | None:
     """Run coding agents over a dependency-aware plan in this git repository.

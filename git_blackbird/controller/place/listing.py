@@ -21,6 +21,7 @@ from git_blackbird.git.worktree.linked import (
     task_worktrees,
 )
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
@@ -115,7 +116,8 @@ def find_place(workspace: Workspace, task_id: str) -> PlaceOfTask:
     place = next((place for place in list_places(workspace) if place.task_id == task_id), None)
     if place is None:
         find_task(workspace.store.plan(), task_id)
-        raise RequestError(f"{task_id} has no worktree of its own")
+        hint = ShellLine("git blackbird worktrees", "lists those that there are")
+        raise RequestError(f"{task_id} has no worktree of its own", hint=hint)
     return place
 
 

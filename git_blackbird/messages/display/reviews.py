@@ -291,7 +291,7 @@ def change_steps(view: ChangeReviewView) -> tuple[str, ...]:
         return ()
     again = TaskCommand("review run", view.task.id)
     if run.is_pending:
-        return (decide_run_command(run), again)
+        return (decide_run_command(run), *(() if run.no_change else (again,)))
     if run.awaits_verdict or run.decision_state is DecisionState.CHANGES_REQUESTED:
         return (EXECUTE,)
     fix = TaskCommand("resume", view.task.id, blank=MESSAGE)

@@ -158,9 +158,9 @@ def _maker_row(maker: CommitSource) -> tuple[Span | str, ...]:
     return (task, "names no run", "", "", "")
 
 
-def by_hand_lines(run: Run, opens: str | None) -> Iterator[str]:
+def by_hand_lines(run: Run, opens: str | None, *, has_terminal: bool) -> Iterator[str]:
     """Yield what opens a session by hand: without a record, and unless a decision is due, with one."""
     if opens is not None:
         yield opens
-        if not run.is_pending:
+        if has_terminal and not run.is_pending:
             yield TaskCommand("resume", run.task_id, " --interactive", remark="with a record and a decision")

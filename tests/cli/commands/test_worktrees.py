@@ -51,7 +51,9 @@ def test_it_lists_task_state_age_room_and_path(trial: Trial) -> None:
 
 def test_open_prints_the_path_alone(trial: Trial) -> None:
     assert trial.expect(0, "worktrees", "open", "a") == f"{place_of(trial, 'a')}\n"
-    assert "b has no worktree of its own" in trial.expect(1, "worktrees", "open", "b")
+    assert "b has no worktree of its own\nhint: git blackbird worktrees" in trial.expect(
+        1, "worktrees", "open", "b"
+    )
     assert "worktrees open needs a task" in trial.expect(2, "worktrees", "open")
     assert "only open takes a task" in trial.expect(2, "worktrees", "list", "a")
     assert "--dry-run goes with prune" in trial.expect(2, "worktrees", "list", "--dry-run")

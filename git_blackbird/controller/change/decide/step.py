@@ -20,8 +20,8 @@ from git_blackbird.errors import LockedError, error_notes
 from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.messages.display.format import undo_lines
 from git_blackbird.model.base.next_steps import EXECUTE, restart_with_text
-from git_blackbird.model.change.change import Change
-from git_blackbird.model.change.decision import Decision, RerunReviews, Retry, choices_for
+from git_blackbird.model.change.change import Change, contributions
+from git_blackbird.model.change.decision import VIEWS, Decision, RerunReviews, Retry, choices_for
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.change.work import Work, decide_run_command
 from git_blackbird.model.plan.plan import Task
@@ -172,6 +172,9 @@ def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
         is_in_worktree=Work(history).is_in_worktree,
         max_rounds=workspace.config.reviews.max_iterations,
     )
+    runs = workspace.runs_to_decide(history)
+    empty = {Choice.VIEW_DIFF} if run.no_change else frozenset()
+    unseen = empty if contributions(runs) else VIEWS
     # The first command of a list must not accept a failure.
     ordered = sorted(choices, key=lambda spec: spec.choice is not Choice.RETRY)
     is_lost = why_not_resumable(workspace, history, run) is not None
@@ -180,10 +183,9 @@ def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
         if is_lost and spec.choice is Choice.REQUEST_CHANGES
         else spec.command_for(run.task_id)
         for spec in ordered
+        if spec.choice not in unseen
     )
-    elsewhere = find_work_elsewhere(
-        workspace, state.plan.tasks[run.task_id], run, outside_of_runs(workspace.runs_to_decide(history))
-    )
+    elsewhere = find_work_elsewhere(workspace, state.plan.tasks[run.task_id], run, outside_of_runs(runs))
     steps = steps if elsewhere is None else (elsewhere.command, *steps)
     why = f": {run.no_change_reason}" if run.no_change_reason else ""
     text = f"a decision is due on {run.task_id}{why}"

@@ -19,7 +19,7 @@ from git_blackbird.git.change.merging import OVERLAPS, with_earlier_attempt
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import bulleted_lines
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import ShellLine, TaskCommand
 from git_blackbird.model.change.moves import moves_since
 from git_blackbird.model.change.work import Work
 from git_blackbird.model.plan.graph import dependents
@@ -139,7 +139,12 @@ def runs_to_redo(state: PlanState, task: Task) -> Sequence[Run]:
         undone, later = later, ()
     runs = [run for run in undone if run.has_changed_worktree]
     if not runs:
-        hint = TaskCommand("undo", task.id, remark="takes its change back, or completes that")
+        is_there = any(run.has_changed_worktree for run in later)
+        hint = (
+            TaskCommand("undo", task.id, remark="takes its change back, or completes that")
+            if is_there
+            else ShellLine("git blackbird redo", "says whose change can come back")
+        )
         raise RequestError(f"nothing of {task.id} was taken back", hint=hint)
     if any(run.tree_pair is None or run.has_changed_worktree for run in later):
         hint = TaskCommand("undo", task.id, remark="takes back what it did since")
