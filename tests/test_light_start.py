@@ -29,7 +29,6 @@ COMPLETED = [
     "git-blackbird set-status a ",
     "git-blackbird deps add a ",
     "git-blackbird config ",
-    "git-blackbird schema ",
     "git-blackbird config execution.commit ",
     "git-blackbird show --commit ",
 ]

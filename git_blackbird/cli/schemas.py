@@ -91,6 +91,7 @@ EVENTS: Mapping[str, Any] = {
     "stop": events.StopEvent,
     "planned": planning.PlannedEvent,
 }
+# How a command is called whose output has not its own name.
 _CALLS = {
     "agent-one": "agent NAME",
     "completion": "completion SHELL",
@@ -117,9 +118,6 @@ _JSON_TYPES = {
     ValueType.TEXT: "string",
     ValueType.WORDS: "array",
 }
-# How a command is called whose output has not its own name.
-
-
 _OTHERS = {
     "plan": "The plan file, blackbird.plan.json",
     "config": "A configuration file, .blackbird/config.json",
