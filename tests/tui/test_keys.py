@@ -134,10 +134,10 @@ def test_plus_gives_the_diff_the_room_of_the_files(planned: Path) -> None:
         assert view.size.height >= 10
         app.clear_notifications()
         await pilot.press("+")
-        await wait_for(pilot, lambda: view.size.height >= before + 3)
+        await wait_for(pilot, lambda: view.size.height >= before + 2)
         await see(app, pilot, "━ 0 of 1 read ━")
         assert "A a.txt" not in screen_text(app)
-        await pilot.press("+", "escape", "tab", "+")
+        await pilot.press("+", "V", "tab", "tab", "+")
         # What is not shown has no focus.
         await wait_for(pilot, lambda: app.screen.focused is app.screen.query_one("#overview"))
         await pilot.press("+")
