@@ -5,7 +5,6 @@ import math
 import os
 import signal
 import sys
-import time
 from collections import deque
 from collections.abc import Awaitable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
@@ -150,15 +149,15 @@ class InputGuard(App[None]):
         """Drop input that was aimed at the previous screen."""
         is_stray = self._is_stray(event)
         if is_stray or self._is_dead_key(event):
-            self._wait_longer()
+            self._wait_longer(event)
         if not is_stray:
             await super().on_event(event)
 
-    def _wait_longer(self) -> None:
+    def _wait_longer(self, event: events.Event) -> None:
         """Begin the pause again: a key that is held down is let go first."""
         if self._pause is not None:
             self._pause.reset()
-        self._stray_at = time.monotonic()
+        self._stray_at = event.time
 
     def _is_dead_key(self, event: events.Event) -> bool:
         """Whether a letter has no meaning at a choice: more letters of a text may follow, and enter."""
@@ -181,7 +180,8 @@ class InputGuard(App[None]):
         if self._is_opening or isinstance(event, events.Paste):
             return self._is_opening
         if self._pause is None:
-            is_soon = time.monotonic() < self._stray_at + self.pause_seconds
+            # When it was typed: on a busy machine it may be taken much later.
+            is_soon = event.time < self._stray_at + self.pause_seconds
             return is_soon and self._is_at_choice and isinstance(event, events.Key) and event.key == "enter"
         return not isinstance(event, events.Key) or event.key in self.choosing_keys
 

@@ -127,18 +127,35 @@ def test_keys_that_depend_on_the_records_wait_until_they_are_read(planned: Path)
     asyncio.run(run())
 
 
-def test_a_key_right_after_the_one_that_goes_to_the_other_pane_belongs_to_it(planned: Path) -> None:
-    long = "\n".join(f"say line {number}" for number in range(60))
-    put_plan(planned, leaf("alpha", long), leaf("beta"))
+def test_enter_typed_with_a_stray_key_is_for_nothing_however_late_it_is_taken(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.txt one"))
+    execute(planned)
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
-        for keys in (("tab",), ("plus", "tab")):
-            for key in (*keys, "pagedown"):
+        await pilot.press("d")
+        await see(app, pilot, HINT)
+        await asyncio.sleep(app.pause_seconds)
+        await pilot.press("1")
+        typed = Key("X", "X"), Key("enter", None)
+        for key in typed:
+            app.post_message(key)
+            await asyncio.sleep(1.2 * app.pause_seconds)
+        assert isinstance(app.screen, CheckpointScreen)
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: app.screen is app.main)
+
+    drive(planned, session, kind=StartingApp)
+
+
+def test_a_key_right_after_the_one_that_goes_to_the_other_pane_belongs_to_it(planned: Path) -> None:
+    put_plan(planned, *(leaf(f"t{number}") for number in range(10, 50)))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        for place, keys in enumerate((("tab",), ("plus", "tab"), ("5", "tab")), start=11):
+            for key in (*keys, "pagedown", "escape", "down"):
                 app.post_message(Key(key, None))
-            await wait_for(pilot, lambda: app.main.details.scroll_y > 0)
-            assert app.current is not None
-            assert app.current.id == "alpha"
-            await pilot.press("pageup", "escape", "escape")
+            # One line down, and no page.
+            await wait_for(pilot, lambda place=place: app.current.id == f"t{place}")  # type: ignore[misc, union-attr]
 
     drive(planned, session)
 
