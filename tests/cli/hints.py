@@ -28,7 +28,7 @@ _BLANK = re.compile(r"(?<![\w$])(?:(?<==)|(?<= ))(?!HEAD\b)[A-Z]{2,}(?:=[A-Z]+)?
 LEADING = {0, 1, 3, 4, 5, 8, 130}
 UNUSABLE = {8, 128}
 REFUSED = re.compile(r"^(?:error|fatal): ", re.MULTILINE)
-# Steps of which each needs the one before it.
+# Steps of which some need the one before them.
 _STEP = re.compile(r"^next step: (?P<command>git blackbird\b[^#\n]*[^#\s])", re.MULTILINE)
 # What differs between two calls that did the same.
 UNSTEADY = re.compile(r"\b[0-9a-f]{7,40}\b|\d+")
@@ -100,9 +100,11 @@ class HintTrial:
             self.tried.add(kind)
             at = steps.index(hint.command) if hint.command in steps else 0
             lines = [shlex.split(step)[2:] for step in (*steps[:at], hint.command)]
-            typed = self._typed(cwd, environ, lines, on_terminal=False)
+            typed = self._typed(cwd, environ, lines[-1:], on_terminal=False)
             if not typed.leads_on(printed):
-                typed = self._typed(cwd, environ, lines, on_terminal=True)
+                typed = self._typed(cwd, environ, lines[-1:], on_terminal=True)
+            if at and not typed.leads_on(printed):
+                typed = self._typed(cwd, environ, lines, on_terminal=False)
             if not typed.leads_on(printed):
                 self.dead_ends.append(
                     f"{hint.command}\n  [after {line}]\n  [exit {typed.code}]\n{typed.text}"
