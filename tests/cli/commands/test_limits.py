@@ -68,7 +68,7 @@ def test_a_limit_beyond_the_end_of_a_call_ends_it(trial: Trial) -> None:
     end = f"{datetime.fromtimestamp(now + HOUR).astimezone():%H:%M}"
     said = trial.expect(8, "execute", "--until", end, "--no-input")
     assert re.search(
-        rf"starts nothing after 20\d\d-\d\d-\d\d {end}\nat a usage limit that is over before", said
+        rf"starts nothing after 20\d\d-\d\d-\d\d {end}\nthis call waits at usage limits that end", said
     )
     assert ", after the end of this call; claude: You have hit your limit; a is unchanged" in said
 
