@@ -68,6 +68,8 @@ class Paths:
         self.agreements = private / "agreements.json"
         # The verdicts of the user's check, by tree and command.
         self.checks = private / "checks.json"
+        # The tests that checks ran, beside their verdicts.
+        self.tests = private / "tests"
         # Up to when a person answered what of other programs counts, by task.
         self.answered = private / "adoption.json"
         # What was imported into the plan, by source.
@@ -137,6 +139,9 @@ class Paths:
     def setup_log(self, task_id: TaskId) -> Path:
         _check_name(task_id, "file")
         return self.own_logs / f"{task_id}.setup.log"
+
+    def case_results(self, digest: str) -> Path:
+        return self.tests / f"{digest}.json"
 
     def make_folder(self, folder: Path) -> None:
         """Create a folder at or below ``.blackbird/``, and its ``.gitignore`` with the first.

@@ -46,7 +46,7 @@ def test_a_change_that_passes_is_said_to_and_is_checked_in_a_copy(trial: Trial, 
     trial.configure({"execution.stopAfterEachTask": "true"})
     said = trial.expect(3, "execute", "--no-input")
     assert "checking a: echo" in said
-    assert "check of a passed (" in said
+    assert "check of a ended: exit 0 (" in said
     assert "a decision is due on a" in said
     assert verdict(trial)["outcome"] == "passed"
     assert verdict(trial)["tree"] == fact(trial.records("a")[0], "head_tree")
@@ -54,9 +54,9 @@ def test_a_change_that_passes_is_said_to_and_is_checked_in_a_copy(trial: Trial, 
     (place,) = (tmp_path / "checks").read_text().splitlines()
     assert not Path(place).is_relative_to(trial.repo)
     assert not Path(place).exists()
-    assert "\ncheck\n  passed (" in trial.expect(0, "show", "a")
+    assert "\ncheck\n  exit 0 (" in trial.expect(0, "show", "a")
     run = trial.records("a")[0]["id"]
-    assert "\ncheck\n  passed (" in trial.expect(0, "runs", "a", run)
+    assert "\ncheck\n  exit 0 (" in trial.expect(0, "runs", "a", run)
 
 
 def test_the_check_is_told_its_task_and_nothing_that_makes_it_an_agent(trial: Trial, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_one_that_fails_is_shown_and_can_be_sent_to_the_agent(trial: Trial, tmp_
     trial.configure({"execution.stopAfterEachTask": "true"})
     said = trial.expect(3, "execute", "--no-input")
     assert "check of a failed: exit 1\n" in said
-    assert times(tmp_path) == 2  # and the base
+    assert times(tmp_path) == 4  # three times, and the base
     shown = trial.expect(0, "show", "a")
     assert "\ncheck\n  failed: exit 1\n  to out\n  to err\n" in shown
     trial.command("cat >>seen; rm new.txt; echo other >other.txt")
@@ -113,7 +113,7 @@ def test_a_gate_sends_it_back_to_the_session_until_it_passes(trial: Trial, tmp_p
     trial.configure({"check.mode": "gate"})
     said = trial.expect(0, "execute", "--no-input")
     assert "changes to a requested by its check\n  looked\n" in said
-    assert "check of a passed (" in said
+    assert "check of a ended: exit 0 (" in said
     (first, second) = [line.split() for line in (tmp_path / "sessions").read_text().splitlines()]
     assert (first[0], first[1], second[1]) == (second[0], "0", "1")
     before, after = trial.records("a")
@@ -199,7 +199,7 @@ def test_a_tree_is_checked_once(trial: Trial, tmp_path: Path) -> None:
     trial.expect(0, "set-status", "a", "todo")
     said = trial.expect(0, "execute", "--no-input")
     assert "checking a" not in said
-    assert "check of a passed (" in said
+    assert "check of a ended: exit 0 (" in said
     assert times(tmp_path) == 1
     trial.configure({"check.command": f"true; {RUNS_LOG.format(tmp_path)}"})
     (trial.repo / "new.txt").unlink()
@@ -259,7 +259,7 @@ def test_ctrl_c_stops_the_check_and_the_next_execute_checks_again(trial: Trial, 
     assert "check due" in trial.expect(0, "show", "a")
     trial.configure({"check.command": "true"})
     said = trial.expect(0, "execute", "--no-input")
-    assert "check of a passed (" in said
+    assert "check of a ended: exit 0 (" in said
     assert trial.statuses() == {"a": "done"}
 
 

@@ -59,7 +59,7 @@ def test_a_check_waits_until_another_ends(
             os.close(writer)
         assert waiting.end() == 0
         assert waiting.plain.count(WAITS) == 1
-        assert "check of a passed (" in waiting.plain
+        assert "check of a ended: exit 0 (" in waiting.plain
     if ends == "killed":
         os.close(writer)
     else:
@@ -76,7 +76,7 @@ def test_ctrl_c_ends_the_waiting(
     assert not (tmp_path / "checked").exists()
     assert two.statuses() == {"a": "in_progress"}
     two.configure({"check.slots": "2"})
-    assert "check of a passed (" in two.expect(0, "execute", "--no-input")
+    assert "check of a ended: exit 0 (" in two.expect(0, "execute", "--no-input")
     os.close(checking[1])
 
 
@@ -84,7 +84,7 @@ def test_ctrl_c_ends_the_waiting(
 def test_a_check_that_starts_another_has_a_slot_for_both(two: Trial, tmp_path: Path) -> None:
     program = f"{sys.executable} -m git_blackbird execute --no-input"
     said = trial_at(tmp_path / "one", f"cd {two.repo} && {program}").expect(0, "execute", "--no-input")
-    assert "check of a passed (" in said
+    assert "check of a ended: exit 0 (" in said
     assert (tmp_path / "checked").exists()
 
 

@@ -79,6 +79,8 @@ def _say_written(call: CommandContext, written: ConfigChange) -> None:
     stronger = written.overruled_by
     if stronger is not None:
         call.warn(overruled_text(stronger))
+    if written.remark is not None:
+        call.warn(written.remark)
     if call.as_json:
         from git_blackbird.cli.printed.setup import ConfigChangeOutput
 

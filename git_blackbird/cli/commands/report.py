@@ -1,4 +1,4 @@
-"""The commands report, of what was done, proven and spent, and estimate, of what is left."""
+"""The commands report, of what was done, checked and spent, and estimate, of what is left."""
 
 from git_blackbird.cli.commands.run import open_with_flags
 from git_blackbird.cli.output import CommandContext

@@ -35,7 +35,7 @@ class WorkedTask(Printed[ReportedTask]):
 
 
 class ReportOutput(Printed[Report]):
-    """What was done, what is proven of it, what it cost, and what waits."""
+    """What was done, what is known of it, what it cost, and what waits."""
 
     def __init__(self, report: Report, page: str | None) -> None:
         super().__init__(report)
@@ -66,6 +66,9 @@ class ReportOutput(Printed[Report]):
     budgets: tuple[SpentBudget, ...] = field(
         "Limits for the plan and the call at work, and of tasks those at work or with nothing left.",
         lambda it: tuple(map(SpentBudget, it.overview.budgets)),
+    )
+    flaky: Mapping[str, int] = field(
+        "How often tests, or checks that leave no results, failed by chance.", lambda it: it.flaky
     )
     agents: tuple[AgentSpent, ...] = field("What the runs of each agent took.", lambda it: it.agents)
     waiting: tuple[DueItem, ...] = field(

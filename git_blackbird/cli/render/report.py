@@ -1,5 +1,6 @@
 """The text of ``report``, and the words that its page shares."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from git_blackbird.controller.queries.report import AgentSpent, Report, ReportedTask
@@ -12,9 +13,8 @@ from git_blackbird.messages.display.quantities import (
     short_number,
 )
 from git_blackbird.messages.display.queue import due_lines
-from git_blackbird.messages.document import Line, Section, Span, Style, Table, line, section, table
+from git_blackbird.messages.document import Line, Section, Span, Style, Table, line, listed, section, table
 from git_blackbird.model.rules.spending import Spent
-from git_blackbird.model.run.parts import CheckOutcome
 
 MAX_TASKS = 100
 GONE = "no longer in the plan"
@@ -33,13 +33,6 @@ TASK_HEADINGS = (
     "Title",
 )
 AGENT_HEADINGS = ("Agent", "Runs", "Took", "Tokens", "Cost")
-CHECK_WORDS = {
-    CheckOutcome.DUE: "due",
-    CheckOutcome.PASSED: "passed",
-    CheckOutcome.FAILED: "failed",
-    CheckOutcome.FAILED_BEFORE: "failed before",
-    CheckOutcome.BROKEN: "broken",
-}
 
 
 def report_document(report: Report) -> Iterator[Section | Line]:
@@ -47,7 +40,7 @@ def report_document(report: Report) -> Iterator[Section | Line]:
     yield from map(line, summary_lines(report))
     yield from (done_section(report), undone_section(report))
     yield section("spent", [_agents(report.agents)])
-    yield from (budget_section(report), waiting_section(report))
+    yield from (budget_section(report), flaky_section(report), waiting_section(report))
 
 
 def done_section(report: Report) -> Section:
@@ -60,6 +53,11 @@ def undone_section(report: Report) -> Section:
 
 def budget_section(report: Report) -> Section:
     return section("budgets", budget_rows(report.overview.budgets))
+
+
+def flaky_section(report: Report) -> Section:
+    names = [f"{name}: {counted(times, 'time')}" for name, times in report.flaky.items()]
+    return section("flaky: failed, and passed on the same files", listed(names, MAX_TASKS))
 
 
 def waiting_section(report: Report) -> Section:
@@ -86,7 +84,7 @@ def summary_lines(report: Report) -> Iterator[str]:
     """Sum it up in a few lines."""
     if plan := report.overview.counts_text:
         yield f"plan: {plan}"
-    yield f"done: {done_text(report)}; proven: {proven_text(report)}"
+    yield f"done: {done_text(report)}; {known_text(report)}"
     yield f"spent: {total_text(report.spent)}"
     if report.planning.runs:
         yield f"planning, of this: {total_text(report.planning)}"
@@ -100,10 +98,14 @@ def done_text(report: Report) -> str:
     return counted(tasks, "task") + (f" and {counted(parents, 'parent')}" if parents else "")
 
 
-def proven_text(report: Report) -> str:
+def known_text(report: Report) -> str:
     """Say what checks and reviews say of what is done."""
-    checks = [f"{number} {CHECK_WORDS[outcome]}" for outcome, number in report.checks.items()]
-    unchecked = len(report.done_leaves) - sum(report.checks.values())
+    verdicts = Counter(task.verdict for task in report.done_leaves if task.verdict is not None)
+    checks = [
+        f"{number} {'with ' if verdict[-1].isdigit() else ''}{verdict}"
+        for verdict, number in sorted(verdicts.items())
+    ]
+    unchecked = len(report.done_leaves) - verdicts.total()
     if checks and unchecked:
         checks.append(f"{unchecked} not run")
     reviews = [f"{number} {verdict}" for verdict, number in report.reviews.items()]
@@ -152,7 +154,7 @@ def task_fields(task: ReportedTask) -> tuple[str, ...]:
     return (
         task.id,
         *(spent_fields(task.spent) if task.runs else ("-",) * 4),
-        "-" if task.check is None else CHECK_WORDS[task.check],
+        task.verdict or "-",
         task.reviews or "-",
         task.decision or "-",
         str(task.rulings or "-"),

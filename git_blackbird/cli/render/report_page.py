@@ -13,8 +13,9 @@ from git_blackbird.cli.render.report import (
     cost_text,
     done_section,
     done_text,
+    flaky_section,
+    known_text,
     period_text,
-    proven_text,
     spent_text,
     title_text,
     total_text,
@@ -90,6 +91,7 @@ def _body(report: Report) -> Iterator[str]:
         yield from _section(one.title.capitalize(), paint_html(one.parts))
     yield from _section("Spent by agent", _agents(report))
     yield from _section("Budgets", paint_html(budget_section(report).parts))
+    yield from _section("Flaky checks and tests", paint_html(flaky_section(report).parts))
     yield from _section("Spent by task", _task_bars(report))
     yield from _section("When", _timeline(report))
     yield from _section("Plan", _plan(report))
@@ -116,7 +118,7 @@ def _tiles(report: Report) -> Iterator[str]:
     yield f'<ul class="tiles">{listed}</ul>'
     if plan := report.overview.counts_text:
         yield f"<p>Plan: {html.escape(plan)}</p>"
-    yield f"<p>Proven of what is done: {html.escape(proven_text(report))}</p>"
+    yield f"<p>Of what is done: {html.escape(known_text(report))}</p>"
     yield f"<p>Spent: {html.escape(total_text(spent))}</p>"
 
 

@@ -70,7 +70,7 @@ runs = CommandSpec(
 report = CommandSpec(
     "report",
     "report:report",
-    """Report what was done, what is proven of it, what it cost, and what waits for you.
+    """Report what was done, what is known of it, what it cost, and what waits for you.
 
     It tells of everything that began, ended or was decided since WHEN, or of all. --html writes one page
     that needs nothing else, with the times, the costs and the plan as pictures.

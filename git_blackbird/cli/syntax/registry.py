@@ -166,7 +166,7 @@ COMMANDS = {
     "prune": ("setup:prune", "Remove old records and logs that nothing needs."),
     "redo": ("run:redo", "Bring back what undo took out."),
     "rename": ("plan:rename", "Give a task without runs another id."),
-    "report": ("look:report", "Report what was done, proven and spent, and what waits."),
+    "report": ("look:report", "Report what was done, checked and spent, and what waits."),
     "restart": ("run:restart", "Start a task again in a new session."),
     "restore": ("run:restore", "Get the files of a run, as a worktree or branch."),
     "resume": ("run:resume", "Continue a task in the same session."),

@@ -12,6 +12,7 @@ from git_blackbird.model.config.config import find_key, nearest_key
 from git_blackbird.model.config.keys import Key, Value, hint_for_this_clone, read_value
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import KeyLayers, Setting, merge_layers
+from git_blackbird.model.rules.evidence import can_only_succeed
 from git_blackbird.storage.config_files import global_config_path, load_layer, with_key, write_global_config
 from git_blackbird.storage.files import changed_at, write_atomic
 
@@ -37,6 +38,13 @@ class ConfigChange:
     value: Value | None
     place: str
     overruled_by: Setting | None = None
+
+    @property
+    def remark(self) -> str | None:
+        """What is to be said of the value, which is taken all the same."""
+        if self.key != "check.command" or not can_only_succeed(str(self.value or "")):
+            return None
+        return f"{self.key}: this command can only succeed, so it says nothing of a change"
 
 
 def require_key(name: str) -> Key:

@@ -1,4 +1,4 @@
-"""The report: what was done since a given time, its proof and cost, what waits; and from it an estimate."""
+"""The report: what was done since a given time, what is known of it, its cost, and an estimate."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -29,6 +29,7 @@ from git_blackbird.model.run.parts import CheckOutcome
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus, RunType
 from git_blackbird.storage.files import write_named
+from git_blackbird.storage.notes import load_flaky
 
 # Clocks differ between machines: a file may seem older than what it tells of.
 _SLACK_NANOSECONDS = 86_400 * SECOND
@@ -38,8 +39,8 @@ _MAX_AGE = "--max-age="
 class ReportedRun(NamedTuple):
     """One run of the time that is reported; ``began`` is in nanoseconds since 1970, 0 if unknown.
 
-    ``check`` and ``reviews`` are what is proven of its change, ``decision`` is what became of it, in a word,
-    ``rulings`` are the questions that its agent was to decide itself.
+    ``check`` (``verdict`` in a word) and ``reviews`` are what is known of its change, ``decision`` is what
+    became of it, in a word, ``rulings`` are the questions that its agent was to decide itself.
     ``both_added`` are the paths in which it landed beside what others had added there.
     """
 
@@ -51,6 +52,7 @@ class ReportedRun(NamedTuple):
     began: int
     spent: Spent
     check: CheckOutcome | None
+    verdict: str | None
     reviews: str | None
     decision: str
     rulings: tuple[str, ...]
@@ -87,6 +89,10 @@ class ReportedTask:
         return None if self.last is None else self.last.check
 
     @property
+    def verdict(self) -> str | None:
+        return None if self.last is None else self.last.verdict
+
+    @property
     def reviews(self) -> str | None:
         return None if self.last is None else self.last.reviews
 
@@ -118,7 +124,8 @@ class Report:
     """The report on one worktree from ``since``, None for all of it, until ``until``.
 
     ``tasks`` are in plan order, those that left the plan last; ``agents`` begin with the dearest.
-    ``planning`` is what agents took to plan, which is part of what was spent.
+    ``planning`` is what agents took to plan, which is part of what was spent. ``flaky`` is how often tests,
+    or checks that leave no results, failed by chance, most often first.
     """
 
     repository: str
@@ -131,6 +138,7 @@ class Report:
     agents: tuple[AgentSpent, ...]
     planning: Spent
     faults: tuple[RecordError, ...]
+    flaky: Mapping[str, int]
 
     @property
     def done(self) -> tuple[ReportedTask, ...]:
@@ -184,6 +192,7 @@ def build_report(workspace: Workspace, since: str | None = None) -> Report:
         agents=_agents(reading),
         planning=total_of(run.spent for run in reading.runs.get(PLANNING, ())),
         faults=tuple(dict.fromkeys((*overview.unreadable, *reading.faults))),
+        flaky=load_flaky(workspace.paths),
     )
 
 
@@ -270,6 +279,7 @@ def _reported(run: Run, now: str) -> ReportedRun:
         _moment(run.started_at),
         spent_in(run, now),
         None if run.check is None else run.check.outcome,
+        None if run.check is None else run.check.label,
         None if run.merged_review is None else overall_word(merged_or_none(run)),
         format_decision(run),
         tuple(ruling.question.prompt for ruling in run.rulings),

@@ -9,6 +9,7 @@ from git_blackbird.messages.display.change import (
     summary_passages,
 )
 from git_blackbird.messages.display.events import render_reason
+from git_blackbird.messages.display.evidence import check_lines, check_word
 from git_blackbird.messages.display.fitting import (
     Height,
     Passage,
@@ -20,8 +21,6 @@ from git_blackbird.messages.display.fitting import (
 )
 from git_blackbird.messages.display.format import (
     agent_text,
-    check_lines,
-    check_word,
     place_words,
     redacted_text,
     render_path,
@@ -46,7 +45,7 @@ from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.findings import MergedReview, MergedVerdict
-from git_blackbird.model.run.parts import CheckOutcome, ReviewComment
+from git_blackbird.model.run.parts import ReviewComment
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import Choice, Requester
 from git_blackbird.model.views.checkpoint import Checkpoint, CommitPreview
@@ -128,7 +127,7 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
     if checkpoint.rulings:
         yield counted(len(checkpoint.rulings), "ruling")
     if run.check is not None:
-        yield f"check {check_word(run.check)}"
+        yield f"check: {check_word(run.check)}"
     if checkpoint.merged is not None:
         yield f"reviews: {overall_word(checkpoint.merged)}"
     if checkpoint.behind:
@@ -188,7 +187,7 @@ def _outcome(checkpoint: Checkpoint) -> Iterator[Passage]:
     yield one_line(f"Run status: {run.status}{why}", Style.PLAIN if run.error is None else Style.WARNING)
     if run.check is not None:
         verdict, *output = check_lines(run.check)
-        style = Style.PLAIN if run.check.outcome is CheckOutcome.PASSED else Style.WARNING
+        style = Style.PLAIN if run.check.has_passed else Style.WARNING
         lines = (styled(f"  {line}", Style.FAINT) for line in output)
         yield Passage((styled(f"Check: {verdict}", style), *lines), Rank.CHECK, _run_command(run), 1)
     if checkpoint.conflict is not None:

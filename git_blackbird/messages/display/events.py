@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from git_blackbird.messages.display.format import check_lines, check_word, render_totals, review_word
+from git_blackbird.messages.display.evidence import check_lines, check_word
+from git_blackbird.messages.display.format import render_totals, review_word
 from git_blackbird.messages.display.merged_review import review_lines
 from git_blackbird.messages.display.quantities import counted, render_cost, render_duration, waiting_text
 from git_blackbird.messages.display.reviews import render_failing, render_no_verdict, render_review_end
@@ -193,7 +194,8 @@ def _changed(run: Run, summary: Summary) -> str:
 
 def _check_lines(event: CheckEnded) -> Iterator[str]:
     """Return the verdict of the check, and who acts next."""
-    yield f"check of {event.task_id} {check_word(event.check)}"
+    ended = " ended:" if event.check.label.startswith("exit") else ""
+    yield f"check of {event.task_id}{ended} {check_word(event.check)}"
     if event.run.requested_by is Requester.CHECK:
         yield f"changes to {event.task_id} requested by its check"
     if not event.run.is_pending:

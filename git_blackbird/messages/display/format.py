@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from git_blackbird.clean import one_line
-from git_blackbird.messages.display.quantities import counted, format_moment, render_duration, some_of
+from git_blackbird.messages.display.quantities import counted, format_moment, some_of
 from git_blackbird.messages.document import Line, Span, Style, block, line, plain
 from git_blackbird.model.base.next_steps import ADOPT
 from git_blackbird.model.base.sanitize import quoted
@@ -19,8 +19,6 @@ from git_blackbird.model.rules.status import StatusChange
 from git_blackbird.model.run.history import Adoptable, AdoptableKind
 from git_blackbird.model.run.parent_verdict import Feedback
 from git_blackbird.model.run.parts import (
-    CheckOutcome,
-    CheckResult,
     Landed,
     LandingBlocked,
     Question,
@@ -149,22 +147,6 @@ def place_words(comment: ReviewComment) -> str:
     lines = f"{comment.start}" if comment.start == comment.end else f"{comment.start}-{comment.end}"
     when = " (before the change)" if comment.side is Side.OLD else ""
     return f"{render_path(comment.path)}:{lines}{when}"
-
-
-_MAX_CHECK_LINES = 10
-
-
-def check_word(check: CheckResult) -> str:
-    """Return the verdict of the user's check on a change on one line."""
-    took = f" ({render_duration(check.seconds or 0)})" if check.outcome is CheckOutcome.PASSED else ""
-    return f"{check.words}{took}"
-
-
-def check_lines(check: CheckResult) -> Iterator[str]:
-    """Return the verdict, and below it the last lines of output of a check that did not pass."""
-    yield check_word(check)
-    if check.outcome is not CheckOutcome.PASSED:
-        yield from list(plain(block(check.output or "")))[-_MAX_CHECK_LINES:]
 
 
 def agent_words(task: Task) -> str:

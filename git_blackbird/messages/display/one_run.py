@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from git_blackbird.messages.display.change import file_lines, notes_on_change
+from git_blackbird.messages.display.evidence import check_lines
 from git_blackbird.messages.display.format import (
-    check_lines,
     landing_text,
     question_line,
     redacted_text,

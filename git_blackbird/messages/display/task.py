@@ -5,9 +5,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from git_blackbird.clean import clean, one_line
+from git_blackbird.messages.display.evidence import check_lines, check_word
 from git_blackbird.messages.display.format import (
-    check_lines,
-    check_word,
     dependency_title,
     label_span,
     message_lines,

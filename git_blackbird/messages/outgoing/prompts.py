@@ -14,7 +14,7 @@ from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.other_tasks import OtherTask, OtherTasks
 from git_blackbird.model.run.findings import MergedReview
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.parts import Answer, CheckResult, Question
+from git_blackbird.model.run.parts import Answer, CheckResult, FailedCase, Question
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Summary
 
@@ -358,10 +358,19 @@ def bound_output(text: str) -> str:
 
 
 def render_check_request(check: CheckResult) -> str:
-    """Format a failed check as a change request."""
+    """Format a failed check as a change request: the tests that fail, or the end of what was printed."""
     text = f"The check of your change failed ({check.ended}): {one_line(check.command or '')}\n\n{_FIX}"
+    if check.tests is not None and check.tests.failing:
+        cases = "\n\n".join(map(_failed_case, check.tests.failing))
+        more = check.tests.new - len(check.tests.failing)
+        beside = f"\n\n{more} more fail.\n" if more else "\n"
+        return f"{text} These tests fail, and did not before your change:\n\n{bound_output(cases)}{beside}"
     output = bound_output(check.output or "")
     return f"{text} The end of what it printed:\n\n{output}\n" if output else f"{text} It printed nothing.\n"
+
+
+def _failed_case(case: FailedCase) -> str:
+    return "\n".join(filter(None, (f"- {case.name}: {case.message or 'failed'}", case.output)))
 
 
 _NO_MARKERS = (

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from git_blackbird.clean import one_line, visible
 from git_blackbird.messages.display.change import SEEN, own_lines, seen_lines
+from git_blackbird.messages.display.evidence import case_lines
 from git_blackbird.messages.document import line, plain
 from git_blackbird.messages.outgoing.prompts import join_parts, render_section
 from git_blackbird.messages.outgoing.review_context import diff_command
@@ -84,6 +85,7 @@ def render_package(package: ReviewPackage, top: str | None = None) -> str:
 
 _CHECK_OUTCOMES = {
     CheckOutcome.PASSED: "passes on this change",
+    CheckOutcome.FLAKY: "failed on this change once, and passed on it when it ran again",
     CheckOutcome.FAILED: "fails on this change, and not on what was there before it",
     CheckOutcome.FAILED_BEFORE: "fails on this change, and failed before it as well",
 }
@@ -93,7 +95,8 @@ def check_for_reviewers(check: CheckResult | None) -> str:
     """Say what the user's check says of a change; "" where it says nothing."""
     if check is None or check.outcome not in _CHECK_OUTCOMES:
         return ""
-    return f"The check of the user, `{one_line(check.command or '')}`, {_CHECK_OUTCOMES[check.outcome]}."
+    says = f"The check of the user, `{one_line(check.command or '')}`, {_CHECK_OUTCOMES[check.outcome]}."
+    return says if check.tests is None else "\n".join((f"{says} Its tests:", *case_lines(check.tests)))
 
 
 def outside_for_reviewers(outside: Outside) -> tuple[str, ...]:

@@ -409,6 +409,7 @@ class CheckFollowUp(StrEnum):
 _FOLLOW_UPS: Mapping[CheckOutcome, CheckFollowUp] = {
     CheckOutcome.DUE: CheckFollowUp.PROCEED,
     CheckOutcome.PASSED: CheckFollowUp.PROCEED,
+    CheckOutcome.FLAKY: CheckFollowUp.PROCEED,
     CheckOutcome.FAILED: CheckFollowUp.FIX,
     CheckOutcome.FAILED_BEFORE: CheckFollowUp.ASK,
     CheckOutcome.BROKEN: CheckFollowUp.ASK,

@@ -211,6 +211,14 @@ class CheckConfig(NamedTuple):
             see="reviews.md#checks",
         ),
     ] = None
+    results: Annotated[
+        tuple[str, ...],
+        Row(
+            "where the check leaves the results of its tests, as JUnit XML: `report.xml`, `**/TEST-*.xml`",
+            own="user",
+            see="reviews.md#checks",
+        ),
+    ] = ()
     timeout_seconds: Annotated[
         int,
         Row(

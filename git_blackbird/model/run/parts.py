@@ -16,22 +16,57 @@ from git_blackbird.model.run.summary import Trees
 class CheckOutcome(StrEnum):
     """What the user's check says of a tree.
 
-    ``due``: it has not run yet. ``failed_before``: it fails on the base of the change as well. ``broken``: it
-    could not be started, or was not done in time, and says nothing.
+    ``due``: it has not run yet. ``flaky``: it failed, and passed when it ran again on the same tree.
+    ``failed_before``: it fails on the base of the change as well. ``broken``: it could not be started, was
+    not done in time, or ran no test where it leaves results, and says nothing.
     """
 
     DUE = "due"
     PASSED = "passed"
+    FLAKY = "flaky"
     FAILED = "failed"
     FAILED_BEFORE = "failed_before"
     BROKEN = "broken"
+
+
+MOST_NAMED = 50
+"""So many tests of one kind are named in a record; the numbers are those of all."""
+
+
+class FailedCase(Record):
+    """A test that failed: what its runner says of it, and the end of what stands below that."""
+
+    name: str
+    message: str | None = None
+    output: str | None = None
+
+
+class ComparedTests(Record):
+    """The tests of a change's check against those of its base, at most ``MOST_NAMED`` of each kind by name.
+
+    ``failing`` fail because of the change, ``as_before`` on its base as well; ``mended`` failed there.
+    ``gone`` are no more, ``skipped`` ran there. ``flaky`` failed, and passed on the same tree, now or before.
+    """
+
+    ran: int
+    failing: tuple[FailedCase, ...] = ()
+    as_before: tuple[str, ...] = ()
+    flaky: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    new: int = 0
+
+
+_GREEN = frozenset({CheckOutcome.PASSED, CheckOutcome.FLAKY})
 
 
 class CheckResult(Record):
     """The verdict of one command on one tree.
 
     ``output`` is the end of what it printed, ``reason`` why it is ``broken``; ``exit_code`` is negative for
-    a signal. ``prepared`` is what its files were prepared with.
+    a signal. ``prepared`` is what its files were prepared with, ``results`` where it leaves those of its
+    tests. Where it ran more than once, ``tries`` times, output and exit code are of a run that failed.
     """
 
     outcome: CheckOutcome
@@ -43,14 +78,29 @@ class CheckResult(Record):
     output: str | None = None
     reason: str | None = None
     started_at: str | None = None
+    results: Unmasked[tuple[str, ...] | None] = None
+    tries: int | None = None
+    tests: ComparedTests | None = None
 
     @property
     def ended(self) -> str:
         return describe_exit(self.exit_code)
 
     @property
+    def has_passed(self) -> bool:
+        return self.outcome in _GREEN
+
+    @property
+    def label(self) -> str:
+        """The verdict in a word or two; an exit code alone proves nothing."""
+        is_bare = self.outcome is CheckOutcome.PASSED and self.tests is None
+        return "exit 0" if is_bare else self.outcome.replace("_", " ")
+
+    @property
     def words(self) -> str:
         match self.outcome:
+            case CheckOutcome.FLAKY:
+                return f"flaky: {self.ended}, and passed when run again on the same files"
             case CheckOutcome.FAILED:
                 return f"failed: {self.ended}"
             case CheckOutcome.FAILED_BEFORE:
@@ -58,7 +108,7 @@ class CheckResult(Record):
             case CheckOutcome.BROKEN:
                 return f"broken: {self.reason or 'no reason is recorded'}"
             case _:
-                return self.outcome.value
+                return self.label
 
 
 def describe_exit(code: int | None) -> str:

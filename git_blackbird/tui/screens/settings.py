@@ -256,6 +256,8 @@ class SettingsScreen(Modal[None], SearchesText):
         lines = [styled(saved_text(change.key, change.value, self._shorten(change.place)))]
         if change.overruled_by is not None:
             lines.append(styled(overruled_text(change.overruled_by), Style.WARNING))
+        if change.remark is not None:
+            lines.append(styled(change.remark, Style.WARNING))
         self._show_outcome(*lines)
 
 

@@ -199,7 +199,7 @@ UNSAFE = sorted(name for name, key in KEYS.items() if not key.clone_safe)
 
 def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
     assert [
-        *("check.command", "check.slots"),
+        *("check.command", "check.results", "check.slots"),
         *("claude.args", "claude.path", "claude.permissionMode", "cluster.address", "cluster.remote"),
         *("codex.args", "codex.path", "codex.sandbox", "command.run", "command.schema"),
         *("execution.agents", "execution.onLimit", "execution.questions", "execution.wrapper"),

@@ -11,6 +11,7 @@ GO, FIX, ASK = CheckFollowUp.PROCEED, CheckFollowUp.FIX, CheckFollowUp.ASK
 # Of a change alone in each mode; of one merged: undecided, and approved with one of these known.
 TABLE = {
     CheckOutcome.PASSED: ((GO, GO), (GO, GO, GO, GO)),
+    CheckOutcome.FLAKY: ((GO, GO), (GO, GO, GO, GO)),
     CheckOutcome.FAILED: ((GO, FIX), (FIX, GO, FIX, GO)),
     CheckOutcome.FAILED_BEFORE: ((GO, ASK), (ASK, GO, GO, GO)),
     CheckOutcome.BROKEN: ((GO, ASK), (ASK, GO, ASK, GO)),

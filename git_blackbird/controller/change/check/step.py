@@ -5,6 +5,7 @@ from pathlib import Path
 
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.programs import IN_CHECK_VARIABLE, UserCommand
+from git_blackbird.controller.change.check.results import read_results, remove_results
 from git_blackbird.controller.change.decide.checkpoint import (
     after_verdicts,
     escalation_reasons,
@@ -19,14 +20,16 @@ from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.run_files import scratch_dir
 from git_blackbird.controller.place.worktrees import bring_submodules
-from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.git.submodules.checkout import check_out_whole
 from git_blackbird.git.worktree.saved_trees import CheckoutError
-from git_blackbird.messages.display.format import check_word
+from git_blackbird.messages.display.evidence import check_word
 from git_blackbird.messages.outgoing.prompts import bound_output, render_check_request
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
+from git_blackbird.model.base.record import masked
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import CheckFollowUp, Due, after_check, due_of
+from git_blackbird.model.rules.evidence import NOTHING_RAN, TreeVerdict, judged, together
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.run.ended import Ended, ExitCause
 from git_blackbird.model.run.parts import CheckOutcome, CheckResult
@@ -35,10 +38,11 @@ from git_blackbird.model.run.states import Requester, ReviewState
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.events import CheckEnded
 from git_blackbird.model.views.stop import Stop
-from git_blackbird.storage.notes import load_check, save_check
+from git_blackbird.storage.notes import load_check, load_flaky, save_check
 from git_blackbird.storage.paths import CHECK_STREAM, SETUP_STREAM
 
 _UNASKED = {None, Due.REVIEW}
+_TRIES = 3
 _NO_SNAPSHOTS = "there are no snapshots of the change"
 
 
@@ -58,7 +62,7 @@ async def check_change(call: Call, item: Item) -> Stop | None:
         return interrupted_stop("", EXECUTE, task_id=task.id)
     ended = _save(workspace, run, result)
     call.ui.notify(ended)
-    has_passed = result.outcome is CheckOutcome.PASSED
+    has_passed = result.has_passed
     if workspace.commits_checked and due_of(ended.run) in _UNASKED and not has_passed:
         text = f"the change of {task.id} is not committed: its check {check_word(result)}"
         warn(call.ui, text, task.id, TaskCommand("decide", task.id, " --approve", remark="commits it"))
@@ -83,56 +87,75 @@ class _Check:
     what: str
 
     async def run(self, pair: Trees) -> CheckResult | None:
-        """Return the verdict on the head of a change; None when it was interrupted.
+        """Return the verdict on a change; None when it was interrupted.
 
-        If the base fails as well, the task did not break it.
+        What fails on the base as well the task did not break, and tests are compared with those of the base.
         """
-        result = await self._verdict(pair.head, "head")
-        if result is None or result.outcome is not CheckOutcome.FAILED or pair.is_empty:
-            return result
-        before = await self._verdict(pair.base, "base")
-        if before is not None and before.outcome is CheckOutcome.FAILED:
-            return result.updated(outcome=CheckOutcome.FAILED_BEFORE)
-        return None if before is None else result
+        head = await self._verdict(pair.head, "head")
+        if head is None:
+            return None
+        is_compared = head.result.outcome is CheckOutcome.FAILED or head.tests is not None
+        base = None
+        if is_compared and not pair.is_empty:
+            base = await self._verdict(pair.base, "base")
+            if base is None:
+                return None
+        return judged(head, base, load_flaky(self.call.workspace.paths))
 
-    async def _verdict(self, tree: str, which: str) -> CheckResult | None:
-        """Return the verdict on one tree, known or new; None if interrupted."""
-        workspace, task_id = self.call.workspace, self.of_run.task_id
-        result = CheckResult(
+    async def _verdict(self, tree: str, which: str) -> TreeVerdict | None:
+        """Return the verdict on one tree, known or new; None if interrupted.
+
+        A check that fails runs again on the same tree, up to ``_TRIES`` times, before anybody acts on it.
+        """
+        paths = self.call.workspace.paths
+        if (known := load_check(paths, self._asked(tree))) is not None:
+            return known
+        tries: list[TreeVerdict] = []
+        while len(tries) < _TRIES and (not tries or tries[-1].result.outcome is CheckOutcome.FAILED):
+            tried = await self._try(tree, which, again=bool(tries))
+            if tried is None:
+                return None
+            tries.append(tried)
+        verdict = together(tries)
+        if verdict.result.outcome is not CheckOutcome.BROKEN:
+            save_check(paths, verdict)
+        return verdict
+
+    def _asked(self, tree: str) -> CheckResult:
+        workspace = self.call.workspace
+        return CheckResult(
             outcome=CheckOutcome.BROKEN,
             command=self.command,
             prepared=_preparation(workspace),
+            results=workspace.config.check.results or None,
             tree=tree,
             started_at=workspace.environment.timestamp(),
         )
-        if (known := load_check(workspace.paths, result)) is not None:
-            return known
+
+    async def _try(self, tree: str, which: str, *, again: bool) -> TreeVerdict | None:
+        """Run the check once; None if interrupted."""
         if self.call.is_interrupted:
             return None
+        task_id, asked = self.of_run.task_id, self._asked(tree)
         what = self.what if which == "head" else f"the base of {task_id}"
         try:
             with await self.call.check_slots.take(task_id):
-                inform(self.call.ui, f"checking {what}: {self.command}", task_id)
-                ended = await self._result(tree, which)
-        except (AgentUnavailableError, CheckoutError, SetupError) as error:
-            return result.updated(outcome=CheckOutcome.BROKEN, reason=error.message)
-        if ended is None:
-            return None
-        result = result.with_fields(ended)
-        if result.outcome is not CheckOutcome.BROKEN:
-            save_check(workspace.paths, result)
-        return result
+                text = f"checking {what}{' again' if again else ''}: {self.command}"
+                inform(self.call.ui, text, task_id)
+                return await self._result(asked, which)
+        except (AgentUnavailableError, CheckoutError, SetupError, UnusableError) as error:
+            return TreeVerdict(asked.updated(reason=error.message))
 
-    async def _result(self, tree: str, which: str) -> CheckResult | None:
+    async def _result(self, asked: CheckResult, which: str) -> TreeVerdict | None:
         """Check a tree out, prepare it and run the command; None if interrupted."""
         call, run = self.call, self.of_run
-        workspace = call.workspace
+        workspace, globs = call.workspace, asked.results or ()
         with scratch_dir(workspace.paths, run.id) as folder, call.slots.take() as slot:
             checkout = folder / which
             checkout.mkdir()
             seconds = workspace.config.snapshot.timeout_seconds
             await run_in_thread(
-                lambda: check_out_whole(workspace.repo, tree, checkout, timeout_seconds=seconds)
+                lambda: check_out_whole(workspace.repo, asked.tree or "", checkout, timeout_seconds=seconds)
             )
             # The folder for temporary files may lie in a repository, which the check must not find.
             apart = {"GIT_CEILING_DIRECTORIES": str(folder), IN_CHECK_VARIABLE: "1"}
@@ -150,8 +173,15 @@ class _Check:
                 workspace.config.check.timeout_seconds,
                 {**apart, **slot.variables},
             )
+            await run_in_thread(lambda: remove_results(checkout, globs))
             ended = await command.run(workspace, call.force_stop)
-        return None if ended.cause is ExitCause.INTERRUPTED else _judge(command, ended)
+            if ended.cause is ExitCause.INTERRUPTED:
+                return None
+            tests = await run_in_thread(lambda: read_results(checkout, globs)) if globs else None
+        if tests is not None and (redactor := workspace.store.redactor()) is not None:
+            tests = masked(tests, redactor.mask_text)
+        judged_alone = _judge(command, ended, nothing_ran=bool(globs) and tests is None)
+        return TreeVerdict(asked.with_fields(judged_alone), tests)
 
     def _log(self, folder: Path, which: str, stream: str) -> Path:
         """Return the path of the log; that of a check of the base is temporary."""
@@ -165,9 +195,9 @@ def _preparation(workspace: Workspace) -> tuple[str, ...] | None:
     return tuple(filter(None, (*config.copy, config.setup))) or None
 
 
-def _judge(command: UserCommand, ended: Ended) -> CheckResult:
-    reason = command.why_broken(ended)
+def _judge(command: UserCommand, ended: Ended, *, nothing_ran: bool) -> CheckResult:
     outcome = CheckOutcome.PASSED if ended.exit_code == 0 else CheckOutcome.FAILED
+    reason = command.why_broken(ended) or (NOTHING_RAN if nothing_ran and ended.exit_code == 0 else None)
     return CheckResult(
         outcome=CheckOutcome.BROKEN if reason else outcome,
         exit_code=ended.exit_code,

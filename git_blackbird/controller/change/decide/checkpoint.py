@@ -44,7 +44,7 @@ from git_blackbird.model.rules.scope import CallScope, next_after_approval
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History, is_session_lost
-from git_blackbird.model.run.parts import CheckOutcome, LandingBlocked, LandingDue
+from git_blackbird.model.run.parts import LandingBlocked, LandingDue
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PLAN_EDITED, Requester, RunStatus
 from git_blackbird.model.run.summary import Summary, Trees
@@ -227,7 +227,7 @@ def after_verdicts(workspace: Workspace, run: Run, now: str) -> Run:
     """
     if run.decision_required:
         return run.awaiting_decision(now)
-    has_passed = run.check is not None and run.check.outcome is CheckOutcome.PASSED
+    has_passed = run.check is not None and run.check.has_passed
     is_due = workspace.commits_checked and run.is_in_place and has_passed
     return run.updated(landing=LandingDue()) if is_due else run
 

@@ -145,7 +145,7 @@ def _finish(call: Call, item: Item, landing: Prepared, check: CheckResult | None
         if follow_up is CheckFollowUp.ASK:
             return _ask(workspace, run, landing, check)
     # Lines that both sides added may land without a person once the check passes.
-    is_passed = check is not None and check.outcome is CheckOutcome.PASSED
+    is_passed = check is not None and check.has_passed
     if not is_passed and not are_additions_shown(workspace, run, landing):
         return _ask(workspace, run, landing)
     return land(workspace, item.state, item.task, run, landing)

@@ -1,0 +1,54 @@
+"""The results that a check leaves in its checkout: removed before it runs, read after it."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.messages.incoming.junit import read_junit
+from git_blackbird.model.base.system import describe
+from git_blackbird.model.run.evidence import CaseResults
+from git_blackbird.storage.files import load_in, opened_folder
+
+_WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+_WILD_PARTS = re.compile(r"(\*\*/|\*\*|\*|\?)")
+
+
+def remove_results(checkout: Path, globs: Sequence[str]) -> None:
+    """Remove what is there already: it would be taken for results of the run. Raises UnusableError."""
+    try:
+        for path in list(_found(checkout, globs)):
+            path.unlink()
+    except OSError as error:
+        raise UnusableError(f"old results of the check cannot be removed: {describe(error)}") from error
+
+
+def read_results(checkout: Path, globs: Sequence[str]) -> CaseResults | None:
+    """Return the tests that a run left, None where there are none. Raises UnusableError for another file."""
+    contents: list[tuple[str, bytes]] = []
+    for path in _found(checkout, globs):
+        try:
+            with opened_folder(path.parent) as folder:
+                contents.append((str(path.relative_to(checkout)), load_in(folder, path.name)))
+        except OSError as error:
+            raise UnusableError(f"the results of the check cannot be read: {describe(error)}") from error
+    results = read_junit(contents)
+    return results if results.states else None
+
+
+def _found(checkout: Path, globs: Sequence[str]) -> Iterator[Path]:
+    """Yield the files that the globs match, in order; links are not followed out of the checkout."""
+    if not globs:
+        return
+    wanted = re.compile("|".join(f"(?:{_regular(glob)})" for glob in globs))
+    for above, folders, names in os.walk(checkout):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(above, name)
+            if wanted.fullmatch(path.relative_to(checkout).as_posix()):
+                yield path
+
+
+def _regular(glob: str) -> str:
+    return "".join(_WILD.get(part) or re.escape(part) for part in _WILD_PARTS.split(glob))

@@ -1,0 +1,48 @@
+"""What is known of a change from running it, in words: the verdict of its check, and its tests."""
+
+from collections.abc import Iterator, Sequence
+
+from git_blackbird.messages.display.quantities import counted, render_duration, some_of
+from git_blackbird.messages.document import block, plain
+from git_blackbird.model.run.parts import CheckOutcome, CheckResult, ComparedTests
+
+_MAX_LINES = 10
+_MAX_NAMES = 5
+
+
+def check_word(check: CheckResult) -> str:
+    """Return the verdict of the user's check on a change on one line."""
+    tests = check.tests
+    ran = f": {counted(tests.ran, 'test')}" if tests is not None and check.has_passed else ""
+    took = f" ({render_duration(check.seconds or 0)})" if check.outcome is CheckOutcome.PASSED else ""
+    return f"{check.words}{ran}{took}"
+
+
+def check_lines(check: CheckResult) -> Iterator[str]:
+    """Return the verdict, below it what became of tests, and the end of what a check printed that failed."""
+    yield check_word(check)
+    if check.tests is not None:
+        yield from case_lines(check.tests)
+    is_told = check.outcome is CheckOutcome.PASSED or (check.tests is not None and check.tests.failing)
+    if not is_told:
+        yield from list(plain(block(check.output or "")))[-_MAX_LINES:]
+
+
+def case_lines(tests: ComparedTests) -> Iterator[str]:
+    """Say what a change did to tests, and which say nothing of it."""
+    if tests.new:
+        yield f"{counted(tests.new, 'test')} {'fails' if tests.new == 1 else 'fail'} because of this change:"
+    for case in tests.failing[:_MAX_LINES]:
+        yield f"  {case.name}" + (f": {case.message}" if case.message else "")
+    if tests.new > _MAX_LINES:
+        yield f"  and {tests.new - _MAX_LINES} more"
+    yield from _named("gone", tests.gone)
+    yield from _named("skipped, and ran before", tests.skipped)
+    yield from _named("failed before as well", tests.as_before)
+    yield from _named("flaky, failed and passed on the same files", tests.flaky)
+    yield from _named("failed before, and pass now", tests.mended)
+
+
+def _named(what: str, names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield f"{what}: {some_of(names, _MAX_NAMES)}"

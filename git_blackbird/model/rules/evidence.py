@@ -1,0 +1,116 @@
+"""What runs of a check say of a change: together, on one tree, and against the base of the change."""
+
+import shlex
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from git_blackbird.model.run.evidence import CaseResults, CaseState
+from git_blackbird.model.run.parts import MOST_NAMED, CheckOutcome, CheckResult, ComparedTests
+
+NOTHING_RAN = "no test ran: it left no results where check.results says"
+
+
+# What ends with 0 whatever it is given.
+_HARMLESS = frozenset({"true", ":", "echo", "printf", "pwd", "/bin/true", "/usr/bin/true"})
+
+
+def can_only_succeed(command: str) -> bool:
+    """Whether a shell command ends with 0 whatever happens; of one that is not understood it is not known.
+
+    Its last part decides, and of that what stands behind ``||``.
+    """
+    words = shlex.shlex(command.replace("\n", ";"), posix=True, punctuation_chars=True)
+    words.whitespace_split = True
+    try:
+        parts = list(words)
+    except ValueError:
+        return False
+    if "set" in parts or "|" in parts:
+        return False
+    last = _split(parts, ";")[-1]
+    return all(map(_is_harmless, _split(_split(last, "||")[-1], "&&")))
+
+
+def _split(words: Sequence[str], operator: str) -> list[list[str]]:
+    """Return the parts between operators, without empty ones but the only one."""
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word == operator:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return [part for part in parts if part] or [[]]
+
+
+def _is_harmless(words: Sequence[str]) -> bool:
+    return bool(words) and (words[0] in _HARMLESS or list(words) == ["exit", "0"])
+
+
+class TreeVerdict(NamedTuple):
+    """What a check says of one tree; its tests where it leaves their results."""
+
+    result: CheckResult
+    tests: CaseResults | None = None
+
+
+def together(tries: Sequence[TreeVerdict]) -> TreeVerdict:
+    """Return the verdict of all runs of a check on one tree, of which all but the last failed."""
+    first, last = tries[0], tries[-1]
+    if len(tries) == 1:
+        return first
+    result = first.result.updated(tries=len(tries))
+    if last.result.outcome is CheckOutcome.PASSED:
+        result = result.updated(outcome=CheckOutcome.FLAKY)
+    known = [verdict.tests for verdict in tries if verdict.tests is not None]
+    if len(known) < len(tries):
+        return TreeVerdict(result, last.tests)
+    failed = [tests.named(CaseState.FAILED) for tests in known]
+    always = frozenset.intersection(*failed)
+    flaky = frozenset.union(*failed) - always
+    states = {**known[-1].states, **dict.fromkeys(flaky, CaseState.PASSED)}
+    failures = tuple(failure for failure in known[-1].failures if failure.name in always)
+    if flaky and not always:
+        result = result.updated(outcome=CheckOutcome.FLAKY)
+    return TreeVerdict(result, CaseResults(states=states, failures=failures, flaky=tuple(sorted(flaky))))
+
+
+def judged(head: TreeVerdict, base: TreeVerdict | None, unreliable: Collection[str] = ()) -> CheckResult:
+    """Return the verdict on a change by those on its head and on its base, where that was looked at.
+
+    A test that is known to be ``unreliable`` is no reason against a change by itself, nor is one that fails
+    on the base as well.
+    """
+    result = head.result
+    if head.tests is None:
+        is_red = result.outcome is CheckOutcome.FAILED
+        is_red_before = base is not None and base.result.outcome is CheckOutcome.FAILED
+        return result.updated(outcome=CheckOutcome.FAILED_BEFORE) if is_red and is_red_before else result
+    tests = compared(head.tests, None if base is None else base.tests, unreliable)
+    result = result.updated(tests=tests)
+    if result.outcome is not CheckOutcome.FAILED or tests.new or not head.tests.named(CaseState.FAILED):
+        return result
+    outcome = CheckOutcome.PASSED if tests.as_before else CheckOutcome.FLAKY
+    return result.updated(outcome=outcome)
+
+
+def compared(head: CaseResults, base: CaseResults | None, unreliable: Collection[str] = ()) -> ComparedTests:
+    """Return what became of the tests between base and head; of a base that is not known nothing is said."""
+    failed, before = head.named(CaseState.FAILED), base or head
+    failed_before = before.named(CaseState.FAILED) if base is not None else frozenset[str]()
+    chance = failed & set(unreliable) - failed_before
+    new = failed - failed_before - chance
+    ran_before = before.named(CaseState.PASSED) | before.named(CaseState.FAILED)
+    return ComparedTests(
+        ran=sum(state is not CaseState.SKIPPED for state in head.states.values()),
+        failing=tuple(failure for failure in head.failures if failure.name in new)[:MOST_NAMED],
+        as_before=_some(failed & failed_before),
+        flaky=_some({*head.flaky, *chance}),
+        mended=_some(failed_before & head.named(CaseState.PASSED)),
+        gone=_some(before.states.keys() - head.states.keys()),
+        skipped=_some(head.named(CaseState.SKIPPED) & ran_before),
+        new=len(new),
+    )
+
+
+def _some(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(names)[:MOST_NAMED])

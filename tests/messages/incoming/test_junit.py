@@ -1,0 +1,101 @@
+"""JUnit XML as runners write it: pytest, node, go-junit-report, surefire, nextest, ctest."""
+
+import pytest
+
+from git_blackbird.errors import UnusableError
+from git_blackbird.messages.incoming.junit import read_junit
+from git_blackbird.model.run.evidence import CaseResults, CaseState
+from git_blackbird.model.run.parts import FailedCase
+
+PYTEST = """<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests">
+<testsuite name="pytest" tests="3">
+<testcase classname="tests.test_app" name="test_a" time="0.001" />
+<testcase classname="tests.test_app" name="test_b[1]"><failure
+ message="assert 6 == 4&#10; +  where 6 = double(2)">def test_b():
+&gt;   assert double(2) == 4
+E   assert 6 == 4</failure></testcase>
+<testcase classname="tests.test_app" name="test_c"><skipped
+ type="pytest.skip" message="no network">x</skipped></testcase>
+<testcase classname="" name="tests.test_broken"><error
+ message="collection failure">ImportError: no</error></testcase>
+</testsuite></testsuites>"""
+NODE = """<?xml version="1.0" encoding="utf-8"?><testsuites>
+<testsuite name="sums" tests="2"><testcase name="adds" classname="test" file="/w/a.test.js"/>
+<testcase name="subtracts" classname="test" failure="1 !== 2"><failure
+ type="testCodeFailure" message="1 !== 2">
+[Error] 1 !== 2</failure></testcase>
+<testcase name="later" classname="test"><skipped type="todo"/></testcase></testsuite>
+</testsuites>"""
+GO = """<testsuites><testsuite name="example.com/m"><testcase name="TestA" classname="m"></testcase>
+<testcase name="TestB" classname="m"><failure
+  message="Failed">m_test.go:8: got 3</failure></testcase></testsuite></testsuites>"""
+CTEST = """<testsuite name="Linux"><testcase name="one" classname="one" status="run"/>
+<testcase name="two" classname="two" status="fail"><failure message="Failed"/></testcase>
+<testcase name="three" classname="three" status="disabled"/></testsuite>"""
+
+
+def states(results: CaseResults) -> dict[str, str]:
+    return {name: state.value for name, state in results.states.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            PYTEST,
+            {
+                "tests.test_app.test_a": "passed",
+                "tests.test_app.test_b[1]": "failed",
+                "tests.test_app.test_c": "skipped",
+                "tests.test_broken": "failed",
+            },
+        ),
+        (NODE, {"test.adds": "passed", "test.subtracts": "failed", "test.later": "skipped"}),
+        (GO, {"m.TestA": "passed", "m.TestB": "failed"}),
+        (CTEST, {"one.one": "passed", "two.two": "failed", "three.three": "skipped"}),
+    ],
+    ids=["pytest", "node", "go", "ctest"],
+)
+def test_each_runner_says_which_tests_it_ran(text: str, expected: dict[str, str]) -> None:
+    assert states(read_junit([("report.xml", text.encode())])) == expected
+
+
+def test_what_a_failure_says_is_its_first_line_and_its_end() -> None:
+    failures = read_junit([("report.xml", PYTEST.encode())]).failures
+    assert failures[0] == FailedCase(
+        name="tests.test_app.test_b[1]",
+        message="assert 6 == 4",
+        output="def test_b():\n>   assert double(2) == 4\nE   assert 6 == 4",
+    )
+    assert read_junit([("t.xml", CTEST.encode())]).failures == (FailedCase(name="two.two", message="Failed"),)
+
+
+def test_the_worst_result_of_a_name_counts_over_all_files() -> None:
+    passed, failed = ('<testcase name="a"/>', '<testcase name="a"><failure/></testcase>')
+    for files in ((passed, failed), (failed, passed)):
+        results = read_junit([(f"{text}.xml", text.encode()) for text in files])
+        assert results.states == {"a": CaseState.FAILED}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1 passed",
+        "<testsuite><testcase>",
+        '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><testsuite><testcase name="&x;"/></testsuite>',
+    ],
+    ids=["empty", "text", "cut off", "entity"],
+)
+def test_what_is_no_junit_xml_is_refused_by_name(text: str) -> None:
+    with pytest.raises(UnusableError, match=r"the results in out/r\.xml are no JUnit XML: "):
+        read_junit([("out/r.xml", text.encode())])
+
+
+def test_names_and_texts_of_anyone_are_bounded_and_clean() -> None:
+    failure = f'<failure message="{"c" * 9999}">{"d" * 9999}</failure>'
+    text = f'<testcase name="a&#x9b;31m{"b" * 1000}">{failure}</testcase>'
+    results = read_junit([("r.xml", text.encode())])
+    (case,) = results.failures
+    assert "\x9b" not in case.name
+    assert (len(case.name), len(case.message or ""), len(case.output or "")) == (300, 500, 2000)

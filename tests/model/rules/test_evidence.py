@@ -1,0 +1,119 @@
+"""What several runs of a check say together, and what a change did to tests."""
+
+import pytest
+
+from git_blackbird.model.rules.evidence import TreeVerdict, can_only_succeed, judged, together
+from git_blackbird.model.run.evidence import CaseResults, CaseState
+from git_blackbird.model.run.parts import CheckOutcome, CheckResult, ComparedTests, FailedCase
+
+P, F, S = CaseState.PASSED, CaseState.FAILED, CaseState.SKIPPED
+BROKEN, FAILED, PASSED, FLAKY = (
+    CheckOutcome.BROKEN,
+    CheckOutcome.FAILED,
+    CheckOutcome.PASSED,
+    CheckOutcome.FLAKY,
+)
+
+
+def ran(outcome: CheckOutcome, flaky: tuple[str, ...] = (), **states: CaseState) -> TreeVerdict:
+    failures = tuple(FailedCase(name=name) for name, state in states.items() if state is F)
+    tests = CaseResults(states=states, failures=failures, flaky=flaky) if states else None
+    return TreeVerdict(CheckResult(outcome=outcome), tests)
+
+
+@pytest.mark.parametrize(
+    ("tries", "outcome"),
+    [
+        ((PASSED,), PASSED),
+        ((FAILED, PASSED), FLAKY),
+        ((FAILED, FAILED, PASSED), FLAKY),
+        ((FAILED, FAILED, FAILED), FAILED),
+        ((FAILED, BROKEN), FAILED),
+        ((BROKEN,), BROKEN),
+    ],
+)
+def test_a_check_that_passes_once_on_a_tree_has_passed(
+    tries: tuple[CheckOutcome, ...], outcome: CheckOutcome
+) -> None:
+    assert together([ran(each) for each in tries]).result.outcome is outcome
+
+
+def test_a_test_that_fails_each_time_fails_and_the_others_are_flaky() -> None:
+    tries = [ran(FAILED, a=F, b=F), ran(FAILED, a=F, b=P, c=F), ran(FAILED, a=F, b=P, c=P)]
+    verdict = together(tries)
+    assert verdict.result == CheckResult(outcome=FAILED, tries=3)
+    assert verdict.tests == CaseResults(
+        states={"a": F, "b": P, "c": P}, failures=(FailedCase(name="a"),), flaky=("b", "c")
+    )
+
+
+def test_tests_that_fail_in_turn_are_flaky_and_so_is_the_check() -> None:
+    assert together([ran(FAILED, a=F, b=P), ran(FAILED, a=P, b=F)]).result.outcome is FLAKY
+
+
+def test_without_results_a_base_that_fails_as_well_is_all_that_is_known() -> None:
+    assert judged(ran(FAILED), ran(PASSED)).outcome is FAILED
+    assert judged(ran(FAILED), ran(FAILED)).outcome is CheckOutcome.FAILED_BEFORE
+    assert judged(ran(FAILED), None).outcome is FAILED
+    assert judged(ran(PASSED), ran(FAILED)).outcome is PASSED
+
+
+def test_new_failures_are_those_of_the_change_and_the_same_count_nothing() -> None:
+    both = judged(ran(FAILED, a=F, b=F, c=P), ran(FAILED, a=F, b=P, c=F))
+    assert both.outcome is FAILED
+    assert both.tests == ComparedTests(
+        ran=3, failing=(FailedCase(name="b"),), as_before=("a",), mended=("c",), new=1
+    )
+    assert judged(ran(FAILED, a=F, b=P), ran(FAILED, a=F, b=P)).outcome is PASSED
+
+
+def test_what_is_gone_or_skipped_is_said_and_what_never_ran_is_not() -> None:
+    found = judged(ran(PASSED, a=P, b=S, d=S, e=P), ran(PASSED, a=P, b=P, c=P, d=S)).tests
+    assert found == ComparedTests(ran=2, gone=("c",), skipped=("b",))
+
+
+def test_a_test_that_is_known_to_be_flaky_is_no_reason_by_itself() -> None:
+    base = ran(PASSED, a=P, b=P)
+    assert judged(ran(FAILED, a=F, b=P), base, {"a"}).outcome is FLAKY
+    assert judged(ran(FAILED, a=F, b=F), base, {"a"}).outcome is FAILED
+
+
+def test_a_check_that_fails_by_itself_fails_though_no_test_does() -> None:
+    assert judged(ran(FAILED, a=P), ran(PASSED, a=P)).outcome is FAILED
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "true",
+        ":",
+        "echo ok",
+        "echo ok && true",
+        "exit 0",
+        "make test || true",
+        "pytest; true",
+        "pytest\ntrue",
+    ],
+)
+def test_a_command_that_can_only_succeed_is_known(command: str) -> None:
+    assert can_only_succeed(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "pytest -q",
+            "exit 1",
+            "echo a && pytest",
+            "echo ok; ./run",
+            "pytest; exit",
+            "sh -c true",
+            "",
+            'echo "',
+        ),
+        *("set -e; pytest; true", "pytest | tee log", "true && pytest"),
+    ],
+)
+def test_of_any_other_it_is_not(command: str) -> None:
+    assert not can_only_succeed(command)

@@ -1,0 +1,130 @@
+"""What a check says of tests: by their names, where it leaves results, and what a second look finds."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import commit
+from tests.trial.program import Trial
+
+PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider -p no:randomly --junitxml=report.xml >out 2>&1"
+TESTS = (
+    "from app import double, half\n\n\ndef test_double():\n    assert double(2) == 4\n\n\n"
+    "def test_half():\n    assert half(4) == 2\n"
+)
+APP = "def double(x):\n    return x + x\n\n\ndef half(x):\n    return x // 2\n"
+
+
+@pytest.fixture
+def trial(repo: Path) -> Trial:
+    commit(
+        repo,
+        {"app.py": APP, "test_app.py": TESTS, ".gitignore": ".blackbird\nblackbird.plan.json\n"},
+        "start",
+    )
+    trial = Trial(repo)
+    trial.plan({"a": ()})
+    trial.configure({"check.command": PYTEST, "check.results": "report.xml"})
+    return trial
+
+
+def said_of(trial: Trial, edit: str, status: int = 0) -> str:
+    trial.command(f"cat >>seen; {edit}")
+    return trial.expect(status, "execute", "--no-input")
+
+
+def test_a_change_that_breaks_a_test_is_said_which_with_what_it_says(trial: Trial) -> None:
+    said = said_of(trial, "sed -i 's/x + x/x * 3/' app.py")
+    assert "check of a failed: exit 1\n  1 test fails because of this change:\n" in said
+    assert "    test_app.test_double: assert 6 == 4" in said
+    assert "test_half" not in said
+
+
+def test_the_agent_is_sent_the_names_and_what_they_say(trial: Trial) -> None:
+    trial.configure({"check.mode": "gate", "check.maxRounds": "1"})
+    said_of(trial, "sed -i 's/x + x/x * 3/' app.py", 3)
+    seen = (trial.repo / "seen").read_text()
+    assert "These tests fail, and did not before your change" in seen
+    assert "- test_app.test_double: assert 6 == 4" in seen
+    assert "def test_double():" in seen
+    assert "test session starts" not in seen
+
+
+def test_one_that_failed_before_counts_nothing_and_one_that_is_mended_is_said(trial: Trial) -> None:
+    commit(trial.repo, {"app.py": APP.replace("x + x", "x * 3").replace("x // 2", "x - 3")}, "two wrong")
+    trial.configure({"check.mode": "gate"})
+    said = said_of(trial, "sed -i 's/x - 3/x \\/\\/ 2/' app.py")
+    assert "check of a passed: 2 tests" in said
+    assert "  failed before as well: test_app.test_double\n" in said
+    assert "  failed before, and pass now: test_app.test_half\n" in said
+    assert trial.statuses() == {"a": "done"}
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (
+            "printf 'def test_other():\\n    pass\\n' >test_app.py",
+            "gone: test_app.test_double, test_app.test_half",
+        ),
+        (
+            "sed -i '1s/^/import pytest\\n/; s/^def test_half/@pytest.mark.skip\\n&/' test_app.py",
+            "skipped, and ran before: test_app.test_half",
+        ),
+    ],
+    ids=["deleted", "skipped"],
+)
+def test_tests_that_are_no_more_are_named(trial: Trial, edit: str, words: str) -> None:
+    said = said_of(trial, edit)
+    assert "check of a passed: 1 test (" in said
+    assert f"  {words}\n" in said
+
+
+@pytest.mark.parametrize(
+    "edit", ["rm test_app.py", "printf '[pytest]\\npython_files = nothing\\n' >pytest.ini; echo exit 0 >t.sh"]
+)
+def test_where_nothing_ran_nothing_passed(trial: Trial, edit: str) -> None:
+    trial.configure({"check.command": f"{PYTEST}; true"})
+    said = said_of(trial, edit)
+    assert "check of a broken: no test ran" in said
+
+
+def test_results_that_the_change_brings_along_are_none(trial: Trial) -> None:
+    result = '<testsuite><testcase classname="app" name="made up"/></testsuite>'
+    trial.configure({"check.command": "true"})
+    assert "check of a broken: no test ran" in said_of(trial, f"echo '{result}' >report.xml")
+
+
+FLAKY = (
+    "import pathlib\n\n\ndef test_by_chance():\n    seen = pathlib.Path({0!r})\n"
+    "    times = len(seen.read_text()) if seen.exists() else 0\n    seen.write_text('x' * (times + 1))\n"
+    "    assert times % 3 == 2\n"
+)
+
+
+def test_a_test_that_fails_by_chance_is_flaky_and_then_no_reason_against_a_change(
+    trial: Trial, tmp_path: Path
+) -> None:
+    trial.configure({"check.mode": "gate"})
+    commit(
+        trial.repo, {"test_chance.py": FLAKY.format(str(tmp_path / "times"))}, "one that fails twice of three"
+    )
+    said = said_of(trial, "echo new >new.txt")
+    assert "check of a flaky: exit 1, and passed when run again on the same files: 3 tests\n" in said
+    assert "  flaky, failed and passed on the same files: test_chance.test_by_chance\n" in said
+    assert trial.statuses() == {"a": "done"}
+    report = trial.expect(0, "report")
+    # On the base, too.
+    assert "\nflaky: failed, and passed on the same files\n  test_chance.test_by_chance: 2 times\n" in report
+    # It is known by now: where it fails every time, and nothing else does, that says nothing.
+    (tmp_path / "times").write_text("")
+    commit(trial.repo, {"test_chance.py": "def test_by_chance():\n    assert False\n"}, "always")
+    trial.plan({"a": (), "b": ()})
+    said = said_of(trial, "echo other >other.txt")
+    assert "check of b passed" in said or "check of b flaky" in said
+
+
+def test_a_command_that_can_only_succeed_is_named_when_it_is_set(trial: Trial) -> None:
+    said = trial.expect(0, "config", "check.command", "make test || true")
+    assert "warning: check.command: this command can only succeed, so it says nothing of a change\n" in said
