@@ -146,14 +146,22 @@ class _NoticeFields(NamedTuple):
 
 
 class Notice(_NoticeFields):
-    """Something to know. Its text is cleaned here, since it may name anything; a hint may have lines."""
+    """Something to know. Its text is cleaned here, since it may name anything; a hint may have lines.
+
+    The text is one line or, given several, these.
+    """
 
     __slots__ = ()
 
     def __new__(
-        cls, weight: Level, text: str, hint: str | None = None, task_id: TaskId | None = None
+        cls,
+        weight: Level,
+        text: str | tuple[str, ...],
+        hint: str | None = None,
+        task_id: TaskId | None = None,
     ) -> Self:
-        return tuple.__new__(cls, (weight, legible(text), hint and legible_lines(hint), task_id))
+        shown = legible(text) if isinstance(text, str) else "\n".join(map(legible, text))
+        return tuple.__new__(cls, (weight, shown, hint and legible_lines(hint), task_id))
 
 
 class Phase(StrEnum):
