@@ -78,6 +78,15 @@ def test_what_cannot_come_back_is_refused_with_what_can(trial: Trial) -> None:
     assert "hint: git blackbird undo a    #" in trial.expect(1, "redo", "a")
 
 
+def test_redo_alone_names_also_what_was_set_back_to_todo_since(trial: Trial) -> None:
+    work(trial, "a", "echo a >new.txt")
+    trial.expect(0, "undo", "a")
+    trial.expect(0, "retry", "a")
+    assert trial.expect(0, "redo") == "git blackbird redo a    # A\n"
+    trial.expect(0, "redo", "a")
+    assert changed(trial) == ["?? new.txt"]
+
+
 def test_later_edits_of_others_stay_and_what_is_taken_back_comes_back(trial: Trial) -> None:
     work(trial, "a", "sed -i 's/line 3$/a/' old.txt; echo a >new.txt; mkdir d; echo a >d/e")
     work(trial, "b", "sed -i 's/line 9$/b/' old.txt; echo b >other.txt")

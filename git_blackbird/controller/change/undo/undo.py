@@ -155,11 +155,9 @@ def runs_to_redo(state: PlanState, task: Task) -> Sequence[Run]:
 def tasks_to_redo(state: PlanState) -> Iterator[Task]:
     """Yield the tasks whose change can be brought back, in the order of the plan."""
     for task in state.plan.leaves():
-        latest = state.history(task.id).latest
-        if latest is not None and (latest.undone or latest.moving):
-            with suppress(RequestError):
-                if runs_to_redo(state, task):
-                    yield task
+        with suppress(RequestError):
+            if runs_to_redo(state, task):
+                yield task
 
 
 def has_anything_to_undo(state: PlanState, run: Run) -> bool:
