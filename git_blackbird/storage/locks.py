@@ -61,7 +61,7 @@ def controller_lock(paths: Paths, command: str, since: str, **does: object) -> I
         if not _lock_soon(descriptor, path):
             raise LockedError(
                 f"another git-blackbird is running here: {_holder(descriptor)}",
-                hint="wait for it, or answer it from here: `git blackbird status` says how",
+                hint="wait for it; `git blackbird status` says what can be done from here meanwhile",
             )
         holder = json.dumps({"command": command, "pid": os.getpid(), "since": since, **does})
         _write_holder(descriptor, path, holder)

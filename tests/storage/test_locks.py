@@ -69,7 +69,7 @@ def test_a_second_holder_is_told_who_holds_the_lock_since_when(
     said = f"execute (process {process.pid}) since 2026-01-01T00:00:00Z"
     error = refusal(paths)
     assert error.message == f"another git-blackbird is running here: {said}"
-    assert error.hint == "wait for it, or answer it from here: `git blackbird status` says how"
+    assert error.hint == "wait for it; `git blackbird status` says what can be done from here meanwhile"
     assert error.exit_code == ExitCode.LOCKED
     assert str(controller_holder(paths)) == said
 
