@@ -12,10 +12,9 @@ from textual.types import IgnoreReturnCallbackType
 
 from git_blackbird.messages.document import Line, Style, styled
 from git_blackbird.tui.context import AppContext
-from git_blackbird.tui.keys import ACTIONS, EVERYWHERE, KeyAction, KeyTable, When
+from git_blackbird.tui.keys import ACTIONS, EVERYWHERE, KEY_COLUMNS, KeyAction, KeyTable, When
 from git_blackbird.tui.widgets.line_view import titled
 
-_KEY_COLUMNS = 12
 _EVERYWHERE = {binding.id for binding in EVERYWHERE}
 _ORDER = {one.action: place for place, one in enumerate(ACTIONS) if one.action not in _EVERYWHERE}
 
@@ -98,19 +97,19 @@ def help_lines(screen: Screen[object], keys: KeyTable, task_id: str | None) -> I
         yield _help_line(key)
         action = keys.by_name.get(key.binding.id or "")
         if action is not None and (command := action.command(task_id)):
-            yield styled(f"{'':<{_KEY_COLUMNS}} {command}", Style.FAINT)
+            yield styled(f"{'':<{KEY_COLUMNS}} {command}", Style.FAINT)
     if isinstance(screen, DescribesKeys):
         heading, bindings = screen.keys_nearby()
         texts = {key.text for key in listed}
         nearby = (key for key in _merged(screen, bindings) if key.text not in texts)
         yield from titled(heading, map(_help_line, nearby))
     yield styled("")
-    yield styled(f"{'tab':<{_KEY_COLUMNS}} go on to what can have the focus next; shift+tab goes back")
-    yield styled(f"{'ctrl+p':<{_KEY_COLUMNS}} find an action by name")
+    yield styled(f"{'tab':<{KEY_COLUMNS}} go on to what can have the focus next; shift+tab goes back")
+    yield styled(f"{'ctrl+p':<{KEY_COLUMNS}} find an action by name")
 
 
 def _help_line(key: ScreenKey) -> Line:
-    return styled(f"{key.name:<{_KEY_COLUMNS}} {key.text}")
+    return styled(f"{key.name:<{KEY_COLUMNS}} {key.text}")
 
 
 _FOR_A_TASK = ("decide", "execute_task", "resume", "tell", "restart", "retry")

@@ -14,6 +14,8 @@ from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand
 
 NO_KEY = "no key does that here; ? lists them"
 """What is said about a key that does nothing."""
+KEY_COLUMNS = 12
+"""How wide keys are where they are listed."""
 
 
 def does_something(screen: Screen[Any], key: str) -> bool:

@@ -341,6 +341,8 @@ def test_what_is_only_looked_at_is_read_and_left_by_keys(planned: Path) -> None:
         for key in ("question_mark", "q"):
             await opened(app, pilot, "question_mark", HelpScreen)
             text = app.screen.query_one(KeyLines)
+            await pilot.resize_terminal(50, 12)
+            await see(app, pilot, f"{'':13}do it until someone must decide")
             await moves(pilot, lambda text=text: text.scroll_y, ("pagedown", "down"), ("pageup", "up"))  # type: ignore[misc]
             await pilot.press(key)
             assert app.screen is app.main

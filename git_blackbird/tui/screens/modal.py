@@ -11,7 +11,7 @@ from textual.widgets import Input, OptionList, Static
 
 from git_blackbird.messages.display.dialogue import Confirm
 from git_blackbird.messages.document import Line, Style, line, styled
-from git_blackbird.tui.keys import EVERYWHERE
+from git_blackbird.tui.keys import EVERYWHERE, KEY_COLUMNS
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
 from git_blackbird.tui.widgets.line_view import WrappedView, to_content, whole_lines
@@ -114,6 +114,8 @@ class ConfirmModal(ScrollingModal[bool], ChoiceModal[bool]):
 
 class KeyLines(WrappedView, can_focus=True):
     """The keys that the help lists."""
+
+    hang = KEY_COLUMNS + 1
 
 
 class HelpScreen(Modal[None]):

@@ -144,6 +144,9 @@ class WrappedView(LineView):
         Binding("k", "scroll_up", "Up", show=False),
     ]
 
+    hang: ClassVar[int] = 0
+    """The columns by which what is wrapped is indented at least."""
+
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self._lines: Sequence[Line] = ()
@@ -185,7 +188,7 @@ class WrappedView(LineView):
         self._width = self.scrollable_content_region.width
         # Before it is laid out there is nothing to see.
         lines = self._lines if self._width else ()
-        self._rows = [row for line in lines for row in wrapped_line(line, self._width)]
+        self._rows = [row for line in lines for row in wrapped_line(line, self._width, self.hang)]
         self.virtual_size = Size(self._width, len(self._rows))
         self.refresh()
 
@@ -196,11 +199,11 @@ class TextPane(WrappedView, SearchesText, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = SEARCH_BINDINGS
 
 
-def wrapped_line(line: Line, width: int) -> Iterator[Line]:
+def wrapped_line(line: Line, width: int, hang: int = 0) -> Iterator[Line]:
     """Wrap a line at spaces, keeping its indent; one of more than ``LONGEST`` characters in parts."""
     text = line.text
     start = len(text) - len(text.lstrip(" "))
-    indent = " " * max(0, min(start, width // 2 - 1))
+    indent = " " * max(0, min(max(start, hang), width // 2 - 1))
     for begin in range(0, max(1, len(text)), LONGEST):
         part = line.part(begin, begin + LONGEST).without_tabs()
         yield from wrapped(part.behind(indent) if begin else part, width, get_character_cell_size, indent)
