@@ -112,14 +112,14 @@ def _passages(
 
 
 def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
-    """Yield agent, time, tokens, cost and round of a change, and what its check said, as far as known."""
+    """Yield agent, time, tokens and cost of the last run, and what its check said, as far as known."""
     run = checkpoint.run
     if agent := agent_text(run):
         yield agent
     seconds = run_seconds(run, run.completed_at or "")
     if seconds is not None:
         yield format_seconds(seconds)
-    if spent := render_spent(Spent().updated(run.usage, checkpoint.cost_usd)):
+    if spent := render_spent(Spent().updated(run.usage, run.cost_usd)):
         yield spent
     if checkpoint.round_number > 1:
         yield f"round {checkpoint.round_number}"

@@ -211,6 +211,11 @@ def test_everything_that_is_known_of_a_change_is_said_by_each_face(faces: dict[s
         assert all(str(number)[:4] in text for text in faces.values()), number
 
 
+def test_what_all_runs_cost_does_not_stand_beside_the_time_of_the_last() -> None:
+    assert not any("7003" in fact for fact in checkpoint_facts(EVERYTHING))
+    assert any("7003" in line.text for line in render_overview(EVERYTHING))
+
+
 def test_nothing_of_a_checkpoint_is_missing_in_that_example() -> None:
     """A field that is added to a checkpoint belongs into the example above, or is no line."""
     defaults = Checkpoint._field_defaults
