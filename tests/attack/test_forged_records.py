@@ -106,7 +106,7 @@ def test_a_decision_on_a_copy_decides_nothing(trial: Trial, replace: str, option
     run = only_run(trial, "b")
     trial.command(REWRITE.replace("cat forged >", replace) + WORK)
     trial.expect(3, "execute", "a", "--no-input")
-    assert f"- b  decision on run {run}, approved_continue" in trial.expect(3, "decide", "a", "--approve")
+    assert f"- b  decision on run {run}, approved;" in trial.expect(3, "decide", "a", "--approve")
     assert trial.statuses() == {"a": "waiting_user", "b": "waiting_user", "c": "todo"}
     trial.expect(0, "adopt", option)
     assert trial.statuses()["b"] == ("done" if option == "--take" else "waiting_user")

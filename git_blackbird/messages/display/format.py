@@ -28,7 +28,6 @@ from git_blackbird.model.run.parts import (
 )
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
-    APPROVALS,
     REVIEWER_TYPES,
     SUPERSEDED_BY_PLAN,
     DecisionState,
@@ -194,9 +193,7 @@ def format_decision(run: Run) -> str:
         return "superseded"
     if run.decision_state is None:
         return "-"
-    if run.decision_state in APPROVALS:
-        return "approved"
-    return "changes" if run.decision_state is DecisionState.CHANGES_REQUESTED else run.decision_state.value
+    return "changes" if run.decision_state is DecisionState.CHANGES_REQUESTED else run.decision_state.words
 
 
 def _verdict_of_reviewer(verdict: ReviewerVerdict) -> str:
@@ -298,7 +295,7 @@ def _adoptable_words(item: Adoptable) -> str:
         flagged = f" {', '.join(found.parent_review_resume_task_ids)}"
         said = f": {_quote(found.parent_review_feedback)}" if found.parent_review_feedback else ""
         return f"review {found.id} of {format_moment(found.started_at)}, {verdict}{flagged.rstrip()}{said}"
-    state = "" if found.decision_state is None else f", {found.decision_state}"
+    state = "" if found.decision_state is None else f", {found.decision_state.words}"
     asked = f": {_quote(found.decision_feedback)}" if found.decision_feedback else ""
     if item.kind is AdoptableKind.DECISION:
         return f"decision on run {found.id}{state}{asked}"

@@ -130,7 +130,7 @@ _ENDS = {
 def _decision_text(run: Run) -> str:
     if run.was_superseded_undecided:
         return "none: the run was superseded first"
-    state = run.decision_state.value if run.decision_state is not None else "-"
+    state = run.decision_state.words if run.decision_state is not None else "-"
     when = f", {format_moment(run.decision_resolved_at)}" if run.decision_resolved_at else ""
     words = f": {run.decision_feedback}" if run.decision_feedback else ""
     return f"{state}{when}{words}"

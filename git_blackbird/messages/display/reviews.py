@@ -248,11 +248,12 @@ def _change_state(view: ChangeReviewView) -> str:
         return "due"
     if view.merged is None:
         return _state_without(view, run)
-    decision = "none" if run.was_superseded_undecided else run.decision_state
-    after = "" if run.decision_state is None else f"; decision: {decision}"
+    after = ""
     if run.decision_state is DecisionState.CHANGES_REQUESTED:
         by = run.requested_by
         after = f"; changes requested by {'a person' if by is None else REQUESTERS[by]}"
+    elif run.decision_state is not None:
+        after = f"; decision: {'none' if run.was_superseded_undecided else run.decision_state.words}"
     return f"{overall_word(view.merged)}, round {run.review_round or 1} of {view.max_rounds}{after}"
 
 

@@ -60,6 +60,11 @@ class DecisionState(StrEnum):
     CHANGES_REQUESTED = "changes_requested"
     REJECTED = "rejected"
 
+    @property
+    def words(self) -> str:
+        """What people read: an approval is one whatever the call did next."""
+        return "approved" if self in APPROVALS else self.value.replace("_", " ")
+
 
 OPEN_DECISIONS = frozenset({DecisionState.PENDING, DecisionState.CHANGES_REQUESTED})
 DECIDED = frozenset(DecisionState) - {DecisionState.PENDING}

@@ -161,7 +161,7 @@ def find_pending(state: PlanState, task_id: TaskId, run_id: RunId | None) -> Run
         )
     if run is None or not run.is_pending:
         decision = run.decision_state if run is not None else None
-        decided = f" (run {run.id} is {decision.value})" if run is not None and decision is not None else ""
+        decided = f" (run {run.id} is {decision.words})" if run is not None and decision is not None else ""
         raise RequestError(
             f"no decision is pending on {task_id}{decided}", hint="`git blackbird status` shows what is due"
         )
