@@ -28,9 +28,11 @@ def reset_task(workspace: Workspace, task_id: str, by: str = SUPERSEDED_BY_RETRY
         if not task.is_leaf:
             raise RequestError(f"{task.id} has children; retry the one that failed")
         if task.status not in RETRIABLE and task.id not in state.feedback:
+            anyway = TaskCommand("set-status", task.id, " todo", remark="does it anyway")
+            waits = TaskCommand("show", task.id, remark="says whether it can start")
             raise RequestError(
                 f"task {task.id} is not failed, waiting or blocked: it is {task.status}",
-                hint=f"`{TaskCommand('set-status', task.id, ' todo')}` does it anyway",
+                hint=waits if task.status is Status.TODO else anyway,
             )
         return _set(workspace, transaction, task, Status.TODO, by)._replace(commits=commits)
 

@@ -77,7 +77,10 @@ def change_pair(
         found = contributions_since(requested.runs)
     if not found:
         require_usable(TaskId(task_id), history)
-        raise RequestError(f"{task_id} has no run with a pair of snapshots to compare")
+        raise RequestError(
+            f"{task_id} has no run with a pair of snapshots to compare",
+            hint=TaskCommand("runs", task_id, remark="lists its runs"),
+        )
     return compose(workspace.repo, found)
 
 
