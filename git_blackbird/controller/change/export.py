@@ -158,11 +158,15 @@ def publish_branch(
     refused = push_branch(workspace.repo, result.name, remote)
     if refused is not None:
         rest = f" {shell_word(result.name)} {'--pr' if requests else '--push'} --remote "
-        others = [name for name in list_remotes(workspace.repo) if name != remote]
-        raise RequestError(
-            f"the branch {result.name} is there, and git did not push it to {remote}: {refused}",
-            hint=tuple(TaskCommand("branch", result.task_id, rest + shell_word(name)) for name in others),
-        )
+        remotes = list_remotes(workspace.repo)
+        ways = [
+            TaskCommand("branch", result.task_id, rest + shell_word(name))
+            for name in remotes
+            if name != remote
+        ]
+        text = f"the branch {result.name} is there, and git did not push it to {remote}: {refused}"
+        none = () if remotes else ("git remote add names one; this repository has none",)
+        raise RequestError(tuple(text.split("\n")), hint=(*ways, *none))
     pushed = replace(result, remote=remote)
     if program is None:
         return pushed
