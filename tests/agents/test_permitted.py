@@ -300,7 +300,8 @@ def test_what_confines_it_is_said_at_each_start(name: str, resume: bool) -> None
 def test_rights_are_asked_about_unless_it_only_edits(name: str) -> None:
     rights = load_agent(name, config_with()).rights
     assert rights is not None
-    assert str(rights.calmer) == f"git config blackbird.{name}.permissions edit"
+    confines = f"git blackbird config {name}.permissions edit    # confines its edits to the worktree"
+    assert str(rights.calmer) == confines
     assert load_agent(name, config_with(**{f"{name}__permissions": "edit"})).rights is None
     with_args: dict[str, Any] = {f"{name}__permissions": "edit", f"{name}__args": ("-x",)}
     assert load_agent(name, config_with(**with_args)).rights is not None
