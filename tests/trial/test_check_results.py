@@ -15,6 +15,25 @@ TESTS = (
 )
 APP = "def double(x):\n    return x + x\n\n\ndef half(x):\n    return x // 2\n"
 
+RUNNER = """\
+exec >report.xml
+printf '<testsuite>'
+bad=0
+for name in t_*.sh; do
+    if says=$(sh "./$name"); then printf '<testcase name="%s"/>' "$name"; continue; fi
+    bad=1
+    printf '<testcase name="%s"><failure message="%s"/></testcase>' "$name" "$says"
+done
+printf '</testsuite>'
+exit $bad
+"""
+BY_CHANCE = """\
+times=$(cat {0} 2>/dev/null || echo 0)
+echo $((times + 1)) >{0}
+echo by chance
+test $((times % 3)) = 2
+"""
+
 
 @pytest.fixture
 def trial(repo: Path) -> Trial:
@@ -41,23 +60,29 @@ def test_a_change_that_breaks_a_test_is_said_which_with_what_it_says(trial: Tria
     assert "test_half" not in said
 
 
+def in_shell(trial: Trial, **tests: str) -> None:
+    """Commit a project whose tests are shell scripts, with its runner as the check."""
+    commit(trial.repo, {"run.sh": RUNNER, **{f"t_{name}.sh": text for name, text in tests.items()}}, "tests")
+    trial.configure({"check.mode": "gate", "check.command": "sh run.sh"})
+
+
 def test_the_agent_is_sent_the_names_and_what_they_say(trial: Trial) -> None:
-    trial.configure({"check.mode": "gate", "check.maxRounds": "1"})
-    said_of(trial, "sed -i 's/x + x/x * 3/' app.py", 3)
+    in_shell(trial, one="true\n", two="true\n")
+    trial.configure({"check.maxRounds": "1"})
+    said_of(trial, "echo 'echo as it was not; false' >t_two.sh", 3)
     seen = (trial.repo / "seen").read_text()
-    assert "These tests fail, and did not before your change" in seen
-    assert "- test_app.test_double: assert 6 == 4" in seen
-    assert "def test_double():" in seen
-    assert "test session starts" not in seen
+    assert "These tests fail, and did not before your change:\n\n- t_two.sh: as it was not\n" in seen.replace(
+        "\\n", "\n"
+    )
+    assert "t_one.sh" not in seen
 
 
 def test_one_that_failed_before_counts_nothing_and_one_that_is_mended_is_said(trial: Trial) -> None:
-    commit(trial.repo, {"app.py": APP.replace("x + x", "x * 3").replace("x // 2", "x - 3")}, "two wrong")
-    trial.configure({"check.mode": "gate"})
-    said = said_of(trial, "sed -i 's/x - 3/x \\/\\/ 2/' app.py")
-    assert "check of a passed: 2 tests" in said
-    assert "  failed before as well: test_app.test_double\n" in said
-    assert "  failed before, and pass now: test_app.test_half\n" in said
+    in_shell(trial, one="false\n", two="false\n")
+    said = said_of(trial, "echo true >t_two.sh")
+    assert "check of a passed: 2 tests (" in said
+    assert "  failed before as well: t_one.sh\n" in said
+    assert "  failed before, and pass now: t_two.sh\n" in said
     assert trial.statuses() == {"a": "done"}
 
 
@@ -96,33 +121,27 @@ def test_results_that_the_change_brings_along_are_none(trial: Trial) -> None:
     assert "check of a broken: no test ran" in said_of(trial, f"echo '{result}' >report.xml")
 
 
-FLAKY = (
-    "import pathlib\n\n\ndef test_by_chance():\n    seen = pathlib.Path({0!r})\n"
-    "    times = len(seen.read_text()) if seen.exists() else 0\n    seen.write_text('x' * (times + 1))\n"
-    "    assert times % 3 == 2\n"
-)
-
-
 def test_a_test_that_fails_by_chance_is_flaky_and_then_no_reason_against_a_change(
     trial: Trial, tmp_path: Path
 ) -> None:
-    trial.configure({"check.mode": "gate"})
-    commit(
-        trial.repo, {"test_chance.py": FLAKY.format(str(tmp_path / "times"))}, "one that fails twice of three"
-    )
+    in_shell(trial, good="true\n", chance=BY_CHANCE.format(tmp_path / "times"))
     said = said_of(trial, "echo new >new.txt")
-    assert "check of a flaky: exit 1, and passed when run again on the same files: 3 tests\n" in said
-    assert "  flaky, failed and passed on the same files: test_chance.test_by_chance\n" in said
+    assert "check of a flaky: exit 1, and passed when run again on the same files: 2 tests\n" in said
+    assert "  flaky, failed and passed on the same files: t_chance.sh\n" in said
     assert trial.statuses() == {"a": "done"}
     report = trial.expect(0, "report")
     # On the base, too.
-    assert "\nflaky: failed, and passed on the same files\n  test_chance.test_by_chance: 2 times\n" in report
-    # It is known by now: where it fails every time, and nothing else does, that says nothing.
-    (tmp_path / "times").write_text("")
-    commit(trial.repo, {"test_chance.py": "def test_by_chance():\n    assert False\n"}, "always")
+    assert "\nflaky: failed, and passed on the same files\n  t_chance.sh: 2 times\n" in report
+    # It is known by now: where it fails each time, and nothing else does, that says nothing.
     trial.plan({"a": (), "b": ()})
-    said = said_of(trial, "echo other >other.txt")
-    assert "check of b passed" in said or "check of b flaky" in said
+    said = said_of(trial, "echo false >t_chance.sh")
+    assert "check of b flaky: exit 1, and passed when run again on the same files: 2 tests\n" in said
+    # Beside another it is no excuse.
+    trial.plan({"a": (), "b": (), "c": ()})
+    said = said_of(trial, "echo 'echo no; false' >t_good.sh", 3)
+    assert "check of c failed: exit 1\nchanges to c requested by its check\n" in said
+    shown = trial.expect(0, "show", "c")
+    assert "\ncheck\n  failed: exit 1\n  1 test fails because of this change:\n    t_good.sh: no\n" in shown
 
 
 def test_a_command_that_can_only_succeed_is_named_when_it_is_set(trial: Trial) -> None:
