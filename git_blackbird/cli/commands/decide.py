@@ -252,7 +252,7 @@ def _land(call: CommandContext, task_ids: Sequence[TaskId]) -> Stop | None:
         try:
             stop = _run_landing(call, task_ids, shown)
         except LockedError as error:
-            call.print_err(f"{error.message}; it lands what you approved")
+            call.print_err(f"{error.message}; it lands what you approved, once it has no question open")
             return None
     if stop is None or stop.reason is StopReason.COMPLETED:
         stop = _left_unlanded(workspace, task_ids)
