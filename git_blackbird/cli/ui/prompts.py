@@ -310,8 +310,9 @@ class _StrayKeys:
     def _note(self, event: KeyPressEvent) -> None:
         if event.data.strip() and (event.data.isprintable() or len(event.data) > 1):
             blocked = "" if self._stray else self._blocked.get(event.data)
-            what = f"{blocked} is not possible" if blocked else "what you typed is no choice"
-            self._stray = f"{what}: an arrow key moves, then Enter chooses"
+            self._stray = "what you typed is no choice: an arrow key moves, Enter chooses, Ctrl+C leaves"
+            if blocked:
+                self._stray = f"{blocked} is not possible: an arrow key moves, then Enter chooses"
 
     def _stay(self, event: KeyPressEvent) -> None:
         del event
