@@ -64,9 +64,11 @@ def load_check(paths: Paths, wanted: CheckResult) -> TreeVerdict | None:
     found = next((one for one in checks.results if _key(one) == key), None)
     if found is None:
         return None
-    tests = load_note(CaseResults, paths.case_results(_digest(found))) if found.results else None
-    # Without the tests that it ran it says less than it did.
-    return None if found.results and tests is None else TreeVerdict(found, tests)
+    if not found.results:
+        return TreeVerdict(found)
+    tests = load_note(CaseResults, paths.case_results(_digest(found)))
+    # Without the file it says less than it did; one without tests says that none ran.
+    return None if tests is None else TreeVerdict(found, tests if tests.states else None)
 
 
 def load_flaky(paths: Paths) -> Mapping[str, int]:
@@ -77,8 +79,9 @@ def load_flaky(paths: Paths) -> Mapping[str, int]:
 def save_check(paths: Paths, verdict: TreeVerdict) -> None:
     """Add one verdict; the oldest make room for it."""
     checks, (result, tests) = load_note(_Checks, paths.checks) or _Checks(), verdict
-    if tests is not None:
-        write_private(paths.case_results(_digest(result)), dump_json(tests.to_json()))
+    if result.results:
+        ran = tests or CaseResults(states={})
+        write_private(paths.case_results(_digest(result)), dump_json(ran.to_json()))
     names = () if tests is None else tests.flaky
     if not names and result.outcome is CheckOutcome.FLAKY:
         names = (result.command or "",)

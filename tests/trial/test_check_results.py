@@ -77,6 +77,24 @@ def test_the_agent_is_sent_the_names_and_what_they_say(trial: Trial) -> None:
     assert "t_one.sh" not in seen
 
 
+def test_a_runner_that_is_made_to_exit_with_0_hides_no_failure(trial: Trial) -> None:
+    in_shell(trial, one="true\n")
+    trial.configure({"check.mode": "show"})
+    said = said_of(trial, "echo false >t_one.sh; sed -i 's/exit $bad/exit 0/' run.sh")
+    assert "check of a failed: exit 0\n  1 test fails because of this change:\n    t_one.sh" in said
+
+
+def test_what_fails_without_results_is_not_run_again_on_the_same_tree(trial: Trial, tmp_path: Path) -> None:
+    commit(trial.repo, {"run.sh": f"echo x >>{tmp_path}/runs; false\n"}, "no results")
+    trial.configure({"check.command": "sh run.sh"})
+    assert "check of a failed before: exit 1" in said_of(trial, "echo new >new.txt")
+    assert len((tmp_path / "runs").read_text().split()) == 6
+    trial.plan({"a": (), "b": ()})
+    said_of(trial, "echo more >more.txt")
+    # Three times on the new head; its base is known.
+    assert len((tmp_path / "runs").read_text().split()) == 9
+
+
 def test_one_that_failed_before_counts_nothing_and_one_that_is_mended_is_said(trial: Trial) -> None:
     in_shell(trial, one="false\n", two="false\n")
     said = said_of(trial, "echo true >t_two.sh")

@@ -194,7 +194,7 @@ def _changed(run: Run, summary: Summary) -> str:
 
 def _check_lines(event: CheckEnded) -> Iterator[str]:
     """Return the verdict of the check, and who acts next."""
-    ended = " ended:" if event.check.label.startswith("exit") else ""
+    ended = " ended:" if event.check.is_bare else ""
     yield f"check of {event.task_id}{ended} {check_word(event.check)}"
     if event.run.requested_by is Requester.CHECK:
         yield f"changes to {event.task_id} requested by its check"

@@ -29,7 +29,7 @@ def check_lines(check: CheckResult) -> Iterator[str]:
 
 
 def case_lines(tests: ComparedTests) -> Iterator[str]:
-    """Say what a change did to tests, and which say nothing of it."""
+    """Yield what a change did to tests, and which of them say nothing of it."""
     if tests.new:
         yield f"{counted(tests.new, 'test')} {'fails' if tests.new == 1 else 'fail'} because of this change:"
     for case in tests.failing[:_MAX_LINES]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from git_blackbird.model.run.evidence import CaseResults, CaseState
 from git_blackbird.model.run.parts import MOST_NAMED, CheckOutcome, CheckResult, ComparedTests
 
-NOTHING_RAN = "no test ran: it left no results where check.results says"
+_NOTHING_RAN = "no test ran: it left no results where check.results says"
 
 
 # What ends with 0 whatever it is given.
@@ -51,6 +51,18 @@ class TreeVerdict(NamedTuple):
 
     result: CheckResult
     tests: CaseResults | None = None
+
+
+def against_results(verdict: TreeVerdict) -> TreeVerdict:
+    """Return what a run says that is to leave results: one that exits with 0 has not passed by that alone."""
+    result, tests = verdict
+    if result.outcome is not CheckOutcome.PASSED:
+        return verdict
+    if tests is None:
+        return TreeVerdict(result.updated(outcome=CheckOutcome.BROKEN, reason=_NOTHING_RAN))
+    if tests.named(CaseState.FAILED):
+        return TreeVerdict(result.updated(outcome=CheckOutcome.FAILED), tests)
+    return verdict
 
 
 def together(tries: Sequence[TreeVerdict]) -> TreeVerdict:

@@ -91,10 +91,14 @@ class CheckResult(Record):
         return self.outcome in _GREEN
 
     @property
+    def is_bare(self) -> bool:
+        """Whether an exit code of 0 is all that is known, which proves nothing."""
+        return self.outcome is CheckOutcome.PASSED and self.tests is None
+
+    @property
     def label(self) -> str:
-        """The verdict in a word or two; an exit code alone proves nothing."""
-        is_bare = self.outcome is CheckOutcome.PASSED and self.tests is None
-        return "exit 0" if is_bare else self.outcome.replace("_", " ")
+        """The verdict in a word or two."""
+        return "exit 0" if self.is_bare else self.outcome.replace("_", " ")
 
     @property
     def words(self) -> str:

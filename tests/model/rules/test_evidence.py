@@ -2,7 +2,13 @@
 
 import pytest
 
-from git_blackbird.model.rules.evidence import TreeVerdict, can_only_succeed, judged, together
+from git_blackbird.model.rules.evidence import (
+    TreeVerdict,
+    against_results,
+    can_only_succeed,
+    judged,
+    together,
+)
 from git_blackbird.model.run.evidence import CaseResults, CaseState
 from git_blackbird.model.run.parts import CheckOutcome, CheckResult, ComparedTests, FailedCase
 
@@ -19,6 +25,13 @@ def ran(outcome: CheckOutcome, flaky: tuple[str, ...] = (), **states: CaseState)
     failures = tuple(FailedCase(name=name) for name, state in states.items() if state is F)
     tests = CaseResults(states=states, failures=failures, flaky=flaky) if states else None
     return TreeVerdict(CheckResult(outcome=outcome), tests)
+
+
+def test_an_exit_code_of_0_is_held_against_the_results() -> None:
+    assert against_results(ran(PASSED, a=P, b=S)).result.outcome is PASSED
+    assert against_results(ran(PASSED, a=F)).result.outcome is FAILED
+    assert against_results(ran(PASSED)).result.outcome is BROKEN
+    assert against_results(ran(FAILED)).result.outcome is FAILED
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.base.record import masked
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import CheckFollowUp, Due, after_check, due_of
-from git_blackbird.model.rules.evidence import NOTHING_RAN, TreeVerdict, judged, together
+from git_blackbird.model.rules.evidence import TreeVerdict, against_results, judged, together
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.run.ended import Ended, ExitCause
 from git_blackbird.model.run.parts import CheckOutcome, CheckResult
@@ -62,8 +62,7 @@ async def check_change(call: Call, item: Item) -> Stop | None:
         return interrupted_stop("", EXECUTE, task_id=task.id)
     ended = _save(workspace, run, result)
     call.ui.notify(ended)
-    has_passed = result.has_passed
-    if workspace.commits_checked and due_of(ended.run) in _UNASKED and not has_passed:
+    if workspace.commits_checked and due_of(ended.run) in _UNASKED and not result.has_passed:
         text = f"the change of {task.id} is not committed: its check {check_word(result)}"
         warn(call.ui, text, task.id, TaskCommand("decide", task.id, " --approve", remark="commits it"))
     return None
@@ -94,13 +93,13 @@ class _Check:
         head = await self._verdict(pair.head, "head")
         if head is None:
             return None
-        is_compared = head.result.outcome is CheckOutcome.FAILED or head.tests is not None
+        is_red = head.result.outcome is CheckOutcome.FAILED
         base = None
-        if is_compared and not pair.is_empty:
+        if (is_red or head.tests is not None) and not pair.is_empty:
             base = await self._verdict(pair.base, "base")
             if base is None:
                 return None
-        return judged(head, base, load_flaky(self.call.workspace.paths))
+        return judged(head, base, load_flaky(self.call.workspace.paths) if is_red else ())
 
     async def _verdict(self, tree: str, which: str) -> TreeVerdict | None:
         """Return the verdict on one tree, known or new; None if interrupted.
@@ -180,8 +179,8 @@ class _Check:
             tests = await run_in_thread(lambda: read_results(checkout, globs)) if globs else None
         if tests is not None and (redactor := workspace.store.redactor()) is not None:
             tests = masked(tests, redactor.mask_text)
-        judged_alone = _judge(command, ended, nothing_ran=bool(globs) and tests is None)
-        return TreeVerdict(asked.with_fields(judged_alone), tests)
+        verdict = TreeVerdict(asked.with_fields(_judge(command, ended)), tests)
+        return against_results(verdict) if globs else verdict
 
     def _log(self, folder: Path, which: str, stream: str) -> Path:
         """Return the path of the log; that of a check of the base is temporary."""
@@ -195,9 +194,9 @@ def _preparation(workspace: Workspace) -> tuple[str, ...] | None:
     return tuple(filter(None, (*config.copy, config.setup))) or None
 
 
-def _judge(command: UserCommand, ended: Ended, *, nothing_ran: bool) -> CheckResult:
+def _judge(command: UserCommand, ended: Ended) -> CheckResult:
+    reason = command.why_broken(ended)
     outcome = CheckOutcome.PASSED if ended.exit_code == 0 else CheckOutcome.FAILED
-    reason = command.why_broken(ended) or (NOTHING_RAN if nothing_ran and ended.exit_code == 0 else None)
     return CheckResult(
         outcome=CheckOutcome.BROKEN if reason else outcome,
         exit_code=ended.exit_code,
