@@ -67,6 +67,7 @@ def spawn_gated(launch: Launch, logs: LogFiles) -> "GatedProcess":
             raise UnusableError(message, hint=refusal_hint(error)) from error
         (stdout, stdout_log), (stderr, stderr_log) = streams
         with starting():
+            earlier = signals.present_processes()
             popen = subprocess.Popen(
                 at_gate(launch, str(prompt)),
                 stdin=subprocess.PIPE,
@@ -79,15 +80,16 @@ def spawn_gated(launch: Launch, logs: LogFiles) -> "GatedProcess":
         on_failure.pop_all()
     identity = signals.identity(popen.pid) or ""
     run_id = launch.environ.get(RUN_ID_VARIABLE, "")
-    return GatedProcess(popen, identity, run_id, launch, stdout_log, stderr_log)
+    return GatedProcess(popen, identity, run_id, launch, stdout_log, stderr_log, earlier)
 
 
 @dataclass(eq=False, repr=False)
 class GatedProcess(StartedProcess):
-    """A started process at its gate, with its logs; leader of its own group."""
+    """A started process at its gate, with its logs; leader of its own group, and later than ``earlier``."""
 
     stdout: TailedLog
     stderr: TailedLog
+    earlier: signals.Processes
 
     def abandon(self) -> None:
         super().abandon()
@@ -139,7 +141,7 @@ class _Supervisor:
         leftovers, fault = 0, None
         try:
             await self._follow_until_exit()
-            known = signals.related_processes(child.pid, child.run_id) | {
+            known = signals.related_processes(child.pid, child.run_id, child.earlier) | {
                 pid: identity for pid, identity in self._signalled.items() if signals.is_alive(pid, identity)
             }
             known.pop(child.pid, None)

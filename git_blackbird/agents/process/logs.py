@@ -220,9 +220,10 @@ def read_saved(reader: "OutputParser", files: LogFiles, exit_code: int | None) -
 def mask_saved(path: Path, redactor: Redactor | None) -> None:
     """Mask the secrets in a log; count those that were masked before, too."""
     if redactor is not None:
-        for data in _masked_pieces(path, redactor):
+        for number, data in enumerate(filter(None, _masked_pieces(path, redactor))):
+            if number:
+                time.sleep(_PAUSE_SECONDS)
             redactor.count_marks(data)
-            time.sleep(_PAUSE_SECONDS)
 
 
 def _masked_pieces(path: Path, redactor: Redactor | None) -> Iterator[bytes]:

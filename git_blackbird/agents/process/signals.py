@@ -30,6 +30,8 @@ _EMPTY_TRIES = 25
 _EXEC_PAUSE_SECONDS = 0.001
 _PIECE_BYTES = 65_536
 
+Processes = frozenset[tuple[int, int]]
+
 
 def identity(pid: int) -> str | None:
     """Return an identity that survives reuse of the process id and reboots.
@@ -72,14 +74,32 @@ def marked(run_id: str) -> list[int]:
     return sorted(related_processes(None, run_id))
 
 
-def related_processes(leader: int | None, run_id: str) -> dict[int, str]:
+def present_processes() -> Processes:
+    """Return the processes there are, which no later one has started; empty where that cannot be told."""
+    import psutil
+
+    return _listing() if psutil.LINUX else frozenset()
+
+
+def _listing() -> Processes:
+    """Return each process by its id and the inode of its folder, which no other process has or had."""
+    import psutil
+
+    if not psutil.LINUX:
+        return frozenset((pid, 0) for pid in psutil.pids())
+    with os.scandir(psutil.PROCFS_PATH) as entries:
+        return frozenset((int(entry.name), entry.inode()) for entry in entries if entry.name.isdecimal())
+
+
+def related_processes(leader: int | None, run_id: str, earlier: Processes = frozenset()) -> dict[int, str]:
     """Return the live processes of a run, by id with identity, except this one.
 
-    These are the descendants of its ``leader``, members of its group or session, and what has the run's mark.
+    These are the descendants of its ``leader``, members of its group or session, and what has the run's mark,
+    but for those that were there ``earlier``, before the leader.
     """
     known_to_have_ended = {leader}
     for _ in range(_SURVEYS):
-        processes, ended = _survey(leader, run_id)
+        processes, ended = _survey(leader, run_id, earlier)
         # A process that ended after the listing may have left a child that is in neither.
         if processes or ended <= known_to_have_ended:
             return processes
@@ -87,7 +107,7 @@ def related_processes(leader: int | None, run_id: str) -> dict[int, str]:
     return {}
 
 
-def _survey(leader: int | None, run_id: str) -> tuple[dict[int, str], set[int]]:
+def _survey(leader: int | None, run_id: str, earlier: Processes) -> tuple[dict[int, str], set[int]]:
     """Inspect every process once: return those of the run with their identity, and those that had ended."""
     import psutil
 
@@ -98,7 +118,7 @@ def _survey(leader: int | None, run_id: str) -> tuple[dict[int, str], set[int]]:
             descendants = {child.pid for child in process.children(recursive=True)}
     processes: dict[int, str] = {}
     ended: set[int] = set()
-    for pid in set(psutil.pids()) - {os.getpid()}:
+    for pid in {pid for pid, _ in _listing() - earlier} - {os.getpid()}:
         try:
             group = os.getpgid(pid)
             is_led = pid in descendants or leader in {group, os.getsid(pid) if group else 0}
