@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 _NAME_CHARACTERS = 300
 _MESSAGE_CHARACTERS = 500
 _OUTPUT_CHARACTERS = 2_000
+_AROUND = ("testsuites", "testsuite")
+# Node's runner gives all tests the same class; what goes says of a failure is below lines with these marks.
+_NO_CLASS = (None, "test")
+_SAYS_NOTHING = ("", "failed", "test failed")
+_MARKS = ("=== ", "--- ")
 _NOT_RUN = ("skipped", "disabled")
+_Suites = tuple[str, ...]
 _RANK = {state: rank for rank, state in enumerate(CaseState)}
 
 
@@ -24,8 +30,8 @@ def read_junit(files: Iterable[tuple[str, bytes]]) -> CaseResults:
     states: dict[str, CaseState] = {}
     failures: dict[str, FailedCase] = {}
     for file, data in files:
-        for case in _cases(file, data):
-            name = _name(case)
+        for suites, case in _cases(_parsed(file, data)):
+            name = _name(suites, case)
             failure = next((part for part in case if part.tag in {"failure", "error"}), None)
             state = CaseState.PASSED
             if failure is not None:
@@ -37,25 +43,43 @@ def read_junit(files: Iterable[tuple[str, bytes]]) -> CaseResults:
     return CaseResults(states=states, failures=tuple(failures.values()))
 
 
-def _cases(file: str, data: bytes) -> "Iterator[Element]":
+def _parsed(file: str, data: bytes) -> "Element":
     from defusedxml import DefusedXmlException  # only where a check leaves results
     from defusedxml.ElementTree import fromstring
 
     try:
-        return fromstring(data, forbid_dtd=True).iter("testcase")
+        root: Element = fromstring(data, forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError) as error:
         raise UnusableError(
             f"the results in {file} are no JUnit XML: {error}", hint="see which files check.results names"
         ) from error
+    return root
 
 
-def _name(case: "Element") -> str:
-    parts = (case.get("classname") or case.get("file"), case.get("name"))
-    return one_line(".".join(filter(None, parts)) or "a test without a name", _NAME_CHARACTERS)
+def _cases(root: "Element") -> "Iterator[tuple[_Suites, Element]]":
+    """Yield each test with the names of the suites around it, in order."""
+    left: list[tuple[_Suites, Element]] = [((), root)]
+    while left:
+        suites, element = left.pop()
+        if element.tag == "testcase":
+            yield suites, element
+        elif element.tag in _AROUND:
+            within = (*suites, element.get("name") or "") if element.tag == "testsuite" else suites
+            left += [(within, child) for child in reversed(element)]
+
+
+def _name(suites: "_Suites", case: "Element") -> str:
+    """Return what tells a test from all others: its class, or its file and suites where it is in none."""
+    of = case.get("classname")
+    parts = (case.get("file"), *suites) if of in _NO_CLASS else (of,)
+    name = ".".join(filter(None, (*parts, case.get("name"))))
+    return one_line(name or "a test without a name", _NAME_CHARACTERS)
 
 
 def _failed(name: str, failure: "Element") -> FailedCase:
     text = clean(failure.text or "").strip()
-    first = next(iter((failure.get("message") or text).strip().splitlines()), "")
+    message = (failure.get("message") or "").strip()
+    says = text if message.lower() in _SAYS_NOTHING else message
+    first = next((line for line in says.splitlines() if not line.startswith(_MARKS)), message)
     message = one_line(first, _MESSAGE_CHARACTERS)
     return FailedCase(name=name, message=message or None, output=text[-_OUTPUT_CHARACTERS:] or None)

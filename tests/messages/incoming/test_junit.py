@@ -20,15 +20,17 @@ E   assert 6 == 4</failure></testcase>
  message="collection failure">ImportError: no</error></testcase>
 </testsuite></testsuites>"""
 NODE = """<?xml version="1.0" encoding="utf-8"?><testsuites>
-<testsuite name="sums" tests="2"><testcase name="adds" classname="test" file="/w/a.test.js"/>
-<testcase name="subtracts" classname="test" failure="1 !== 2"><failure
+<testsuite name="sums" tests="2"><testcase name="adds" classname="test" file="a.test.js"/>
+<testcase name="subtracts" classname="test" file="a.test.js" failure="1 !== 2"><failure
  type="testCodeFailure" message="1 !== 2">
 [Error] 1 !== 2</failure></testcase>
 <testcase name="later" classname="test"><skipped type="todo"/></testcase></testsuite>
 </testsuites>"""
 GO = """<testsuites><testsuite name="example.com/m"><testcase name="TestA" classname="m"></testcase>
 <testcase name="TestB" classname="m"><failure
-  message="Failed">m_test.go:8: got 3</failure></testcase></testsuite></testsuites>"""
+  message="Failed">=== RUN   TestB
+    m_test.go:8: got 3
+--- FAIL: TestB (0.00s)</failure></testcase></testsuite></testsuites>"""
 CTEST = """<testsuite name="Linux"><testcase name="one" classname="one" status="run"/>
 <testcase name="two" classname="two" status="fail"><failure message="Failed"/></testcase>
 <testcase name="three" classname="three" status="disabled"/></testsuite>"""
@@ -50,7 +52,10 @@ def states(results: CaseResults) -> dict[str, str]:
                 "tests.test_broken": "failed",
             },
         ),
-        (NODE, {"test.adds": "passed", "test.subtracts": "failed", "test.later": "skipped"}),
+        (
+            NODE,
+            {"a.test.js.sums.adds": "passed", "a.test.js.sums.subtracts": "failed", "sums.later": "skipped"},
+        ),
         (GO, {"m.TestA": "passed", "m.TestB": "failed"}),
         (CTEST, {"one.one": "passed", "two.two": "failed", "three.three": "skipped"}),
     ],
@@ -68,6 +73,19 @@ def test_what_a_failure_says_is_its_first_line_and_its_end() -> None:
         output="def test_b():\n>   assert double(2) == 4\nE   assert 6 == 4",
     )
     assert read_junit([("t.xml", CTEST.encode())]).failures == (FailedCase(name="two.two", message="Failed"),)
+    # What go's runner says stands below it alone.
+    (case,) = read_junit([("t.xml", GO.encode())]).failures
+    assert case.message == "m_test.go:8: got 3"
+
+
+def test_tests_of_the_same_name_are_told_apart_by_their_suites() -> None:
+    works = '<testsuite name="depth"><testcase name="works" classname="test"/></testsuite>'
+    text = "".join(f'<testsuite name="in {name}">{works}</testsuite>' for name in "ab")
+    text = f"<testsuites>{text}</testsuites>"
+    assert states(read_junit([("r.xml", text.encode())])) == {
+        "in a.depth.works": "passed",
+        "in b.depth.works": "passed",
+    }
 
 
 def test_the_worst_result_of_a_name_counts_over_all_files() -> None:

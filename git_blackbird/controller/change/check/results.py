@@ -30,9 +30,13 @@ def read_results(checkout: Path, globs: Sequence[str]) -> CaseResults | None:
     for path in _found(checkout, globs):
         try:
             with opened_folder(path.parent) as folder:
-                contents.append((str(path.relative_to(checkout)), load_in(folder, path.name)))
+                data = load_in(folder, path.name)
         except OSError as error:
             raise UnusableError(f"the results of the check cannot be read: {describe(error)}") from error
+        # A test that is named by its file has the same name in each checkout.
+        for place in {checkout, checkout.resolve()}:
+            data = data.replace(f"{place}/".encode(), b"")
+        contents.append((str(path.relative_to(checkout)), data))
     results = read_junit(contents)
     return results if results.states else None
 
