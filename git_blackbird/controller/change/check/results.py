@@ -1,18 +1,15 @@
 """The results that a check leaves in its checkout: removed before it runs, read after it."""
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.messages.incoming.junit import read_junit
+from git_blackbird.model.base.globs import matching
 from git_blackbird.model.base.system import describe
 from git_blackbird.model.run.evidence import CaseResults
 from git_blackbird.storage.files import load_in, opened_folder
-
-_WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-_WILD_PARTS = re.compile(r"(\*\*/|\*\*|\*|\?)")
 
 
 def remove_results(checkout: Path, globs: Sequence[str]) -> None:
@@ -45,14 +42,10 @@ def _found(checkout: Path, globs: Sequence[str]) -> Iterator[Path]:
     """Yield the files that the globs match, in order; links are not followed out of the checkout."""
     if not globs:
         return
-    wanted = re.compile("|".join(f"(?:{_regular(glob)})" for glob in globs))
+    wanted = matching(globs)
     for above, folders, names in os.walk(checkout):
         folders.sort()
         for name in sorted(names):
             path = Path(above, name)
             if wanted.fullmatch(path.relative_to(checkout).as_posix()):
                 yield path
-
-
-def _regular(glob: str) -> str:
-    return "".join(_WILD.get(part) or re.escape(part) for part in _WILD_PARTS.split(glob))
