@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic.fields import FieldInfo
+
 from git_blackbird.model.run.contradictions import refuse_contradictions
 from git_blackbird.model.run.file_form import GO_FIELDS
+from git_blackbird.model.run.parts import EvidenceModel
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import LandingState
 
@@ -27,9 +30,11 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
     "landing_reason": ("landing", "reason"),
     "landed_at": ("landing", "at"),
     "landing_trees": ("landing", "merge", "trees"),
-    "landing_check": ("landing", "check"),
+    "landing_evidence": ("landing", "evidence"),
     "uncommitted": ("landing", "uncommitted"),
 }
+# A check of the user's alone, by where it is.
+_CHECKS = {"check": "evidence", "landing_check": "landing_evidence"}
 # What a part needs beside the facts that were given.
 _NEEDED: Mapping[str, Mapping[str, Any]] = {
     "process": {"kind": "local"},
@@ -53,6 +58,9 @@ def run_of(**facts: Any) -> Run:
 
 def record_of(**facts: Any) -> dict[str, Any]:
     """Return the value of the file of such a record."""
+    for name in _CHECKS.keys() & facts.keys():
+        check = facts.pop(name)
+        facts[_CHECKS[name]] = None if check is None else {"checks": [check]}
     fields = {_ON_TOP[name]: value for name, value in facts.items() if name in _ON_TOP}
     ours = _ours({name: value for name, value in facts.items() if name not in _ON_TOP})
     return {**fields, **({"blackbird": ours} if ours else {})}
@@ -99,8 +107,17 @@ def place_of(name: str) -> tuple[str, ...]:
     return (_ON_TOP[name],) if name in _ON_TOP else ("blackbird", *_place(name))
 
 
+def kind_of(field: FieldInfo) -> Any:
+    """Return the type of a field of a record, or the model that is imported for it later."""
+    later = (one.imported() for one in field.metadata if isinstance(one, EvidenceModel))
+    return next(later, field.annotation)
+
+
 def fact(record: Mapping[str, Any], name: str) -> Any:
     """Return a fact of ours from the value of a record's file; None without it."""
+    if name in _CHECKS:
+        evidence = fact(record, _CHECKS[name])
+        return None if evidence is None else evidence["checks"][0]
     value: Any = record.get("blackbird", {})
     for part in _place(name):
         value = None if value is None else value.get(part)

@@ -1,22 +1,16 @@
-"""Notes of the program in the git directory, outside of any clone: agreements, verdicts, edits of the plan.
+"""Notes of the program in the git directory, outside of any clone: agreements, approvals, edits of the plan.
 
 A note that is missing or cannot be read counts as none. What saves one raises SaveError.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from typing import NamedTuple
 
-from pydantic import Field
-
 from git_blackbird.model.base.ids import CheckedRunId, RunId, TaskId
 from git_blackbird.model.base.record import Record
-from git_blackbird.model.rules.evidence import TreeVerdict
-from git_blackbird.model.run.evidence import CaseResults
 from git_blackbird.model.run.history import Adoptable
-from git_blackbird.model.run.parts import CheckOutcome, CheckResult
 from git_blackbird.storage.files import write_atomic, write_private
 from git_blackbird.storage.json_codec import dump_json, load_bounded_json, load_note
 from git_blackbird.storage.paths import Paths
@@ -45,61 +39,6 @@ def save_agreement(paths: Paths, answer: AgreementKind, digest: str) -> None:
     agreements = load_note(_Agreements, paths.agreements) or _Agreements()
     digests = tuple(sorted({*(getattr(agreements, answer) or ()), digest}))
     write_private(paths.agreements, dump_json(agreements.model_copy(update={answer: digests}).to_json()))
-
-
-_MAX_CHECKS = 100
-_MAX_FLAKY = 500
-
-
-class _Checks(Record):
-    """The last verdicts of checks, oldest first, and how often each test or check was flaky."""
-
-    results: tuple[CheckResult, ...] = ()
-    flaky: Mapping[str, int] = Field(default_factory=dict)
-
-
-def load_check(paths: Paths, wanted: CheckResult) -> TreeVerdict | None:
-    """Return the verdict of a command on a tree that was prepared in the same way, or None."""
-    checks, key = load_note(_Checks, paths.checks) or _Checks(), _key(wanted)
-    found = next((one for one in checks.results if _key(one) == key), None)
-    if found is None:
-        return None
-    if not found.results:
-        return TreeVerdict(found)
-    tests = load_note(CaseResults, paths.case_results(_digest(found)))
-    # Without the file it says less than it did; one without tests says that none ran.
-    return None if tests is None else TreeVerdict(found, tests if tests.states else None)
-
-
-def load_flaky(paths: Paths) -> Mapping[str, int]:
-    """Return how often each test was flaky, by its name; a check that leaves no results by its command."""
-    return (load_note(_Checks, paths.checks) or _Checks()).flaky
-
-
-def save_check(paths: Paths, verdict: TreeVerdict) -> None:
-    """Add one verdict; the oldest make room for it."""
-    checks, (result, tests) = load_note(_Checks, paths.checks) or _Checks(), verdict
-    if result.results:
-        ran = tests or CaseResults(states={})
-        write_private(paths.case_results(_digest(result)), dump_json(ran.to_json()))
-    names = () if tests is None else tests.flaky
-    if not names and result.outcome is CheckOutcome.FLAKY:
-        names = (result.command or "",)
-    flaky = {**checks.flaky, **{name: checks.flaky.get(name, 0) + 1 for name in names}}
-    most = sorted(flaky.items(), key=lambda item: -item[1])[:_MAX_FLAKY]
-    results = (*checks.results, result)
-    for old in results[:-_MAX_CHECKS]:
-        paths.case_results(_digest(old)).unlink(missing_ok=True)
-    saved = _Checks(results=results[-_MAX_CHECKS:], flaky=dict(most))
-    write_private(paths.checks, dump_json(saved.to_json()))
-
-
-def _key(check: CheckResult) -> tuple[object, ...]:
-    return check.tree, check.command, check.prepared or (), check.results or ()
-
-
-def _digest(check: CheckResult) -> str:
-    return hashlib.sha256(repr(_key(check)).encode()).hexdigest()[:40]
 
 
 class PendingApproval(Record):

@@ -13,6 +13,7 @@ from git_blackbird.model.run.file_form import OURS, our_fields
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Trees
+from tests.records import kind_of
 
 STAMP = "2026-01-02T03:04:05Z"
 # Runs are in its order, and those without one are not read.
@@ -49,7 +50,7 @@ def documents(model: type[BaseModel], text: str) -> Iterator[dict[str, object]]:
     for name, field in model.model_fields.items():
         if name in _TIMES or name == "unknown":
             continue
-        for value in values_of(_STORED_AS.get((model, name), field.annotation), text):
+        for value in values_of(_STORED_AS.get((model, name), kind_of(field)), text):
             key = field.alias or name
             if model is Run:
                 yield {OURS: {key: value}} if name in our_fields(Run) else {key: value}
@@ -61,10 +62,10 @@ def needed(model: type[BaseModel], but: str) -> dict[str, object]:
     """What a model requires beside one of its fields."""
     found: dict[str, object] = {}
     for name, field in model.model_fields.items():
-        if name != but and typing.get_origin(field.annotation) is typing.Literal:
+        if name != but and typing.get_origin(kind_of(field)) is typing.Literal:
             found[name] = field.get_default()
         elif field.is_required() and name != but:
-            found[field.alias or name] = next(iter(plain(field.annotation)))
+            found[field.alias or name] = next(iter(plain(kind_of(field))))
     return found
 
 
@@ -114,22 +115,27 @@ def states(text: str) -> dict[str, dict[str, object]]:
     """Such fields for each state of a run, without those that hide others where they are set."""
     fields = run_fields(text)
     own = typing.cast("dict[str, Any]", fields["blackbird"])
-    judged = {"check": own.pop("check"), "merged_review": own.pop("merged_review"), "review_round": 1}
+    judged = {"evidence": own.pop("evidence"), "merged_review": own.pop("merged_review"), "review_round": 1}
     own.pop("review_state", None)
     hiding = ("superseded_at", "superseded_by", "undone", "worktree", "landing", "moving", "process")
     over = {name: own.pop(name, None) for name in hiding}
     summary = typing.cast("dict[str, object]", fields["review_summary"])
     whole = {**fields, "review_summary": {name: summary[name] for name in summary if name != "minimal"}}
     due = {"status": "success", "decision_required": True, "decision_state": "pending"}
-    blocked = {"state": "blocked", "reason": text, "check": {**judged["check"], "outcome": "failed_before"}}
+
+    def known(outcome: str) -> dict[str, object]:
+        checks = judged["evidence"]["checks"]
+        return {**judged["evidence"], "checks": [{**check, "outcome": outcome} for check in checks]}
+
+    blocked = {"state": "blocked", "reason": text, "evidence": known("failed_before")}
 
     def ours(**parts: object) -> dict[str, object]:
         return {"blackbird": {**own, **parts}}
 
     def checked(outcome: str) -> dict[str, object]:
-        return ours(**{**judged, "check": {**judged["check"], "outcome": outcome}})
+        return ours(**{**judged, "evidence": known(outcome)})
 
-    unchecked = ours(**{**judged, "check": {**judged["check"], "outcome": "broken"}}, escalated=True)
+    unchecked = ours(**{**judged, "evidence": known("broken")}, escalated=True)
     asking = ours(answers=[])
     return {
         "pending": {**whole, **due, **checked("failed")},

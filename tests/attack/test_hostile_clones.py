@@ -24,7 +24,7 @@ from git_blackbird.model.run.file_form import GO_FIELDS, our_fields
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PROGRAM
 from tests.controller.killing import SHARDS, sample
-from tests.records import record_of
+from tests.records import kind_of, record_of
 from tests.support import commit, git
 from tests.trial.program import Trial
 
@@ -109,8 +109,9 @@ def fields_of(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[t
     for name, info in model.model_fields.items():
         is_ours = model is Run and name in our_fields(Run)
         path = (*above, *(["blackbird"] if is_ours else []), info.alias or name)
-        yield path, info.annotation
-        for kind in (info.annotation, *get_args(info.annotation)):
+        whole = kind_of(info)
+        yield path, whole
+        for kind in (whole, *get_args(whole)):
             for part in (kind, *get_args(kind)):
                 if isinstance(part, type) and issubclass(part, Part):
                     yield from fields_of(part, path)

@@ -27,7 +27,7 @@ from git_blackbird.storage.records import RunStore, render_record
 from git_blackbird.storage.store import Store
 from tests.kept import assert_kept
 from tests.planted_secrets import make_secrets
-from tests.records import record_of, run_of
+from tests.records import kind_of, record_of, run_of
 from tests.storage.building import STAMP, broken, make_layout, read_record
 from tests.support import examples, hold_none, redact_none
 
@@ -140,9 +140,9 @@ def texts_of(kind: type[Record], above: str = "") -> Iterator[tuple[str, str, bo
     """Yield each field with a text, of a record and its parts: its place, its name, whether it is masked."""
     for field, info in kind.model_fields.items():
         name, is_masked = info.alias or field, _UNMASKED not in info.metadata
-        if has_text(info.annotation) and not info.exclude:
+        if has_text(kind_of(info)) and not info.exclude:
             yield f"{above}{name}", name, is_masked
-        for part in parts_in(info.annotation) if is_masked else ():
+        for part in parts_in(kind_of(info)) if is_masked else ():
             yield from texts_of(part, f"{above}{name}.")
 
 

@@ -233,10 +233,11 @@ def test_events_tell_it_to_programs(trial: Trial, tmp_path: Path) -> None:
     said = trial.expect(3, "execute", "--json")
     events = {event["event"]: event for event in map(json.loads, said.splitlines())}
     ended, due = events["check_ended"], events["checkpoint"]
-    assert (ended["check"]["outcome"], ended["check"]["output"]) == ("failed", "no")
+    assert ended["evidence"]["outcome"] == "failed"
+    assert [check["output"] for check in ended["evidence"]["checks"]] == ["no"]
     assert ended["decisionState"] == "pending"
     assert ended["reasons"] == due["reasons"]
-    assert due["check"]["exit_code"] == 1
+    assert [check["exit_code"] for check in due["evidence"]["checks"]] == [1]
     assert "The check of your change failed" in due["suggestedRequest"]
 
 

@@ -15,12 +15,14 @@ from git_blackbird.model.rules.limits import LimitHold
 from git_blackbird.model.rules.reviews import merged_or_none, result_of
 from git_blackbird.model.rules.spending import BudgetLine, BudgetScope, BudgetUnit
 from git_blackbird.model.run.commits import RunCommit
+from git_blackbird.model.run.evidence import CheckResult, Evidence
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
 from git_blackbird.model.run.history import Adoptable, AdoptableKind
 from git_blackbird.model.run.parent_verdict import ChildStatus, Dismissal, Feedback
-from git_blackbird.model.run.parts import CheckResult, Landing, Ruling
+from git_blackbird.model.run.parts import Landing, Ruling
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
+    CheckOutcome,
     DecisionState,
     LandingState,
     ReviewState,
@@ -177,6 +179,20 @@ def parent_review_of(run: Run) -> ParentReview | None:
     return ParentReview(run) if run.run_type is RunType.REVIEW else None
 
 
+class ChangeEvidence(Printed[Evidence]):
+    """What is known of a change from running it."""
+
+    field = Fields[Evidence]()
+    outcome: CheckOutcome = field(
+        "The worst verdict of the user's checks; `not_run`: none was run.", lambda it: it.outcome
+    )
+    checks: tuple[CheckResult, ...] = field("The verdict of each check.", lambda it: it.checks)
+
+
+def change_evidence(evidence: Evidence | None) -> ChangeEvidence | None:
+    return None if evidence is None else ChangeEvidence(evidence)
+
+
 class RunLanding(Printed[Run]):
     """Whether the change of a run has landed; of one made in your worktree, whether it is committed."""
 
@@ -192,8 +208,9 @@ class RunLanding(Printed[Run]):
     reason: str | None = field(
         "Why it has not landed, or what is not as it was meant.", lambda it: it.landing_reason
     )
-    check: CheckResult | None = field(
-        "What the user's check says of the merged files.", lambda it: it.landing_check
+    evidence: ChangeEvidence | None = field(
+        "What is known of the merged files from running them.",
+        lambda it: change_evidence(it.landing_evidence),
     )
     additions: tuple[str, ...] = field(
         "The paths in which both sides added lines in the same place, and both are to stay.",
@@ -254,7 +271,9 @@ class RunInShort(Printed[Run]):
     )
     outside: Outside = field("What happened outside its place.", lambda it: it.outside)
     parent_review: ParentReview | None = field("The verdict, where the type is `review`.", parent_review_of)
-    check: CheckResult | None = field("What the user's check says of the change.", lambda it: it.check)
+    evidence: ChangeEvidence | None = field(
+        "What is known of the change from running it.", lambda it: change_evidence(it.evidence)
+    )
     worktree: str | None = field(
         "The worktree of its own in which the agent worked.", lambda it: it.worktree_path
     )

@@ -4,7 +4,15 @@ from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
 from git_blackbird.cli.json_values import Fields, Printed
-from git_blackbird.cli.printed.base import HeldAgent, ParentReview, Step, as_step, parent_review_of
+from git_blackbird.cli.printed.base import (
+    ChangeEvidence,
+    HeldAgent,
+    ParentReview,
+    Step,
+    as_step,
+    change_evidence,
+    parent_review_of,
+)
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import runnable_steps
 from git_blackbird.model.base.shown import Shown
@@ -12,7 +20,7 @@ from git_blackbird.model.rules.queue import Flagged, Item
 from git_blackbird.model.rules.reviews import result_of
 from git_blackbird.model.run.agent_io import ProgressKind
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
-from git_blackbird.model.run.parts import CheckResult, Question, Usage
+from git_blackbird.model.run.parts import Question, Usage
 from git_blackbird.model.run.states import (
     Choice,
     DecisionState,
@@ -132,7 +140,7 @@ class CheckEndedEvent(Printed[CheckEnded]):
     field = Fields[CheckEnded]()
     task: TaskId = field("The task.", lambda it: it.task_id)
     run: RunId = field("The run whose change it is.", lambda it: it.run.id)
-    check: CheckResult = field("What it says.", lambda it: it.check)
+    evidence: ChangeEvidence = field("What it says.", lambda it: ChangeEvidence(it.evidence))
     reasons: tuple[str, ...] = field("Why a person is to decide, where one is.", lambda it: it.reasons)
     decision_state: DecisionState | None = field(
         "`changes_requested`: sent back; `pending`: for a person; else it goes on.",
@@ -258,7 +266,9 @@ class CheckpointReached(Printed[Checkpoint]):
         "What the agent was told while it worked.", lambda it: tuple(one.text for one in it.told)
     )
     checkpoint: Checkpoint = field("", lambda it: it, is_spread=True)
-    check: CheckResult | None = field("What the user's check says of the change.", lambda it: it.run.check)
+    evidence: ChangeEvidence | None = field(
+        "What is known of the change from running it.", lambda it: change_evidence(it.run.evidence)
+    )
     plan_changes: tuple[str, ...] = field("What the run changed in the plan.", lambda it: it.run.plan_edits)
     config_changes: tuple[str, ...] = field(
         "What it changed in the configuration.", lambda it: it.run.config_edits

@@ -12,7 +12,7 @@ from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.estimate import Estimate, Spread
 from git_blackbird.model.rules.spending import Spent
-from git_blackbird.model.run.parts import CheckOutcome
+from git_blackbird.model.run.states import CheckOutcome
 
 
 class WorkedTask(Printed[ReportedTask]):

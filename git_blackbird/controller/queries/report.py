@@ -25,11 +25,10 @@ from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.spending import Spent, spent_in, total_of
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.history import RecordError
-from git_blackbird.model.run.parts import CheckOutcome
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import RunStatus, RunType
+from git_blackbird.model.run.states import CheckOutcome, RunStatus, RunType
+from git_blackbird.storage.checks import load_flaky
 from git_blackbird.storage.files import write_named
-from git_blackbird.storage.notes import load_flaky
 
 # Clocks differ between machines: a file may seem older than what it tells of.
 _SLACK_NANOSECONDS = 86_400 * SECOND
@@ -278,8 +277,8 @@ def _reported(run: Run, now: str) -> ReportedRun:
         run.status,
         _moment(run.started_at),
         spent_in(run, now),
-        None if run.check is None else run.check.outcome,
-        None if run.check is None else run.check.label,
+        None if run.evidence is None else run.evidence.outcome,
+        None if run.evidence is None else run.evidence.label,
         None if run.merged_review is None else overall_word(merged_or_none(run)),
         format_decision(run),
         tuple(ruling.question.prompt for ruling in run.rulings),

@@ -9,7 +9,7 @@ from git_blackbird.messages.display.change import (
     summary_passages,
 )
 from git_blackbird.messages.display.events import render_reason
-from git_blackbird.messages.display.evidence import check_lines, check_word
+from git_blackbird.messages.display.evidence import check_lines, evidence_word
 from git_blackbird.messages.display.fitting import (
     Height,
     Passage,
@@ -126,8 +126,8 @@ def checkpoint_facts(checkpoint: Checkpoint) -> Iterator[str]:
     yield str(run.status)
     if checkpoint.rulings:
         yield counted(len(checkpoint.rulings), "ruling")
-    if run.check is not None:
-        yield f"check: {check_word(run.check)}"
+    if run.evidence is not None:
+        yield f"check: {evidence_word(run.evidence)}"
     if checkpoint.merged is not None:
         yield f"reviews: {overall_word(checkpoint.merged)}"
     if checkpoint.behind:
@@ -185,9 +185,9 @@ def _outcome(checkpoint: Checkpoint) -> Iterator[Passage]:
     run = checkpoint.run
     why = f" ({run.error})" if run.error else ""
     yield one_line(f"Run status: {run.status}{why}", Style.PLAIN if run.error is None else Style.WARNING)
-    if run.check is not None:
-        verdict, *output = check_lines(run.check)
-        style = Style.PLAIN if run.check.has_passed else Style.WARNING
+    for check in () if run.evidence is None else run.evidence.checks:
+        verdict, *output = check_lines(check)
+        style = Style.PLAIN if check.has_passed else Style.WARNING
         lines = (styled(f"  {line}", Style.FAINT) for line in output)
         yield Passage((styled(f"Check: {verdict}", style), *lines), Rank.CHECK, _run_command(run), 1)
     if checkpoint.conflict is not None:

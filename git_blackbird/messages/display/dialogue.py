@@ -183,7 +183,7 @@ def _source(run: Run, merged: MergedReview | None) -> str:
     has_findings = merged is not None and bool(merged.findings)
     sources = (
         ("the hook printed", run.hook_output is not None),
-        ("the check printed", run.failed_check is not None),
+        ("the check printed", bool(run.failed_checks)),
         ("the reviewers found", has_findings),
     )
     named = " and ".join(text for text, is_there in sources if is_there)

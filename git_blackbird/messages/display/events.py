@@ -1,6 +1,7 @@
 """Events while agents run, as lines of text, and what an agent may do that is to start."""
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 
 from git_blackbird.messages.display.evidence import check_lines, check_word
 from git_blackbird.messages.display.format import render_totals, review_word
@@ -194,12 +195,13 @@ def _changed(run: Run, summary: Summary) -> str:
 
 def _check_lines(event: CheckEnded) -> Iterator[str]:
     """Return the verdict of the check, and who acts next."""
-    ended = " ended:" if event.check.is_bare else ""
-    yield f"check of {event.task_id}{ended} {check_word(event.check)}"
+    for check in event.evidence.checks:
+        yield f"check of {event.task_id}{' ended:' if check.is_bare else ''} {check_word(check)}"
     if event.run.requested_by is Requester.CHECK:
         yield f"changes to {event.task_id} requested by its check"
     if not event.run.is_pending:
-        yield from (f"  {line}" for line in list(check_lines(event.check))[1:])
+        details = (list(check_lines(check))[1:] for check in event.evidence.checks)
+        yield from (f"  {line}" for line in chain.from_iterable(details))
     yield from (render_reason(reason) for reason in event.reasons)
 
 

@@ -1,24 +1,41 @@
-"""What is known of a change from running it, in words: the verdict of its check, and its tests."""
+"""What is known of a change from running it, in words: the verdicts of checks, and their tests."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from git_blackbird.messages.display.quantities import counted, render_duration, some_of
 from git_blackbird.messages.document import block, plain
-from git_blackbird.model.run.parts import CheckOutcome, CheckResult, ComparedTests
+from git_blackbird.model.run.states import CheckOutcome
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.evidence import CheckResult, ComparedTests, Evidence
 
 _MAX_LINES = 10
 _MAX_NAMES = 5
 
 
-def check_word(check: CheckResult) -> str:
-    """Return the verdict of the user's check on a change on one line."""
+def evidence_word(evidence: "Evidence") -> str:
+    """Return the verdicts on a change on one line."""
+    return "; ".join(map(check_word, evidence.checks)) or evidence.label
+
+
+def evidence_lines(evidence: "Evidence") -> Iterator[str]:
+    """Yield the verdicts on a change, below each what became of its tests, and what it printed."""
+    yield from chain.from_iterable(map(check_lines, evidence.checks))
+    if not evidence.checks:
+        yield evidence.label
+
+
+def check_word(check: "CheckResult") -> str:
+    """Return the verdict of a check on a change on one line."""
     tests = check.tests
     ran = f": {counted(tests.ran, 'test')}" if tests is not None and check.has_passed else ""
     took = f" ({render_duration(check.seconds or 0)})" if check.outcome is CheckOutcome.PASSED else ""
     return f"{check.words}{ran}{took}"
 
 
-def check_lines(check: CheckResult) -> Iterator[str]:
+def check_lines(check: "CheckResult") -> Iterator[str]:
     """Return the verdict, below it what became of tests, and the end of what a check printed that failed."""
     yield check_word(check)
     if check.tests is not None:
@@ -30,7 +47,7 @@ def check_lines(check: CheckResult) -> Iterator[str]:
         yield from list(plain(block(check.output or "")))[-_MAX_LINES:]
 
 
-def case_lines(tests: ComparedTests) -> Iterator[str]:
+def case_lines(tests: "ComparedTests") -> Iterator[str]:
     """Yield what a change did to tests, and which of them say nothing of it."""
     if tests.new:
         yield f"{counted(tests.new, 'test')} {'fails' if tests.new == 1 else 'fail'} because of this change:"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from git_blackbird.messages.display.change import file_lines, notes_on_change
-from git_blackbird.messages.display.evidence import check_lines
+from git_blackbird.messages.display.evidence import evidence_lines
 from git_blackbird.messages.display.format import (
     landing_text,
     question_line,
@@ -48,10 +48,9 @@ def run_document(
     yield section("asked", map(question_line, run.questions))
     yield section("verdict", verdict_lines(run))
     yield section("found", result_lines(run))
-    yield section("check", () if run.check is None else check_lines(run.check))
-    yield section(
-        "check of the merged files", () if run.landing_check is None else check_lines(run.landing_check)
-    )
+    on_merged = run.landing_evidence
+    yield section("check", () if run.evidence is None else evidence_lines(run.evidence))
+    yield section("check of the merged files", () if on_merged is None else evidence_lines(on_merged))
     yield section("reviews", merged_lines(run))
     yield section("answer", _bounded(run.final_text or ("" if logs else run.stdout or "")))
     summary = run.review_summary

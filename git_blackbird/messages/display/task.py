@@ -5,7 +5,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from git_blackbird.clean import clean, one_line
-from git_blackbird.messages.display.evidence import check_lines, check_word
+from git_blackbird.messages.display.evidence import evidence_lines, evidence_word
 from git_blackbird.messages.display.format import (
     dependency_title,
     label_span,
@@ -36,9 +36,8 @@ from git_blackbird.model.change.work import next_steps
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.queue import REVIEWS_OF_PARENTS
 from git_blackbird.model.rules.reviews import merged_or_none
-from git_blackbird.model.run.parts import CheckOutcome
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import APPROVALS
+from git_blackbird.model.run.states import APPROVALS, CheckOutcome
 from git_blackbird.model.views.task import TaskView
 
 if TYPE_CHECKING:
@@ -127,12 +126,12 @@ def _runs(runs: Sequence[Run], task: Task, now: str, most: int, *, narrow: bool)
 
 
 def _check(run: Run) -> Iterator[str | Line]:
-    if run.check is not None:
-        yield from check_lines(run.check)
-    if run.landing_check is not None:
-        first, *rest = check_lines(run.landing_check)
+    if run.evidence is not None:
+        yield from evidence_lines(run.evidence)
+    if run.landing_evidence is not None:
+        first, *rest = evidence_lines(run.landing_evidence)
         yield from (f"of the merged files: {first}", *rest)
-    if run.check is not None or run.landing_check is not None:
+    if run.evidence is not None or run.landing_evidence is not None:
         yield line(_STEP, command(TaskCommand("runs", run.task_id, f" {run.id}")))
 
 
@@ -171,9 +170,9 @@ def _body_lines(task: Task, run: Run, merged: "MergedReview | None") -> Iterator
 
 
 def _known(run: Run, merged: "MergedReview | None") -> Iterator[str]:
-    check = run.landing_check or run.check
-    if check is not None and check.outcome is not CheckOutcome.DUE:
-        yield f"check: {check_word(check)}"
+    evidence = run.landing_evidence or run.evidence
+    if evidence is not None and evidence.outcome is not CheckOutcome.DUE:
+        yield f"check: {evidence_word(evidence)}"
     if run.merged_review is not None:
         yield f"reviews: {overall_word(merged)}"
     if run.decision_state in APPROVALS:

@@ -6,8 +6,7 @@ from xml.etree.ElementTree import ParseError
 
 from git_blackbird.clean import clean, one_line
 from git_blackbird.errors import UnusableError
-from git_blackbird.model.run.evidence import CaseResults, CaseState
-from git_blackbird.model.run.parts import FailedCase
+from git_blackbird.model.run.evidence import CaseResults, CaseState, FailedCase
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from git_blackbird.clean import clean, one_line
 from git_blackbird.messages.display.merged_review import render_fix_request
@@ -14,9 +14,12 @@ from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.other_tasks import OtherTask, OtherTasks
 from git_blackbird.model.run.findings import MergedReview
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.parts import Answer, CheckResult, FailedCase, Question
+from git_blackbird.model.run.parts import Answer, Question
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Summary
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.evidence import CheckResult, FailedCase
 
 CONTINUE_TEXT = "You were interrupted. Continue the task where you stopped, and finish it."
 _TOLD = "A person has stopped you to say this:"
@@ -357,8 +360,12 @@ def bound_output(text: str) -> str:
     return output if left_out <= 0 else f"({left_out} characters before)\n{output[left_out:]}"
 
 
-def render_check_request(check: CheckResult) -> str:
-    """Format a failed check as a change request: the tests that fail, or the end of what was printed."""
+def render_check_request(failed: "Sequence[CheckResult]") -> str:
+    """Format failed checks as a change request: the tests that fail, or the end of what was printed."""
+    return "\n".join(map(_check_request, failed))
+
+
+def _check_request(check: "CheckResult") -> str:
     text = f"The check of your change failed ({check.ended}): {one_line(check.command or '')}\n\n{_FIX}"
     if check.tests is not None and check.tests.failing:
         cases = "\n\n".join(map(_failed_case, check.tests.failing))
@@ -369,7 +376,7 @@ def render_check_request(check: CheckResult) -> str:
     return f"{text} The end of what it printed:\n\n{output}\n" if output else f"{text} It printed nothing.\n"
 
 
-def _failed_case(case: FailedCase) -> str:
+def _failed_case(case: "FailedCase") -> str:
     return "\n".join(filter(None, (f"- {case.name}: {case.message or 'failed'}", case.output)))
 
 
@@ -400,11 +407,11 @@ def render_unresolved_request(conflicts: Sequence[bytes]) -> str:
     )
 
 
-def render_merged_check_request(check: CheckResult) -> str:
-    """Format a check that failed on a change merged with the user's worktree as a change request."""
+def render_merged_check_request(failed: "Sequence[CheckResult]") -> str:
+    """Format checks that failed on a change merged with the user's worktree as a change request."""
     return (
         "While you worked, the files that your task began with have changed. Your worktree now has both "
-        f"merged, and that does not pass. {render_check_request(check)}"
+        f"merged, and that does not pass. {render_check_request(failed)}"
     )
 
 
@@ -413,8 +420,8 @@ def render_suggestion(run: Run, merged: MergedReview | None) -> str | None:
     parts = []
     if run.hook_output is not None:
         parts.append(f"{_REFUSED}\n\n{bound_output(run.hook_output)}\n")
-    if run.failed_check is not None:
-        parts.append(render_check_request(run.failed_check))
+    if run.failed_checks:
+        parts.append(render_check_request(run.failed_checks))
     if merged is not None and merged.findings:
         parts.append(render_fix_request(merged))
     return "\n".join(parts) or None

@@ -5,6 +5,7 @@ Everything from the plan or the repository is in fences: text in a diff cannot p
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from git_blackbird.clean import one_line, visible
 from git_blackbird.messages.display.change import SEEN, own_lines, seen_lines
@@ -15,8 +16,11 @@ from git_blackbird.messages.outgoing.review_context import diff_command
 from git_blackbird.model.base.sanitize import name_hidden
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.findings import Source
-from git_blackbird.model.run.parts import CheckOutcome, CheckResult
+from git_blackbird.model.run.states import CheckOutcome
 from git_blackbird.model.run.summary import MAX_DIFFSTAT_BYTES, Outside, Trees
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.evidence import CheckResult, Evidence
 
 MAX_DIFF_BYTES = 256 * 1024
 MAX_TASK_CHARACTERS = 64 * 1024
@@ -36,8 +40,8 @@ class ReviewPackage:
     """A change and its task.
 
     ``diff`` is None if it is too long to include; ``lines`` is its length in any case. ``stat`` is the output
-    of ``git diff --stat``, ``trees`` are the two trees of the change, ``check`` what the user's check said.
-    ``outside`` has lines of what happened outside the place of its runs, and is in no diff.
+    of ``git diff --stat``, ``trees`` are the two trees of the change, ``evidence`` what is known
+    from running it. ``outside`` has lines of what happened outside the place of its runs, and is in no diff.
     """
 
     task: Task
@@ -46,7 +50,7 @@ class ReviewPackage:
     lines: int
     trees: Trees
     diff_bytes: int = 0
-    check: str = ""
+    evidence: str = ""
     outside: tuple[str, ...] = ()
 
 
@@ -80,7 +84,7 @@ def render_package(package: ReviewPackage, top: str | None = None) -> str:
         for title, (name, text) in sections.items()
         if text
     ]
-    return join_parts(*parts, package.check, _how_to_see(package, top))
+    return join_parts(*parts, package.evidence, _how_to_see(package, top))
 
 
 _CHECK_OUTCOMES = {
@@ -91,9 +95,13 @@ _CHECK_OUTCOMES = {
 }
 
 
-def check_for_reviewers(check: CheckResult | None) -> str:
-    """Say what the user's check says of a change; "" where it says nothing."""
-    if check is None or check.outcome not in _CHECK_OUTCOMES:
+def evidence_for_reviewers(evidence: "Evidence | None") -> str:
+    """Say what is known of a change from running it; "" for nothing."""
+    return "" if evidence is None else "\n".join(filter(None, map(_check_for_reviewers, evidence.checks)))
+
+
+def _check_for_reviewers(check: "CheckResult") -> str:
+    if check.outcome not in _CHECK_OUTCOMES:
         return ""
     says = f"The check of the user, `{one_line(check.command or '')}`, {_CHECK_OUTCOMES[check.outcome]}."
     return says if check.tests is None else "\n".join((f"{says} Its tests:", *case_lines(check.tests)))

@@ -5,15 +5,16 @@ The stage is that of the newest run of a task that counts. It is derived, never 
 
 from collections.abc import Callable, Mapping
 from enum import IntEnum, StrEnum
-from typing import NamedTuple, Self, assert_never
+from typing import TYPE_CHECKING, NamedTuple, Self, assert_never
 
 from git_blackbird.model.base.timestamps import moment_of
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.parts import CheckOutcome, CheckResult, Landed, LandingBlocked, LandingDue
+from git_blackbird.model.run.parts import Landed, LandingBlocked, LandingDue
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     APPROVALS,
     VERBS,
+    CheckOutcome,
     Choice,
     DecisionState,
     ReviewState,
@@ -21,6 +22,9 @@ from git_blackbird.model.run.states import (
     TerminalReason,
     Verb,
 )
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.evidence import Evidence
 
 
 class Stage(StrEnum):
@@ -413,26 +417,28 @@ _FOLLOW_UPS: Mapping[CheckOutcome, CheckFollowUp] = {
     CheckOutcome.FAILED: CheckFollowUp.FIX,
     CheckOutcome.FAILED_BEFORE: CheckFollowUp.ASK,
     CheckOutcome.BROKEN: CheckFollowUp.ASK,
+    CheckOutcome.NOT_RUN: CheckFollowUp.PROCEED,
 }
 
 
-def after_check(check: CheckResult | None, mode: str) -> CheckFollowUp:
+def after_check(evidence: "Evidence | None", mode: str) -> CheckFollowUp:
     """Return who acts on the verdict on a change alone; ``mode`` is the value of ``check.mode``."""
-    if check is None or mode == "show":
+    if evidence is None or mode == "show":
         return CheckFollowUp.PROCEED
-    return _FOLLOW_UPS[check.outcome]
+    return _FOLLOW_UPS[evidence.outcome]
 
 
-def after_merged_check(check: CheckResult, run: Run) -> CheckFollowUp:
+def after_merged_check(evidence: "Evidence", run: Run) -> CheckFollowUp:
     """Return who acts on the verdict on the merged change of a run; nobody on one that was accepted."""
-    if check.outcome in accepted_outcomes(run):
+    if evidence.outcome in accepted_outcomes(run):
         return CheckFollowUp.PROCEED
-    return _FOLLOW_UPS[check.outcome]
+    return _FOLLOW_UPS[evidence.outcome]
 
 
-def why_asked(check: CheckResult) -> str:
-    """Return why a person is to act on a verdict that says nothing of the change."""
-    return f"the check is broken: {check.reason}" if check.outcome is CheckOutcome.BROKEN else _RED_BASE
+def why_asked(evidence: "Evidence") -> str:
+    """Return why a person is to act on verdicts that say nothing of the change."""
+    broken = next((check for check in evidence.checks if check.outcome is CheckOutcome.BROKEN), None)
+    return _RED_BASE if broken is None else f"the check is broken: {broken.reason}"
 
 
 def accepted_outcomes(run: Run) -> frozenset[CheckOutcome]:
@@ -443,6 +449,6 @@ def accepted_outcomes(run: Run) -> frozenset[CheckOutcome]:
     """
     if run.decision_state not in APPROVALS:
         return frozenset()
-    merged = run.landing_check if isinstance(run.landing, LandingBlocked) else None
-    known = frozenset(check.outcome for check in (run.check, merged) if check is not None)
+    merged = run.landing_evidence if isinstance(run.landing, LandingBlocked) else None
+    known = frozenset(each.outcome for each in (run.evidence, merged) if each is not None)
     return frozenset(CheckOutcome) if known & {CheckOutcome.FAILED, CheckOutcome.BROKEN} else known

@@ -4,8 +4,14 @@ import shlex
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from git_blackbird.model.run.evidence import CaseResults, CaseState
-from git_blackbird.model.run.parts import MOST_NAMED, CheckOutcome, CheckResult, ComparedTests
+from git_blackbird.model.run.evidence import (
+    MOST_NAMED,
+    CaseResults,
+    CaseState,
+    CheckResult,
+    ComparedTests,
+)
+from git_blackbird.model.run.states import CheckOutcome
 
 _NOTHING_RAN = "no test ran: it left no results where check.results says"
 

@@ -458,7 +458,7 @@ def _against_approval(run: Run) -> str | None:
         return f"it {run.landing_words}: {reason}"
     if stage is Stage.NOT_COMMITTED:
         return reason
-    return None if run.red_check is None else f"its check {run.red_check.words}"
+    return f"its check {run.red_checks[0].words}" if run.red_checks else None
 
 
 def pending_decisions(state: PlanState) -> Sequence[Item]:

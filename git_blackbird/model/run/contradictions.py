@@ -39,7 +39,7 @@ def refuse_contradictions(run: Run) -> None:
     says = {
         _NOT_ENDED: run.status in {RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING_USER},
         _FAILED: run.status is RunStatus.FAILED,
-        _JUDGED: bool(run.check or run.review_state or run.merged_review),
+        _JUDGED: bool(run.evidence or run.review_state or run.merged_review),
         _DUE: run.awaits_verdict,
         _PENDING: run.decision_state is DecisionState.PENDING,
         _NO_DECISION: run.decision_state is None,

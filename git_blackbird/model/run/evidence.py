@@ -1,10 +1,151 @@
-"""The tests that a check ran on one tree."""
+"""What is known of a change from running it: the verdicts of checks, and the tests that they ran."""
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any, Self
 
-from git_blackbird.model.base.record import Record
-from git_blackbird.model.run.parts import FailedCase
+from git_blackbird.model.base.ids import ObjectId
+from git_blackbird.model.base.record import Part, Record, Unmasked
+from git_blackbird.model.run.states import CheckOutcome, describe_exit
+
+MOST_NAMED = 50
+"""So many tests of one kind are named in a record; the numbers are those of all."""
+
+
+class FailedCase(Record):
+    """A test that failed: what its runner says of it, and the end of what stands below that."""
+
+    name: str
+    message: str | None = None
+    output: str | None = None
+
+
+class ComparedTests(Record):
+    """The tests of a change's check against those of its base, at most ``MOST_NAMED`` of each kind by name.
+
+    ``failing`` fail because of the change, ``as_before`` on its base as well; ``mended`` failed there.
+    ``gone`` are no more, ``skipped`` ran there. ``flaky`` failed, and passed on the same tree, now or before.
+    """
+
+    ran: int
+    failing: tuple[FailedCase, ...] = ()
+    as_before: tuple[str, ...] = ()
+    flaky: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    new: int = 0
+
+
+_GREEN = frozenset({CheckOutcome.PASSED, CheckOutcome.FLAKY})
+
+
+class CheckResult(Record):
+    """The verdict of one command on one tree.
+
+    ``output`` is the end of what it printed, ``reason`` why it is ``broken``; ``exit_code`` is negative for
+    a signal. ``prepared`` is what its files were prepared with, ``results`` where it leaves those of its
+    tests. Where it ran more than once, ``tries`` times, output and exit code are of a run that failed.
+    """
+
+    outcome: CheckOutcome
+    command: Unmasked[str | None] = None
+    prepared: Unmasked[tuple[str, ...] | None] = None
+    tree: ObjectId | None = None
+    exit_code: int | None = None
+    seconds: float | None = None
+    output: str | None = None
+    reason: str | None = None
+    started_at: str | None = None
+    results: Unmasked[tuple[str, ...] | None] = None
+    tries: int | None = None
+    tests: ComparedTests | None = None
+
+    @property
+    def ended(self) -> str:
+        return describe_exit(self.exit_code)
+
+    @property
+    def has_passed(self) -> bool:
+        return self.outcome in _GREEN
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether an exit code of 0 is all that is known, which proves nothing."""
+        return self.outcome is CheckOutcome.PASSED and self.tests is None
+
+    @property
+    def label(self) -> str:
+        """The verdict in a word or two."""
+        return "exit 0" if self.is_bare else self.outcome.replace("_", " ")
+
+    @property
+    def words(self) -> str:
+        match self.outcome:
+            case CheckOutcome.FLAKY:
+                return f"flaky: {self.ended}, and passed when run again on the same files"
+            case CheckOutcome.FAILED:
+                return f"failed: {self.ended}"
+            case CheckOutcome.FAILED_BEFORE:
+                return f"failed before: {self.ended}, as on the base of the change"
+            case CheckOutcome.BROKEN:
+                return f"broken: {self.reason or 'no reason is recorded'}"
+            case _:
+                return self.label
+
+
+_WORST_FIRST = (
+    CheckOutcome.DUE,
+    CheckOutcome.FAILED,
+    CheckOutcome.BROKEN,
+    CheckOutcome.FAILED_BEFORE,
+    CheckOutcome.NOT_RUN,
+    CheckOutcome.FLAKY,
+    CheckOutcome.PASSED,
+)
+
+
+class Evidence(Part):
+    """What is known of a change, alone or merged, from running it: the verdict of each check on its files."""
+
+    checks: tuple[CheckResult, ...] = ()
+
+    @classmethod
+    def from_value(cls, value: Any) -> Self:
+        """Validate a parsed JSON value; a check alone was all that was known once. Raises ValidationError."""
+        is_check = isinstance(value, dict) and "outcome" in value
+        return super().from_value({"checks": [value]} if is_check else value)
+
+    @property
+    def outcome(self) -> CheckOutcome:
+        """The worst verdict; nothing that was run is none."""
+        found = (check.outcome for check in self.checks)
+        return min(found, key=_WORST_FIRST.index, default=CheckOutcome.NOT_RUN)
+
+    @property
+    def has_passed(self) -> bool:
+        return self.outcome in _GREEN
+
+    @property
+    def label(self) -> str:
+        """The worst verdict in a word or two."""
+        outcome = self.outcome
+        found = (check.label for check in self.checks if check.outcome is outcome)
+        return next(found, outcome.replace("_", " "))
+
+    @property
+    def failed(self) -> tuple[CheckResult, ...]:
+        """The checks that fail because of the change."""
+        return tuple(check for check in self.checks if check.outcome is CheckOutcome.FAILED)
+
+    @property
+    def red(self) -> tuple[CheckResult, ...]:
+        """The checks that fail, also if they fail without the change as well, which stand last."""
+        before = (check for check in self.checks if check.outcome is CheckOutcome.FAILED_BEFORE)
+        return (*self.failed, *before)
+
+
+DUE = Evidence(checks=(CheckResult(outcome=CheckOutcome.DUE),))
 
 
 class CaseState(StrEnum):

@@ -78,7 +78,12 @@ _GROUPS: Mapping[str, Mapping[str, str]] = {
         "hook_output": "hook_output",
     },
 }
-_RENAMED = {"result": "final_text", "review": "review_state", "turn": "landing_slot"}
+_RENAMED = {
+    "result": "final_text",
+    "review": "review_state",
+    "turn": "landing_slot",
+    "check": "evidence",
+}
 
 
 def with_moving(data: bytes) -> bytes:

@@ -2,9 +2,19 @@
 
 from collections.abc import Collection, Iterable
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, PlainSerializer, WithJsonSchema
+from pydantic import (
+    AliasChoices,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+    WithJsonSchema,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_plain_validator_function, nullable_schema
 
 from git_blackbird.clean import clean
 from git_blackbird.model.base.ids import ObjectId
@@ -12,114 +22,38 @@ from git_blackbird.model.base.record import Part, Record, Unmasked
 from git_blackbird.model.run.states import VERBS, LandingState, Verb
 from git_blackbird.model.run.summary import Trees
 
-
-class CheckOutcome(StrEnum):
-    """What the user's check says of a tree.
-
-    ``due``: it has not run yet. ``flaky``: it failed, and passed when it ran again on the same tree.
-    ``failed_before``: it fails on the base of the change as well. ``broken``: it could not be started, was
-    not done in time, or ran no test where it leaves results, and says nothing.
-    """
-
-    DUE = "due"
-    PASSED = "passed"
-    FLAKY = "flaky"
-    FAILED = "failed"
-    FAILED_BEFORE = "failed_before"
-    BROKEN = "broken"
+if TYPE_CHECKING:
+    from git_blackbird.model.run.evidence import Evidence
 
 
-MOST_NAMED = 50
-"""So many tests of one kind are named in a record; the numbers are those of all."""
+class EvidenceModel:
+    """Has evidence validated by a model that is imported where a record has some: most have none."""
+
+    @staticmethod
+    def imported() -> "type[Evidence]":
+        from git_blackbird.model.run.evidence import Evidence
+
+        return Evidence
+
+    def _validated(self, value: Any) -> "Evidence | None":
+        if value is None:
+            return None
+        model = self.imported()
+        return value if isinstance(value, model) else model.from_value(value)
+
+    def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return no_info_plain_validator_function(self._validated)
+
+    def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        model = self.imported()
+        model.model_rebuild()
+        return handler(nullable_schema(model.__pydantic_core_schema__))
 
 
-class FailedCase(Record):
-    """A test that failed: what its runner says of it, and the end of what stands below that."""
-
-    name: str
-    message: str | None = None
-    output: str | None = None
-
-
-class ComparedTests(Record):
-    """The tests of a change's check against those of its base, at most ``MOST_NAMED`` of each kind by name.
-
-    ``failing`` fail because of the change, ``as_before`` on its base as well; ``mended`` failed there.
-    ``gone`` are no more, ``skipped`` ran there. ``flaky`` failed, and passed on the same tree, now or before.
-    """
-
-    ran: int
-    failing: tuple[FailedCase, ...] = ()
-    as_before: tuple[str, ...] = ()
-    flaky: tuple[str, ...] = ()
-    mended: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
-    skipped: tuple[str, ...] = ()
-    new: int = 0
-
-
-_GREEN = frozenset({CheckOutcome.PASSED, CheckOutcome.FLAKY})
-
-
-class CheckResult(Record):
-    """The verdict of one command on one tree.
-
-    ``output`` is the end of what it printed, ``reason`` why it is ``broken``; ``exit_code`` is negative for
-    a signal. ``prepared`` is what its files were prepared with, ``results`` where it leaves those of its
-    tests. Where it ran more than once, ``tries`` times, output and exit code are of a run that failed.
-    """
-
-    outcome: CheckOutcome
-    command: Unmasked[str | None] = None
-    prepared: Unmasked[tuple[str, ...] | None] = None
-    tree: ObjectId | None = None
-    exit_code: int | None = None
-    seconds: float | None = None
-    output: str | None = None
-    reason: str | None = None
-    started_at: str | None = None
-    results: Unmasked[tuple[str, ...] | None] = None
-    tries: int | None = None
-    tests: ComparedTests | None = None
-
-    @property
-    def ended(self) -> str:
-        return describe_exit(self.exit_code)
-
-    @property
-    def has_passed(self) -> bool:
-        return self.outcome in _GREEN
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether an exit code of 0 is all that is known, which proves nothing."""
-        return self.outcome is CheckOutcome.PASSED and self.tests is None
-
-    @property
-    def label(self) -> str:
-        """The verdict in a word or two."""
-        return "exit 0" if self.is_bare else self.outcome.replace("_", " ")
-
-    @property
-    def words(self) -> str:
-        match self.outcome:
-            case CheckOutcome.FLAKY:
-                return f"flaky: {self.ended}, and passed when run again on the same files"
-            case CheckOutcome.FAILED:
-                return f"failed: {self.ended}"
-            case CheckOutcome.FAILED_BEFORE:
-                return f"failed before: {self.ended}, as on the base of the change"
-            case CheckOutcome.BROKEN:
-                return f"broken: {self.reason or 'no reason is recorded'}"
-            case _:
-                return self.label
-
-
-def describe_exit(code: int | None) -> str:
-    """Say how a process ended; a negative code is a signal."""
-    if code is None:
-        return "unknown exit"
-    return f"signal {-code}" if code < 0 else f"exit {code}"
+if TYPE_CHECKING:
+    RecordedEvidence: TypeAlias = Evidence | None
+else:
+    RecordedEvidence = Annotated[Any, EvidenceModel()]
 
 
 class Side(StrEnum):
@@ -309,15 +243,19 @@ class ConflictMerge(Part):
     merge: RecordedTrees
 
 
+# A check was all of the evidence once.
+_IN_LANDING = AliasChoices("evidence", "check")
+
+
 class _Unlanded(Part):
     """A change that has not landed.
 
-    ``offered`` is the merge that a person is asked about, ``check`` what the check says of the merged files.
+    ``offered`` is the merge that a person is asked about, ``evidence`` what is known of the merged files.
     """
 
     brought: ConflictMerge | None = None
     offered: Merge | None = None
-    check: CheckResult | None = None
+    evidence: RecordedEvidence = Field(default=None, validation_alias=_IN_LANDING)
 
 
 class LandingDue(_Unlanded):
@@ -341,7 +279,7 @@ class Landed(Part):
     at: str
     merge: Merge
     uncommitted: str | None = None
-    check: CheckResult | None = None
+    evidence: RecordedEvidence = Field(default=None, validation_alias=_IN_LANDING)
 
 
 Landing = Annotated[LandingDue | LandingBlocked | Landed, Field(discriminator="state")]

@@ -35,8 +35,6 @@ from git_blackbird.model.run.file_form import (
 from git_blackbird.model.run.parent_verdict import ChildResult, Dismissal, ParentVerdict
 from git_blackbird.model.run.parts import (
     Answer,
-    CheckOutcome,
-    CheckResult,
     ConflictMerge,
     Landed,
     Landing,
@@ -48,6 +46,7 @@ from git_blackbird.model.run.parts import (
     PastUndo,
     Process,
     Question,
+    RecordedEvidence,
     RecordedTrees,
     RemoteProcess,
     ReviewComment,
@@ -63,6 +62,7 @@ from git_blackbird.model.run.states import (
     NO_CHANGE,
     PROGRAM,
     REVIEWER_TYPES,
+    CheckOutcome,
     DecisionState,
     Requester,
     ReviewState,
@@ -76,6 +76,7 @@ from git_blackbird.model.run.summary import Outside, Summary, Trees
 
 if TYPE_CHECKING:
     from git_blackbird.model.run.ended import Ended
+    from git_blackbird.model.run.evidence import CheckResult, Evidence
 
 
 class RunChange(NamedTuple):
@@ -186,7 +187,7 @@ class Run(Record):
     config_edits: tuple[str, ...] = ()
     outside: Outside = Field(default_factory=Outside)
 
-    check: CheckResult | None = None
+    evidence: RecordedEvidence = None
     review_state: ReviewState | None = None
     review_round: int | None = None  # that its change was in, or that it was as a reviewer, from 1
     merged_review: dict[str, Any] | None = None  # both reviews of its change, a ``MergedReview``
@@ -352,7 +353,7 @@ class Run(Record):
         text, is_over = run.text_while_working, self.status in {RunStatus.SUCCESS, RunStatus.FAILED}
         if text is None or not is_over or self.is_superseded:
             return run
-        unchecked, at = run.updated(check=None, review_state=None), self.completed_at or self.started_at
+        unchecked, at = run.updated(evidence=None, review_state=None), self.completed_at or self.started_at
         if self.provider_session_ref is None:
             return unchecked.awaiting_decision(at)
         return unchecked.requesting_changes(at, text, None)
@@ -386,7 +387,7 @@ class Run(Record):
         half, landing = self.moving, self.landing
         if half is not None and half.verb is Verb.LAND is not moving.verb and landing is not None:
             merge = Merge(trees=half.trees, additions=half.additions)
-            landing = Landed(at=at, merge=merge, check=landing.check)
+            landing = Landed(at=at, merge=merge, evidence=landing.evidence)
         return self.updated(moving=moving, landing=landing)
 
     def committed(self) -> Self:
@@ -430,20 +431,17 @@ class Run(Record):
 
     @property
     def is_check_due(self) -> bool:
-        return self.check is not None and self.check.outcome is CheckOutcome.DUE
+        return self.evidence is not None and self.evidence.outcome is CheckOutcome.DUE
 
     @property
-    def failed_check(self) -> CheckResult | None:
-        """The user's check, where it fails because of the change."""
-        check = self.check
-        return check if check is not None and check.outcome is CheckOutcome.FAILED else None
+    def failed_checks(self) -> "tuple[CheckResult, ...]":
+        """The user's checks that fail because of the change."""
+        return () if self.evidence is None else self.evidence.failed
 
     @property
-    def red_check(self) -> CheckResult | None:
-        """The user's check, where it fails, also if it fails without the change as well."""
-        check = self.check
-        is_red = check is not None and check.outcome is CheckOutcome.FAILED_BEFORE
-        return check if is_red else self.failed_check
+    def red_checks(self) -> "tuple[CheckResult, ...]":
+        """Those that fail, last the ones that fail without the change as well."""
+        return () if self.evidence is None else self.evidence.red
 
     @property
     def awaits_verdict(self) -> bool:
@@ -527,7 +525,7 @@ class Run(Record):
         """Every tree that the record names: the reference of its run holds them."""
         landing, moves = self.landing, (self.undone, self.moving, *self.undos)
         pairs = [self.tree_pair, self.shown, *(move.trees for move in moves if move is not None)]
-        checks = [self.check, None if landing is None else landing.check]
+        evidence = (self.evidence, self.landing_evidence)
         if isinstance(landing, LandingDue | LandingBlocked):
             pairs += [] if landing.offered is None else [landing.offered.trees]
             pairs += [] if landing.brought is None else [landing.brought.change, landing.brought.merge]
@@ -536,7 +534,7 @@ class Run(Record):
         trees = (
             self.base_tree,
             self.worktree_base,
-            *(check.tree for check in checks if check is not None),
+            *(check.tree for each in evidence if each is not None for check in each.checks),
             *(tree for pair in pairs if pair is not None for tree in pair),
         )
         return frozenset(tree for tree in trees if tree is not None)
@@ -591,8 +589,8 @@ class Run(Record):
         return self.landing.uncommitted if isinstance(self.landing, Landed) else None
 
     @property
-    def landing_check(self) -> CheckResult | None:
-        return None if self.landing is None else self.landing.check
+    def landing_evidence(self) -> "Evidence | None":
+        return None if self.landing is None else self.landing.evidence
 
     @property
     def landing_additions(self) -> tuple[str, ...]:

@@ -231,3 +231,27 @@ class LandingState(StrEnum):
     DUE = "due"
     BLOCKED = "blocked"
     LANDED = "landed"
+
+
+class CheckOutcome(StrEnum):
+    """What the user's check says of a tree.
+
+    ``due``: it has not run yet. ``flaky``: it failed, and passed when it ran again on the same tree.
+    ``failed_before``: it fails on the base of the change as well. ``broken``: it could not be started, was
+    not done in time, or ran no test where it leaves results, and says nothing. ``not_run``: nothing was run.
+    """
+
+    DUE = "due"
+    PASSED = "passed"
+    FLAKY = "flaky"
+    FAILED = "failed"
+    FAILED_BEFORE = "failed_before"
+    BROKEN = "broken"
+    NOT_RUN = "not_run"
+
+
+def describe_exit(code: int | None) -> str:
+    """Say how a process ended; a negative code is a signal."""
+    if code is None:
+        return "unknown exit"
+    return f"signal {-code}" if code < 0 else f"exit {code}"

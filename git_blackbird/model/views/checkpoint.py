@@ -167,7 +167,7 @@ class Checkpoint(NamedTuple):
     @property
     def has_objections(self) -> bool:
         """Whether something speaks against it: its end, its check, its reviews, or where else it wrote."""
-        if self.run.error is not None or self.run.red_check is not None or self.conflict is not None:
+        if self.run.error is not None or self.run.red_checks or self.conflict is not None:
             return True
         if self.outside.is_own:
             return True

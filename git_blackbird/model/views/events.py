@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
 
 from git_blackbird.clean import legible, legible_lines
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -10,10 +10,12 @@ from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.rules.limits import LimitHold
 from git_blackbird.model.run.agent_io import Progress
 from git_blackbird.model.run.findings import MergedReview
-from git_blackbird.model.run.parts import CheckResult
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunType
 from git_blackbird.model.views.checkpoint import ApprovalCommit
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.evidence import Evidence
 
 
 class RunStarted(NamedTuple):
@@ -93,7 +95,7 @@ class CheckEnded(NamedTuple):
 
     task_id: TaskId
     run: Run
-    check: CheckResult
+    evidence: "Evidence"
     reasons: tuple[str, ...] = ()
 
 

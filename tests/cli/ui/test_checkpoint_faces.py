@@ -20,6 +20,7 @@ from git_blackbird.messages.display.checkpoint import (
 from git_blackbird.model.base.ids import ObjectId, RunId, TaskId
 from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.change.change import Asked, Told
+from git_blackbird.model.run.evidence import CheckResult, Evidence
 from git_blackbird.model.run.findings import (
     Finding,
     MergedReview,
@@ -28,17 +29,9 @@ from git_blackbird.model.run.findings import (
     Source,
     merge,
 )
-from git_blackbird.model.run.parts import (
-    CheckOutcome,
-    CheckResult,
-    Question,
-    RemoteProcess,
-    ReviewComment,
-    Ruling,
-    Side,
-)
+from git_blackbird.model.run.parts import Question, RemoteProcess, ReviewComment, Ruling, Side
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState, ReviewerVerdict, RunStatus, RunType
+from git_blackbird.model.run.states import CheckOutcome, DecisionState, ReviewerVerdict, RunStatus, RunType
 from git_blackbird.model.run.summary import (
     FileChange,
     FileStatus,
@@ -136,7 +129,9 @@ RUN = Run(
     decision_state=DecisionState.PENDING,
     error="markerror",
     final_text="markanswer",
-    check=CheckResult(outcome=CheckOutcome.FAILED, command="make", exit_code=1, output="markcheck"),
+    evidence=Evidence(
+        checks=(CheckResult(outcome=CheckOutcome.FAILED, command="make", exit_code=1, output="markcheck"),)
+    ),
     hook_output="markhook",
     plan_edits=("markplan",),
     config_edits=("markconfig",),

@@ -4,8 +4,7 @@ import pytest
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.messages.incoming.junit import read_junit
-from git_blackbird.model.run.evidence import CaseResults, CaseState
-from git_blackbird.model.run.parts import FailedCase
+from git_blackbird.model.run.evidence import CaseResults, CaseState, FailedCase
 
 PYTEST = """<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests">
 <testsuite name="pytest" tests="3">

@@ -4,9 +4,17 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from git_blackbird.model.run.parts import CheckOutcome, CheckResult
+from git_blackbird.model.run.evidence import CheckResult
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import VERBS, DecisionState, LandingState, ReviewState, RunStatus, Verb
+from git_blackbird.model.run.states import (
+    VERBS,
+    CheckOutcome,
+    DecisionState,
+    LandingState,
+    ReviewState,
+    RunStatus,
+    Verb,
+)
 from tests.model.building import STAMP, run
 
 _AT_WORK = frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.WAITING_USER})

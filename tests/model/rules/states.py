@@ -10,13 +10,14 @@ from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import InterruptedApproval, LiveRun, Seen
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.evidence import CheckResult
 from git_blackbird.model.run.history import History, RecordError, SavedFeedback
 from git_blackbird.model.run.parent_verdict import Feedback, completion_signature
-from git_blackbird.model.run.parts import CheckOutcome, CheckResult
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     PROGRAM,
     SUPERSEDED_BY_RETRY,
+    CheckOutcome,
     DecisionState,
     ReviewState,
     RunStatus,

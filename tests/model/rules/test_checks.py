@@ -3,8 +3,9 @@
 import pytest
 
 from git_blackbird.model.change.stages import CheckFollowUp, after_check, after_merged_check
-from git_blackbird.model.run.parts import CheckOutcome, CheckResult, LandingBlocked, LandingDue
-from git_blackbird.model.run.states import DecisionState
+from git_blackbird.model.run.evidence import CheckResult, Evidence
+from git_blackbird.model.run.parts import LandingBlocked, LandingDue
+from git_blackbird.model.run.states import CheckOutcome, DecisionState
 from tests.model.building import run
 
 GO, FIX, ASK = CheckFollowUp.PROCEED, CheckFollowUp.FIX, CheckFollowUp.ASK
@@ -16,23 +17,28 @@ TABLE = {
     CheckOutcome.FAILED_BEFORE: ((GO, ASK), (ASK, GO, GO, GO)),
     CheckOutcome.BROKEN: ((GO, ASK), (ASK, GO, ASK, GO)),
     CheckOutcome.DUE: ((GO, GO), (GO, GO, GO, GO)),
+    CheckOutcome.NOT_RUN: ((GO, GO), (GO, GO, GO, GO)),
 }
 KNOWN = (CheckOutcome.FAILED, CheckOutcome.FAILED_BEFORE, CheckOutcome.BROKEN)
 
 
+def known_as(outcome: CheckOutcome) -> Evidence:
+    return Evidence(checks=(CheckResult(outcome=outcome),))
+
+
 @pytest.mark.parametrize("outcome", CheckOutcome)
 def test_each_verdict_leads_to_one_thing(outcome: CheckOutcome) -> None:
-    check = CheckResult(outcome=outcome)
+    evidence = known_as(outcome)
     alone, (undecided, *approved) = TABLE[outcome]
-    assert tuple(after_check(check, mode) for mode in ("show", "gate")) == alone
+    assert tuple(after_check(evidence, mode) for mode in ("show", "gate")) == alone
     for known, expected in zip(KNOWN, approved, strict=True):
-        verdict = CheckResult(outcome=known)
-        seen_alone = run().updated(check=verdict, landing=LandingDue())
-        seen_merged = run().updated(landing=LandingBlocked(reason="red", check=verdict))
+        before = known_as(known)
+        seen_alone = run().updated(evidence=before, landing=LandingDue())
+        seen_merged = run().updated(landing=LandingBlocked(reason="red", evidence=before))
         for seen in (seen_alone, seen_merged):
-            assert after_merged_check(check, seen) is undecided
+            assert after_merged_check(evidence, seen) is undecided
             assert (
-                after_merged_check(check, seen.updated(decision_state=DecisionState.APPROVED_QUIT))
+                after_merged_check(evidence, seen.updated(decision_state=DecisionState.APPROVED_QUIT))
                 is expected
             )
 

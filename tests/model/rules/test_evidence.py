@@ -9,8 +9,8 @@ from git_blackbird.model.rules.evidence import (
     judged,
     together,
 )
-from git_blackbird.model.run.evidence import CaseResults, CaseState
-from git_blackbird.model.run.parts import CheckOutcome, CheckResult, ComparedTests, FailedCase
+from git_blackbird.model.run.evidence import CaseResults, CaseState, CheckResult, ComparedTests, FailedCase
+from git_blackbird.model.run.states import CheckOutcome
 
 P, F, S = CaseState.PASSED, CaseState.FAILED, CaseState.SKIPPED
 BROKEN, FAILED, PASSED, FLAKY = (

@@ -12,11 +12,12 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import pending_decisions, queue
 from git_blackbird.model.rules.scope import CallScope, next_item
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.evidence import CheckResult, Evidence
 from git_blackbird.model.run.history import is_session_lost
-from git_blackbird.model.run.parts import CheckOutcome, CheckResult
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     SUPERSEDED_BY_RETRY,
+    CheckOutcome,
     DecisionState,
     ReviewState,
     RunStatus,
@@ -63,7 +64,7 @@ def test_a_check_comes_before_reviews_and_decisions_and_after_change_requests() 
     runs = histories(pending(1, "a"), checked)
     assert first(PlanState(PLAN, runs), CallScope()) == (Due.CHECK, "c")
     assert first(PlanState(PLAN, runs), only("a")) == (Due.DECIDE, "a")
-    passed = checked.updated(check=CheckResult(outcome=CheckOutcome.PASSED))
+    passed = checked.updated(evidence=Evidence(checks=(CheckResult(outcome=CheckOutcome.PASSED),)))
     runs = histories(pending(1, "a"), passed)
     assert first(PlanState(PLAN, runs), CallScope()) == (Due.REVIEW, "c")
 

@@ -28,6 +28,13 @@ IN_GROUPS: dict[str, Any] = {
     },
     "turn": "then",
 }
+CHECK: dict[str, Any] = {
+    "outcome": "failed",
+    "command": "make",
+    "tree": TREE,
+    "exit_code": 2,
+    "later": {"x": 1},
+}
 FLAT: dict[str, Any] = {
     "superseded_at": "then",
     "superseded_by": "retry",
@@ -79,6 +86,12 @@ def test_what_was_in_groups_is_read_and_written_flat() -> None:
         ({"said": {"prompt": "go on", "later": 1}}, {"prompt": "go on", "said": {"later": 1}}),
         ({"said": {}, "logs": {"later": None}}, {"logs": {"later": None}}),
         ({"prompt": "now", "said": {"prompt": "before"}}, {"prompt": "now"}),
+        # A check was all that was known of a change from running it.
+        ({"check": CHECK}, {"evidence": {"checks": [CHECK]}}),
+        (
+            {"landing": {"state": "due", "check": CHECK, "later": 1}},
+            {"landing": {"state": "due", "evidence": {"checks": [CHECK]}, "later": 1}},
+        ),
     ],
 )
 def test_of_earlier_places_each_is_known(before: dict[str, Any], now: dict[str, Any]) -> None:

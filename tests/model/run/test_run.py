@@ -11,10 +11,9 @@ from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.run.contradictions import refuse_contradictions
 from git_blackbird.model.run.ended import Ended
+from git_blackbird.model.run.evidence import CheckResult, Evidence
 from git_blackbird.model.run.file_form import GO_FIELDS
 from git_blackbird.model.run.parts import (
-    CheckOutcome,
-    CheckResult,
     ConflictMerge,
     Landed,
     LandingBlocked,
@@ -26,9 +25,9 @@ from git_blackbird.model.run.parts import (
     Worktree,
 )
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import PROGRAM, VERBS, Verb
+from git_blackbird.model.run.states import PROGRAM, VERBS, CheckOutcome, Verb
 from git_blackbird.model.run.summary import Trees
-from tests.records import run_of
+from tests.records import kind_of, run_of
 
 # Commits, which are the user's or held as commits, and what lies in the repositories of submodules.
 STAMP = "2026-01-01T00:00:00Z"
@@ -76,7 +75,7 @@ def _places(model: type[BaseModel]) -> Iterator[str]:
         if name == "review_summary":
             continue
         # In the order of their nesting, a type's arguments come after it.
-        kinds = [info.annotation]
+        kinds = [kind_of(info)]
         for kind in kinds:
             kinds += [one for one in typing.get_args(kind) if kind != ObjectId]
         if {ObjectId, Trees} & {*filter(_is_hashable, kinds)} or typing.get_args(ObjectId)[
@@ -93,13 +92,13 @@ def _is_hashable(kind: object) -> bool:
 
 
 ONE, BOTH = "1" * 40, Trees("1" * 40, "2" * 40)
-VERDICT = CheckResult(outcome=CheckOutcome.PASSED, tree=ONE)
+KNOWN = Evidence(checks=(CheckResult(outcome=CheckOutcome.PASSED, tree=ONE),))
 EXAMPLES: Mapping[str, Mapping[str, object]] = {
     "Run.base_tree": {"base_tree": ONE},
     "Run.head_tree": {"base_tree": ONE, "head_tree": "2" * 40},
     "Run.shown": {"shown": BOTH},
     "Worktree.base": {"worktree": Worktree(path="/w", base=ONE)},
-    "CheckResult.tree": {"check": VERDICT},
+    "CheckResult.tree": {"evidence": KNOWN},
     "ConflictMerge.change": {"landing": LandingDue(brought=ConflictMerge(change=BOTH, merge=BOTH))},
     "ConflictMerge.merge": {"landing": LandingDue(brought=ConflictMerge(change=BOTH, merge=BOTH))},
     "Undone.trees": {"undone": Undone(at=STAMP, trees=BOTH)},
@@ -150,8 +149,8 @@ def test_only_a_landed_change_is_one_that_was_not_committed() -> None:
     [
         LandingBlocked(reason="", offered=Merge(trees=BOTH)),
         LandingDue(offered=Merge(trees=BOTH)),
-        LandingDue(check=VERDICT, brought=ConflictMerge(change=BOTH, merge=BOTH)),
-        Landed(at=STAMP, merge=Merge(trees=BOTH), check=VERDICT),
+        LandingDue(evidence=KNOWN, brought=ConflictMerge(change=BOTH, merge=BOTH)),
+        Landed(at=STAMP, merge=Merge(trees=BOTH), evidence=KNOWN),
     ],
 )
 def test_every_tree_of_a_landing_is_one_that_it_names(landing: LandingDue | LandingBlocked | Landed) -> None:

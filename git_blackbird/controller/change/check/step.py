@@ -23,7 +23,7 @@ from git_blackbird.controller.place.worktrees import bring_submodules
 from git_blackbird.errors import AgentUnavailableError, UnusableError
 from git_blackbird.git.submodules.checkout import check_out_whole
 from git_blackbird.git.worktree.saved_trees import CheckoutError
-from git_blackbird.messages.display.evidence import check_word
+from git_blackbird.messages.display.evidence import evidence_word
 from git_blackbird.messages.outgoing.prompts import bound_output, render_check_request
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.base.record import masked
@@ -32,13 +32,13 @@ from git_blackbird.model.change.stages import CheckFollowUp, Due, after_check, d
 from git_blackbird.model.rules.evidence import TreeVerdict, against_results, judged, together
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.run.ended import Ended, ExitCause
-from git_blackbird.model.run.parts import CheckOutcome, CheckResult
+from git_blackbird.model.run.evidence import CheckResult, Evidence
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import Requester, ReviewState
+from git_blackbird.model.run.states import CheckOutcome, Requester, ReviewState
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.events import CheckEnded
 from git_blackbird.model.views.stop import Stop
-from git_blackbird.storage.notes import load_check, load_flaky, save_check
+from git_blackbird.storage.checks import load_check, load_flaky, save_check
 from git_blackbird.storage.paths import CHECK_STREAM, SETUP_STREAM
 
 _UNASKED = {None, Due.REVIEW}
@@ -51,31 +51,33 @@ async def check_change(call: Call, item: Item) -> Stop | None:
     command = workspace.check_command
     if not command:
         # It was switched off meanwhile.
-        update_run(workspace, run, lambda stored: _with_verdict(workspace, stored, None))
+        update_run(workspace, run, lambda stored: _with_evidence(workspace, stored, None))
         return None
     pair, _ = await run_in_thread(lambda: change_of(workspace, item.state, task.id))
-    result: CheckResult | None = CheckResult(outcome=CheckOutcome.BROKEN, reason=_NO_SNAPSHOTS)
+    broken = CheckResult(outcome=CheckOutcome.BROKEN, reason=_NO_SNAPSHOTS)
+    evidence: Evidence | None = Evidence(checks=(broken,))
     if pair is not None:
         await run_in_thread(lambda: bring_submodules(workspace, run))
-        result = await run_check(call, run, pair)
-    if result is None:
+        evidence = await run_check(call, run, pair)
+    if evidence is None:
         return interrupted_stop("", EXECUTE, task_id=task.id)
-    ended = _save(workspace, run, result)
+    ended = _save(workspace, run, evidence)
     call.ui.notify(ended)
-    if workspace.commits_checked and due_of(ended.run) in _UNASKED and not result.has_passed:
-        text = f"the change of {task.id} is not committed: its check {check_word(result)}"
+    if workspace.commits_checked and due_of(ended.run) in _UNASKED and not evidence.has_passed:
+        text = f"the change of {task.id} is not committed: its check {evidence_word(evidence)}"
         warn(call.ui, text, task.id, TaskCommand("decide", task.id, " --approve", remark="commits it"))
     return None
 
 
-async def run_check(call: Call, run: Run, pair: Trees, what: str = "") -> CheckResult | None:
-    """Return the verdict of the user's check on what a run changed; None when it was interrupted.
+async def run_check(call: Call, run: Run, pair: Trees, what: str = "") -> Evidence | None:
+    """Return what the user's check says of what a run changed; None when it was interrupted.
 
     ``what`` names the later tree for people: by default as the change of the run's task.
     """
     work = _Check(call, run, call.workspace.check_command, what or run.task_id).run(pair)
     with call.at_work("stopping the check of", run.task_id, "it"):
-        return await call.interruptible(work)
+        result = await call.interruptible(work)
+    return None if result is None else Evidence(checks=(result,))
 
 
 @dataclass(frozen=True)
@@ -206,27 +208,27 @@ def _judge(command: UserCommand, ended: Ended) -> CheckResult:
     )
 
 
-def _save(workspace: Workspace, run: Run, result: CheckResult) -> CheckEnded:
-    saved = update_run(workspace, run, lambda stored: _with_verdict(workspace, stored, result))
+def _save(workspace: Workspace, run: Run, evidence: Evidence) -> CheckEnded:
+    saved = update_run(workspace, run, lambda stored: _with_evidence(workspace, stored, evidence))
     history = workspace.store.records.history(run.task_id)
-    return CheckEnded(run.task_id, saved, result, escalation_reasons(workspace, history, saved))
+    return CheckEnded(run.task_id, saved, evidence, escalation_reasons(workspace, history, saved))
 
 
-def _with_verdict(workspace: Workspace, stored: Run, result: CheckResult | None) -> Run:
-    """Return a record with the verdict on its change, and what is due after it.
+def _with_evidence(workspace: Workspace, stored: Run, evidence: Evidence | None) -> Run:
+    """Return a record with the evidence of its change, and what is due after it.
 
     The reviews, else a decision where one is required. Where the configuration says so, a failed check goes
     back to the agent first, and in the end to a person; nobody reviews that change. One that failed before
     is for a person at once, after the reviews if there are any.
     """
-    checked = stored.updated(check=result)
+    checked = stored.updated(evidence=evidence)
     if stored.is_superseded or not stored.is_check_due:
         return checked
-    now, follow_up = workspace.environment.timestamp(), after_check(result, workspace.config.check.mode)
+    now, follow_up = workspace.environment.timestamp(), after_check(evidence, workspace.config.check.mode)
     is_reviewed = stored.review_state is ReviewState.DUE
-    if result is not None and follow_up is CheckFollowUp.FIX:
+    if evidence is not None and follow_up is CheckFollowUp.FIX:
         skipped = checked.updated(review_state=ReviewState.SKIPPED) if is_reviewed else checked
-        return _with_change_request(workspace, skipped, render_check_request(result), now)
+        return _with_change_request(workspace, skipped, render_check_request(evidence.failed), now)
     if is_reviewed:
         return checked
     if follow_up is CheckFollowUp.ASK:

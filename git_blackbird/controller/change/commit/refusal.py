@@ -145,7 +145,7 @@ def find_hook_edits(workspace: Workspace, plan: CommitPlan, before: str) -> Hook
 
 def hook_edits_text(run: Run, edits: HookEdits) -> str:
     """Say that a hook made edits, and who has not seen them."""
-    judged = {"check": run.check or run.landing_check, "reviews": run.merged_review}
+    judged = {"check": run.evidence or run.landing_evidence, "reviews": run.merged_review}
     unseen = " and ".join(name for name, verdict in judged.items() if verdict is not None)
     text = f"the hook that refused the commit changed {named_edits(edits)}: that is part of the change now"
     return f"{text}, and its {unseen} saw it before" if unseen else text

@@ -227,15 +227,15 @@ def after_verdicts(workspace: Workspace, run: Run, now: str) -> Run:
     """
     if run.decision_required:
         return run.awaiting_decision(now)
-    has_passed = run.check is not None and run.check.has_passed
+    has_passed = run.evidence is not None and run.evidence.has_passed
     is_due = workspace.commits_checked and run.is_in_place and has_passed
     return run.updated(landing=LandingDue()) if is_due else run
 
 
 def _check_reasons(workspace: Workspace, history: History, run: Run) -> Iterator[str]:
-    follow_up = after_check(run.check, workspace.config.check.mode)
-    if follow_up is CheckFollowUp.ASK and run.check is not None:
-        yield why_asked(run.check)
+    follow_up = after_check(run.evidence, workspace.config.check.mode)
+    if follow_up is CheckFollowUp.ASK and run.evidence is not None:
+        yield why_asked(run.evidence)
     if follow_up is not CheckFollowUp.FIX:
         return
     sent = Change.of(history).count_sent_back(Requester.CHECK)

@@ -256,7 +256,7 @@ def _record_landed(
 
 
 def _landed(stored: Run, at: str, merge: Merge, uncommitted: str | None = None) -> Run:
-    landed = Landed(at=at, merge=merge, uncommitted=uncommitted, check=stored.landing_check)
+    landed = Landed(at=at, merge=merge, uncommitted=uncommitted, evidence=stored.landing_evidence)
     return stored.updated(landing=landed, moving=None)
 
 

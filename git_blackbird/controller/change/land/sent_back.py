@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from git_blackbird.controller.change.decide.checkpoint import why_not_resumable
 from git_blackbird.controller.change.move import bring_merge
@@ -22,11 +22,14 @@ from git_blackbird.messages.outgoing.prompts import (
 )
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.run.parts import CheckResult, ConflictMerge, LandingBlocked, LandingDue, Merge
+from git_blackbird.model.run.parts import ConflictMerge, LandingBlocked, LandingDue, Merge
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS, Requester
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.events import LandingEnded
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.evidence import Evidence
 
 
 class Reason(NamedTuple):
@@ -34,7 +37,7 @@ class Reason(NamedTuple):
 
     text: str
     request: str
-    check: CheckResult | None = None
+    evidence: "Evidence | None" = None
 
 
 def block_landing(
@@ -42,13 +45,13 @@ def block_landing(
     run: Run,
     reason: str,
     *,
-    check: CheckResult | None = None,
+    evidence: "Evidence | None" = None,
     offered: Merge | None = None,
     gone: bool = False,
 ) -> LandingEnded:
     """Leave a change that could not land to a person.
 
-    A person sees the ``check`` of the merged files, and the ``offered`` merge with what both sides added.
+    A person sees the ``evidence`` on the merged files, and the ``offered`` merge with what both sides added.
     ``gone``: it can never land.
     """
     now, begun = workspace.environment.timestamp(), run.landing_pair
@@ -63,7 +66,7 @@ def block_landing(
             reason=reason,
             brought=stored.brought,
             offered=offered,
-            check=check or stored.landing_check,
+            evidence=evidence or stored.landing_evidence,
             gone=gone,
         )
         asked = stored.updated(landing=blocked, landing_slot=None).awaiting_decision(now)
@@ -85,22 +88,22 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | No
     if run.moving is not None:
         # The part in the user's worktree would belong to another change then.
         obstacle = "a change that is there in part is not sent back"
-    is_overtaken = run.landing_slot is not None and merged is not None and reason.check is None
+    is_overtaken = run.landing_slot is not None and merged is not None and reason.evidence is None
     if (sent >= most and not is_overtaken) or obstacle is not None:
         place = workspace_of(workspace, run)
-        if merged is not None and reason.check is None and place is not None:
+        if merged is not None and reason.evidence is None and place is not None:
             # For the person to resolve. Else the change is as it was, and can be merged again.
             with suppress(BlackbirdError):
                 bring_merge(workspace, run, place.repo, merged.base)
         why = obstacle or f"sent back {sent} of {most} times (landing.maxRounds)"
         folder = TaskCommand("worktrees open", run.task_id)
         resolve = f"; resolve it in its worktree (`{folder}` says where), and approve"
-        text = f"{reason.text}; {why}{resolve if reason.check is None else ''}"
-        return block_landing(workspace, run, text, check=reason.check)
+        text = f"{reason.text}; {why}{resolve if reason.evidence is None else ''}"
+        return block_landing(workspace, run, text, evidence=reason.evidence)
     now = workspace.environment.timestamp()
     change = run.change_elsewhere
     brought = None if merged is None or change is None else ConflictMerge(change=change, merge=merged)
-    due = LandingDue(brought=brought, check=reason.check)
+    due = LandingDue(brought=brought, evidence=reason.evidence)
 
     def request(stored: Run) -> Run:
         sent = stored.updated(landing=due, landing_slot=run.landing_slot or now)
@@ -120,7 +123,7 @@ def _count_rounds(change: Change) -> int:
 
 
 def _was_overtaken(run: Run) -> bool:
-    is_conflict = run.brought is not None and run.landing_check is None
+    is_conflict = run.brought is not None and run.landing_evidence is None
     return is_conflict and run.landing_slot != run.decision_requested_at
 
 
@@ -132,8 +135,10 @@ def conflict_reason(workspace: Workspace, merge: TreeMerge) -> Reason:
     return Reason(text, render_conflict_request(merge.conflicts, (*merge.messages, *notes)))
 
 
-def check_reason(check: CheckResult) -> Reason:
-    return Reason("the check fails on the merged files", render_merged_check_request(check), check)
+def check_reason(evidence: "Evidence") -> Reason:
+    return Reason(
+        "the check fails on the merged files", render_merged_check_request(evidence.failed), evidence
+    )
 
 
 def unresolved_reason(workspace: Workspace, run: Run) -> Reason | None:

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from git_blackbird.controller.change.call import Call
-from git_blackbird.controller.change.check.step import run_check
 from git_blackbird.controller.change.land.landing import (
     ChangeGoneError,
     StaleLandingError,
@@ -43,11 +43,15 @@ from git_blackbird.model.change.stages import (
     why_asked,
 )
 from git_blackbird.model.rules.queue import Item
-from git_blackbird.model.run.parts import CheckOutcome, CheckResult, Merge
+from git_blackbird.model.run.parts import Merge
 from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import CheckOutcome
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.events import LandingEnded
 from git_blackbird.model.views.stop import Stop
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.evidence import Evidence
 
 _TRIES = 5
 
@@ -96,11 +100,11 @@ async def _merge_and_write(call: Call, item: Item) -> Stop | None:
         landing = await call.interruptible(run_in_thread(partial(prepare_landing, workspace, run)))
         if landing is None:
             return interrupted_stop("", EXECUTE, task_id=run.task_id)
-        check = await _check(call, run, landing)
+        evidence = await _check(call, run, landing)
         if call.is_interrupted:
             return interrupted_stop("", EXECUTE, task_id=run.task_id)
         ended = await finish_in_thread(
-            partial(_finish, call, replace(item, run=run), landing, check), call.force_stop
+            partial(_finish, call, replace(item, run=run), landing, evidence), call.force_stop
         )
         if ended is not None:
             call.ui.notify(ended)
@@ -111,18 +115,20 @@ async def _merge_and_write(call: Call, item: Item) -> Stop | None:
     raise UnusableError(UNSTEADY, hint=AGAIN)
 
 
-async def _check(call: Call, run: Run, landing: Prepared) -> CheckResult | None:
+async def _check(call: Call, run: Run, landing: Prepared) -> "Evidence | None":
     is_mergeable = not landing.merge.conflicts and not landing.left
     is_worth = bool(call.workspace.check_command) and not landing.pair.is_empty
     if not is_worth or CheckOutcome.FAILED in accepted_outcomes(run) or not is_mergeable:
         return None
+    from git_blackbird.controller.change.check.step import run_check  # most changes have no check
+
     # Until the record names them.
     repo = call.workspace.repo
     save_pair(repo, JOURNAL_REFS + worktree_name(repo), landing.pair)
     return await run_check(call, run, landing.pair, f"{run.task_id} with your worktree")
 
 
-def _finish(call: Call, item: Item, landing: Prepared, check: CheckResult | None) -> LandingEnded | None:
+def _finish(call: Call, item: Item, landing: Prepared, evidence: "Evidence | None") -> LandingEnded | None:
     workspace, run = call.workspace, item.of_run
     if landing.left:
         way_out = TaskCommand("decide", run.task_id, " --approve")
@@ -132,30 +138,32 @@ def _finish(call: Call, item: Item, landing: Prepared, check: CheckResult | None
         is_back = run.moving is not None and take_back(workspace, run, run.moving)
         reason = conflict_reason(workspace, landing.merge)
         return None if is_back else send_back(workspace, run, reason, landing.pair)
-    if check is not None:
-        follow_up = after_merged_check(check, run)
+    if evidence is not None:
+        follow_up = after_merged_check(evidence, run)
         conflict = landing.merge.both_added
         if follow_up is CheckFollowUp.FIX and conflict is None:
-            return send_back(workspace, run, check_reason(check), landing.pair)
+            return send_back(workspace, run, check_reason(evidence), landing.pair)
         if follow_up is CheckFollowUp.FIX and conflict is not None:
             # Both sides added lines: it goes back as the conflict that git made of them.
             reason = conflict_reason(workspace, conflict)
             reason = reason._replace(text=f"{reason.text}, and with both additions the check fails")
             return send_back(workspace, run, reason, Trees(landing.now, conflict.tree))
         if follow_up is CheckFollowUp.ASK:
-            return _ask(workspace, run, landing, check)
+            return _ask(workspace, run, landing, evidence)
     # Lines that both sides added may land without a person once the check passes.
-    is_passed = check is not None and check.has_passed
+    is_passed = evidence is not None and evidence.has_passed
     if not is_passed and not are_additions_shown(workspace, run, landing):
         return _ask(workspace, run, landing)
     return land(workspace, item.state, item.task, run, landing)
 
 
-def _ask(workspace: Workspace, run: Run, landing: Prepared, check: CheckResult | None = None) -> LandingEnded:
+def _ask(
+    workspace: Workspace, run: Run, landing: Prepared, evidence: "Evidence | None" = None
+) -> LandingEnded:
     """Leave a landing to a person, who is shown the lines that both sides added."""
     additions = additions_in(run, landing)
     both = both_added_text(additions) if additions else None
-    red = None if check is None else why_asked(check)
+    red = None if evidence is None else why_asked(evidence)
     offered = Merge(trees=landing.pair, additions=additions) if additions else None
     reason = "; ".join(filter(None, (both, red)))
-    return block_landing(workspace, run, reason, check=check, offered=offered)
+    return block_landing(workspace, run, reason, evidence=evidence, offered=offered)

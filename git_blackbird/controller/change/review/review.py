@@ -38,7 +38,7 @@ from git_blackbird.messages.outgoing.prompts import build_context, task_part
 from git_blackbird.messages.outgoing.reviewer_prompts import (
     REVIEWER_SYSTEM,
     build_package,
-    check_for_reviewers,
+    evidence_for_reviewers,
     outside_for_reviewers,
     render_package,
     render_reviewer_prompt,
@@ -104,7 +104,7 @@ def change_review_request(
     diff = diff_text(workspace.repo, pair)
     package = replace(
         build_package(task, summary.diffstat, diff, pair, threshold),
-        check=check_for_reviewers(run.check),
+        evidence=evidence_for_reviewers(run.evidence),
         outside=outside_for_reviewers(outside_of_runs(workspace.runs_to_decide(state.history(task.id)))),
     )
     text = render_package(package, str(workspace.repo.top) if names_worktree else None)
@@ -279,7 +279,7 @@ def _complete(
         ):
             # No further review would follow, or the session is gone.
             follows = ReviewFollowUp.ASK
-        is_held = after_check(stored.check, workspace.config.check.mode) is not CheckFollowUp.PROCEED
+        is_held = after_check(stored.evidence, workspace.config.check.mode) is not CheckFollowUp.PROCEED
         if is_held and follows is ReviewFollowUp.PROCEED:
             # The reviewers approve the change, but the check failed.
             follows = ReviewFollowUp.ASK
@@ -352,7 +352,7 @@ def skip_reviews(workspace: Workspace, run: Run) -> Run:
             return stored
         skipped = stored.updated(review_state=ReviewState.SKIPPED)
         now = workspace.environment.timestamp()
-        if after_check(skipped.check, workspace.config.check.mode) is not CheckFollowUp.PROCEED:
+        if after_check(skipped.evidence, workspace.config.check.mode) is not CheckFollowUp.PROCEED:
             return skipped.escalating(now)
         return after_verdicts(workspace, skipped, now)
 

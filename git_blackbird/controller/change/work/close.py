@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from git_blackbird import trace
 from git_blackbird.agents.failures import find_reset
@@ -41,13 +42,16 @@ from git_blackbird.model.change.change import Change, contributions
 from git_blackbird.model.rules.limits import believed_end, limit_reached
 from git_blackbird.model.run.agent_io import AgentFailure
 from git_blackbird.model.run.ended import Ended, judged
-from git_blackbird.model.run.parts import CheckOutcome, CheckResult, LandingBlocked
+from git_blackbird.model.run.parts import LandingBlocked
 from git_blackbird.model.run.run import Run, RunChange
 from git_blackbird.model.run.states import ReviewState, RunStatus
 from git_blackbird.model.run.summary import Outside, Summary, Trees
 from git_blackbird.model.views.events import Phase
 from git_blackbird.storage.plan_file import InvalidPlanError
 from git_blackbird.storage.store import Transaction
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.evidence import Evidence
 
 # How often a snapshot is taken once more since HEAD was moved meanwhile.
 _TRIES = 3
@@ -93,16 +97,21 @@ def close_run(
         closed = closed.updated(landing=landing)
     if is_reviewed or is_checked:
         # Whoever ends the reviews, or the check without them, says what is to be decided.
-        check = CheckResult(outcome=CheckOutcome.DUE) if is_checked else None
         closed = closed.updated(
             review_state=ReviewState.DUE if is_reviewed else None,
-            check=check,
+            evidence=_evidence_due() if is_checked else None,
             decision_required=is_gated(workspace, run) or None,
         )
     elif needs_decision or (counts and is_gated(workspace, run)):
         closed = closed.awaiting_decision(now)
     with trace.measured(Phase.RECORD, run.task_id):
         return save_closed(workspace, ui, closed)
+
+
+def _evidence_due() -> "Evidence":
+    from git_blackbird.model.run.evidence import DUE  # a task without a check does without
+
+    return DUE
 
 
 def is_gated(workspace: Workspace, run: Run) -> bool:
@@ -165,7 +174,7 @@ def save_closed(workspace: Workspace, ui: UserInterface, run: Run) -> Run:
         if needs_decision and not run.is_review and not run.is_superseded:
             # Also with checkpoints off, which the agent may have switched off itself. A run that is not over,
             # or is to be checked or reviewed first, hands this on to what follows it.
-            is_next = run.status in _OVER and run.review_state is None and run.check is None
+            is_next = run.status in _OVER and run.review_state is None and run.evidence is None
             closed = (
                 run.awaiting_decision(run.completed_at) if is_next else run.updated(decision_required=True)
             )

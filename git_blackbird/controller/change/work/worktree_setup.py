@@ -17,7 +17,7 @@ from git_blackbird.git.worktree.folders import copy_files, count_bytes, list_ign
 from git_blackbird.messages.display.quantities import render_bytes
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.run.ended import ExitCause
-from git_blackbird.model.run.parts import describe_exit
+from git_blackbird.model.run.states import describe_exit
 
 _SAID_BYTES = 100 * 1000 * 1000
 

@@ -29,9 +29,9 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.parts import CheckOutcome, Moving
+from git_blackbird.model.run.parts import Moving
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState, LandingState, Requester, Verb
+from git_blackbird.model.run.states import CheckOutcome, DecisionState, LandingState, Requester, Verb
 from git_blackbird.model.run.summary import ChangePart, Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import LandingEnded, Notice
@@ -325,8 +325,8 @@ def test_the_check_runs_on_the_merged_files(demo: Path) -> None:
     failing = "the check fails on the merged files"
     assert landings(person) == [("a", LandingState.DUE, (failing,)), ("a", LandingState.LANDED, ())]
     first, second = runs_of(demo, "a")
-    assert first.landing_check is not None
-    assert first.landing_check.outcome is CheckOutcome.FAILED
+    assert first.landing_evidence is not None
+    assert first.landing_evidence.outcome is CheckOutcome.FAILED
     assert "merged" in (first.decision_feedback or "")
     assert second.worktree_base != first.worktree_base
     assert git(demo, "status", "--short") == "?? y.txt\n?? z.txt"
@@ -826,7 +826,7 @@ def test_a_check_that_failed_before_is_for_a_person(demo: Path) -> None:
 def test_who_accepts_a_red_base_does_not_accept_what_fails_once_that_is_mended(demo: Path) -> None:
     configure(demo, check__command="[ -e mended.txt ] && [ ! -e x.txt ]")
     pending(demo, "write x.txt one\non-feedback delete x.txt\non-feedback write y.txt two")
-    assert last(demo, "a").check is not None
+    assert last(demo, "a").evidence is not None
     record_decision(open_at(demo), "a", APPROVE)
     write(demo, {"mended.txt": ""})
     person = Person([APPROVE])

@@ -16,10 +16,10 @@ from git_blackbird.model.change.decision import Decision, Reply, RerunReviews
 from git_blackbird.model.change.stages import why_asked
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.reviews import merged_or_none, result_of
+from git_blackbird.model.run.evidence import CheckResult, Evidence
 from git_blackbird.model.run.findings import FollowUp, MergedVerdict
-from git_blackbird.model.run.parts import CheckOutcome, CheckResult
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import ReviewState, RunStatus, RunType, TerminalReason
+from git_blackbird.model.run.states import CheckOutcome, ReviewState, RunStatus, RunType, TerminalReason
 from git_blackbird.model.views.checkpoint import Checkpoint
 from git_blackbird.model.views.events import Event, RunStarted
 from git_blackbird.model.views.stop import Stop, StopReason
@@ -164,7 +164,7 @@ def test_what_failed_before_is_for_a_person_also_where_its_reviews_are_let_go(de
     person = Person()
     assert execute(demo, person).reason is StopReason.DECISION_REQUIRED
     assert [(checkpoint.reasons, checkpoint.has_objections) for checkpoint in person.checkpoints] == [
-        ((why_asked(CheckResult(outcome=CheckOutcome.FAILED_BEFORE)),), True)
+        ((why_asked(Evidence(checks=(CheckResult(outcome=CheckOutcome.FAILED_BEFORE),))),), True)
     ]
 
 

@@ -11,7 +11,7 @@ from git_blackbird.agents.process import signals
 from git_blackbird.controller.place.slots import Slots
 from git_blackbird.git.worktree.linked import add_task_worktree
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.run.parts import CheckOutcome
+from git_blackbird.model.run.states import CheckOutcome
 from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (
     APPROVE,
@@ -208,9 +208,10 @@ def test_the_check_gets_the_same(parallel: Path) -> None:
     put_plan(parallel, leaf("a"))
     assert execute(parallel).reason is StopReason.COMPLETED
     (run,) = runs_of(parallel, "a")
-    assert run.check is not None
-    assert (run.check.outcome, run.check.output) == (CheckOutcome.PASSED, "tool\nmade")
-    assert run.check.prepared == ("node_modules", "echo made >made")
+    assert run.evidence is not None
+    (check,) = run.evidence.checks
+    assert (check.outcome, check.output) == (CheckOutcome.PASSED, "tool\nmade")
+    assert check.prepared == ("node_modules", "echo made >made")
 
 
 def test_a_check_that_cannot_be_set_up_is_broken(parallel: Path) -> None:
@@ -219,8 +220,9 @@ def test_a_check_that_cannot_be_set_up_is_broken(parallel: Path) -> None:
     put_plan(parallel, leaf("a"))
     execute(parallel)
     (run,) = runs_of(parallel, "a")
-    assert run.check is not None
-    assert (run.check.outcome, run.check.reason) == (
+    assert run.evidence is not None
+    (check,) = run.evidence.checks
+    assert (check.outcome, check.reason) == (
         CheckOutcome.BROKEN,
         "the set-up of the check of a failed: exit 3",
     )
@@ -235,8 +237,9 @@ def test_copies_do_not_leave_by_a_link_that_the_change_has(parallel: Path) -> No
     put_plan(parallel, leaf("a"))
     execute(parallel)
     (run,) = runs_of(parallel, "a")
-    assert run.check is not None
-    assert run.check.outcome is CheckOutcome.PASSED
+    assert run.evidence is not None
+    (check,) = run.evidence.checks
+    assert check.outcome is CheckOutcome.PASSED
     assert list(outside.iterdir()) == []
 
 
