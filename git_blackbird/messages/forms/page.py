@@ -24,7 +24,7 @@ _CRITERION = re.compile(r"- \[[ xX]\](?: (.*))?")
 _BECAUSE = r'because (?:"(?:[^"\\]|\\.)*"|[^":]+)'
 _FIELD = re.compile(rf"(id|after|agent|model|description|notes|prompt|status|{_BECAUSE}): ?(.*)")
 _MISPLACED = re.compile(
-    r"[\s*-]*(id|after|agent|model|notes|description|depends on|because [^:]*)\**:", re.IGNORECASE
+    r"[\s*-]*(id|after|agent|model|notes|description|depends on|parent|because [^:]*)\**:", re.IGNORECASE
 )
 _END = re.compile(r"<!-- \d+ tasks? -->")
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
@@ -32,6 +32,8 @@ EXPORTED = "The plan, exported"
 """How the first comment of a page begins that the program has written whole."""
 _NO_JSON = "what begins with a quote is a JSON text, and this is none"
 _FAULT_MARK = "<!-- ! "
+_BELOW_HEADING = "a field stands directly below its heading, as `after: OTHER`"
+_BELOW_PARENT = "a child stands below its parent, and its heading has one # more"
 
 
 class PageFault(NamedTuple):
@@ -210,10 +212,9 @@ class _Reader:
         self._is_in_criterion = False
         if line.strip() and task.text_line is None:
             task.text_line = number
-            if _MISPLACED.match(line):
-                self.fault(
-                    number, "a field stands directly below its heading, as `after: OTHER`; `\\` makes it text"
-                )
+            if misplaced := _MISPLACED.match(line):
+                where = _BELOW_PARENT if misplaced[1].lower() == "parent" else _BELOW_HEADING
+                self.fault(number, f"{where}; `\\` makes it text")
         if line.startswith("\\"):
             line = line[1:]
         elif fence := _FENCE.match(line):

@@ -19,7 +19,7 @@ from tests.support import examples
 PIECES = (
     "## a", "### b", "# c", "- [ ] d", "- [x] e", "after: x", "id: y", "```", "~~~", "````", "   ```", "\\",
     "\\## z", '"', "\n", "\n", " ", "  ", "text", "\t", "\r", "\x00", "é", "<!--", "-->", "because a: b",
-    "prompt: q", ":", ",", "\\n", "\u2028", "<!-- 1 task -->", "{0}",
+    "prompt: q", "parent: p", ":", ",", "\\n", "\u2028", "<!-- 1 task -->", "{0}",
 )  # fmt: skip
 _FIELD = " stands directly below its heading, as `after: OTHER`; `\\` makes it text"
 _TEXT = " if that is text, or `description:`"
@@ -132,6 +132,10 @@ def test_a_criterion_goes_on_where_the_next_line_is_indented() -> None:
         ),
         ("## a\n\n**Depends on**: x", "line 3: a field" + _FIELD),
         ("## a\n\nafter: x", "line 3: a field" + _FIELD),
+        (
+            "## a\nparent: b\nafter: c",
+            "line 2: a child stands below its parent, and its heading has one # more; `\\` makes it text",
+        ),
         ("## a\udc80", "line 1: not UTF-8: '## a\\udc80'"),
     ],
 )
