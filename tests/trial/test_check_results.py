@@ -104,35 +104,6 @@ def test_one_that_failed_before_counts_nothing_and_one_that_is_mended_is_said(tr
     assert trial.statuses() == {"a": "done"}
 
 
-@pytest.mark.parametrize(
-    ("edit", "words"),
-    [
-        (
-            "printf 'def test_other():\\n    pass\\n' >test_app.py",
-            "gone: test_app.test_double, test_app.test_half",
-        ),
-        (
-            "sed -i '1s/^/import pytest\\n/; s/^def test_half/@pytest.mark.skip\\n&/' test_app.py",
-            "skipped, and ran before: test_app.test_half",
-        ),
-    ],
-    ids=["deleted", "skipped"],
-)
-def test_tests_that_are_no_more_are_named(trial: Trial, edit: str, words: str) -> None:
-    said = said_of(trial, edit)
-    assert "check of a passed: 1 test (" in said
-    assert f"  {words}\n" in said
-
-
-@pytest.mark.parametrize(
-    "edit", ["rm test_app.py", "printf '[pytest]\\npython_files = nothing\\n' >pytest.ini; echo exit 0 >t.sh"]
-)
-def test_where_nothing_ran_nothing_passed(trial: Trial, edit: str) -> None:
-    trial.configure({"check.command": f"{PYTEST}; true"})
-    said = said_of(trial, edit)
-    assert "check of a broken: no test ran" in said
-
-
 def test_results_that_the_change_brings_along_are_none(trial: Trial) -> None:
     result = '<testsuite><testcase classname="app" name="made up"/></testsuite>'
     trial.configure({"check.command": "true"})

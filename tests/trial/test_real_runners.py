@@ -283,7 +283,10 @@ def test_a_change_is_judged_by_the_tests_of_its_runner(repo: Path, tmp_path: Pat
             (f"1 test fails because of this change:\n    {double}: {project.message}",),
         ),
         "fixes": ("passed: 2 tests (", (f"failed before, and pass now: {double}",)),
-        "removes": ("passed: 1 test (", (f"gone: {half}",)),
+        "removes": (
+            "weakened: exit 0, but tests that ran before the change are gone or skipped\n",
+            (f"gone: {half}",),
+        ),
         "flaky": (
             "flaky: exit 1, and passed when run again on the same files: 2 tests\n",
             (f"flaky, failed and passed on the same files: {chance}",),

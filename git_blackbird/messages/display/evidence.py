@@ -40,10 +40,8 @@ def check_lines(check: "CheckResult") -> Iterator[str]:
     yield check_word(check)
     if check.tests is not None:
         yield from case_lines(check.tests)
-    is_told = check.outcome is CheckOutcome.PASSED
-    if check.tests is not None:
-        is_told = check.has_passed or bool(check.tests.failing)
-    if not is_told:
+    is_told = check.tests is not None and (check.has_passed or check.tests.failing)
+    if not is_told and check.outcome not in {CheckOutcome.PASSED, CheckOutcome.WEAKENED}:
         yield from list(plain(block(check.output or "")))[-_MAX_LINES:]
 
 

@@ -17,7 +17,7 @@ _OUTPUT_CHARACTERS = 2_000
 _AROUND = ("testsuites", "testsuite")
 # Node's runner gives all tests the same class; what goes says of a failure is below lines with these marks.
 _NO_CLASS = (None, "test")
-_SAYS_NOTHING = ("", "failed", "test failed")
+_SAYS_NOTHING = ("", "failed", "test failed", "collection failure")
 _MARKS = ("=== ", "--- ")
 _NOT_RUN = ("skipped", "disabled")
 _Suites = tuple[str, ...]

@@ -416,6 +416,7 @@ _FOLLOW_UPS: Mapping[CheckOutcome, CheckFollowUp] = {
     CheckOutcome.FLAKY: CheckFollowUp.PROCEED,
     CheckOutcome.FAILED: CheckFollowUp.FIX,
     CheckOutcome.FAILED_BEFORE: CheckFollowUp.ASK,
+    CheckOutcome.WEAKENED: CheckFollowUp.ASK,
     CheckOutcome.BROKEN: CheckFollowUp.ASK,
     CheckOutcome.NOT_RUN: CheckFollowUp.PROCEED,
 }
@@ -436,9 +437,11 @@ def after_merged_check(evidence: "Evidence", run: Run) -> CheckFollowUp:
 
 
 def why_asked(evidence: "Evidence") -> str:
-    """Return why a person is to act on verdicts that say nothing of the change."""
-    broken = next((check for check in evidence.checks if check.outcome is CheckOutcome.BROKEN), None)
-    return _RED_BASE if broken is None else f"the check is broken: {broken.reason}"
+    """Return why a person is to act on verdicts that say nothing of the change, or too little."""
+    if (outcome := evidence.outcome) is CheckOutcome.FAILED_BEFORE:
+        return _RED_BASE
+    says = next((check.reason for check in evidence.checks if check.outcome is outcome), None)
+    return f"the check is {outcome}: {says}"
 
 
 def accepted_outcomes(run: Run) -> frozenset[CheckOutcome]:

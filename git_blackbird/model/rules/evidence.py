@@ -14,6 +14,7 @@ from git_blackbird.model.run.evidence import (
 from git_blackbird.model.run.states import CheckOutcome
 
 _NOTHING_RAN = "no test ran: it left no results where check.results says"
+_FEWER = "tests that ran before the change are gone or skipped"
 
 
 # What ends with 0 whatever it is given.
@@ -62,11 +63,11 @@ class TreeVerdict(NamedTuple):
 def against_results(verdict: TreeVerdict) -> TreeVerdict:
     """Return what a run says that is to leave results: one that exits with 0 has not passed by that alone."""
     result, tests = verdict
-    if result.outcome is not CheckOutcome.PASSED:
-        return verdict
-    if tests is None:
-        return TreeVerdict(result.updated(outcome=CheckOutcome.BROKEN, reason=_NOTHING_RAN))
-    if tests.named(CaseState.FAILED):
+    is_green = result.outcome is CheckOutcome.PASSED
+    if tests is None and result.outcome is not CheckOutcome.BROKEN:
+        outcome = CheckOutcome.BROKEN if is_green else result.outcome
+        return TreeVerdict(result.updated(outcome=outcome, reason=_NOTHING_RAN))
+    if is_green and tests is not None and tests.named(CaseState.FAILED):
         return TreeVerdict(result.updated(outcome=CheckOutcome.FAILED), tests)
     return verdict
 
@@ -96,19 +97,21 @@ def judged(head: TreeVerdict, base: TreeVerdict | None, unreliable: Collection[s
     """Return the verdict on a change by those on its head and on its base, where that was looked at.
 
     A test that is known to be ``unreliable`` is no reason against a change by itself, nor is one that fails
-    on the base as well.
+    on the base as well; one that ran there and is gone or skipped is.
     """
     result = head.result
     if head.tests is None:
         is_red = result.outcome is CheckOutcome.FAILED
-        is_red_before = base is not None and base.result.outcome is CheckOutcome.FAILED
-        return result.updated(outcome=CheckOutcome.FAILED_BEFORE) if is_red and is_red_before else result
+        is_as_before = base is not None and base.tests is None and base.result.outcome is result.outcome
+        return result.updated(outcome=CheckOutcome.FAILED_BEFORE) if is_red and is_as_before else result
     tests = compared(head.tests, None if base is None else base.tests, unreliable)
     result = result.updated(tests=tests)
-    if result.outcome is not CheckOutcome.FAILED or tests.new or not head.tests.named(CaseState.FAILED):
-        return result
-    outcome = CheckOutcome.PASSED if tests.as_before else CheckOutcome.FLAKY
-    return result.updated(outcome=outcome)
+    if result.outcome is CheckOutcome.FAILED:
+        if tests.new or not head.tests.named(CaseState.FAILED):
+            return result
+        result = result.updated(outcome=CheckOutcome.PASSED if tests.as_before else CheckOutcome.FLAKY)
+    is_less = result.has_passed and (tests.gone or tests.skipped)
+    return result.updated(outcome=CheckOutcome.WEAKENED, reason=_FEWER) if is_less else result
 
 
 def compared(head: CaseResults, base: CaseResults | None, unreliable: Collection[str] = ()) -> ComparedTests:

@@ -43,9 +43,10 @@ _GREEN = frozenset({CheckOutcome.PASSED, CheckOutcome.FLAKY})
 class CheckResult(Record):
     """The verdict of one command on one tree.
 
-    ``output`` is the end of what it printed, ``reason`` why it is ``broken``; ``exit_code`` is negative for
-    a signal. ``prepared`` is what its files were prepared with, ``results`` where it leaves those of its
-    tests. Where it ran more than once, ``tries`` times, output and exit code are of a run that failed.
+    ``output`` is the end of what it printed, ``reason`` why it is ``broken`` or ``weakened``, or what else
+    there is to a failure; ``exit_code`` is negative for a signal. ``prepared`` is what its files were made
+    ready with, ``results`` where it leaves those of its tests. Where it ran more than once, ``tries`` times,
+    output and exit code are of a run that failed.
     """
 
     outcome: CheckOutcome
@@ -85,7 +86,9 @@ class CheckResult(Record):
             case CheckOutcome.FLAKY:
                 return f"flaky: {self.ended}, and passed when run again on the same files"
             case CheckOutcome.FAILED:
-                return f"failed: {self.ended}"
+                return f"failed: {self.ended}" + (f", and {self.reason}" if self.reason else "")
+            case CheckOutcome.WEAKENED:
+                return f"weakened: {self.ended}, but {self.reason}"
             case CheckOutcome.FAILED_BEFORE:
                 return f"failed before: {self.ended}, as on the base of the change"
             case CheckOutcome.BROKEN:
@@ -99,6 +102,7 @@ _WORST_FIRST = (
     CheckOutcome.FAILED,
     CheckOutcome.BROKEN,
     CheckOutcome.FAILED_BEFORE,
+    CheckOutcome.WEAKENED,
     CheckOutcome.NOT_RUN,
     CheckOutcome.FLAKY,
     CheckOutcome.PASSED,
@@ -140,9 +144,9 @@ class Evidence(Part):
 
     @property
     def red(self) -> tuple[CheckResult, ...]:
-        """The checks that fail, also if they fail without the change as well, which stand last."""
-        before = (check for check in self.checks if check.outcome is CheckOutcome.FAILED_BEFORE)
-        return (*self.failed, *before)
+        """The checks that speak against the change: those that fail first, then those that say too little."""
+        doubtful = {CheckOutcome.FAILED_BEFORE, CheckOutcome.WEAKENED}
+        return (*self.failed, *(check for check in self.checks if check.outcome in doubtful))
 
 
 DUE = Evidence(checks=(CheckResult(outcome=CheckOutcome.DUE),))

@@ -440,7 +440,7 @@ class Run(Record):
 
     @property
     def red_checks(self) -> "tuple[CheckResult, ...]":
-        """Those that fail, last the ones that fail without the change as well."""
+        """The user's checks that speak against the change."""
         return () if self.evidence is None else self.evidence.red
 
     @property

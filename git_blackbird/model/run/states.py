@@ -237,8 +237,9 @@ class CheckOutcome(StrEnum):
     """What the user's check says of a tree.
 
     ``due``: it has not run yet. ``flaky``: it failed, and passed when it ran again on the same tree.
-    ``failed_before``: it fails on the base of the change as well. ``broken``: it could not be started, was
-    not done in time, or ran no test where it leaves results, and says nothing. ``not_run``: nothing was run.
+    ``failed_before``: it fails on the base of the change as well. ``weakened``: it passes, and checks less
+    than on the base. ``broken``: it could not be started, was not done in time, or ran no test where it
+    leaves results, and says nothing. ``not_run``: nothing was run.
     """
 
     DUE = "due"
@@ -246,6 +247,7 @@ class CheckOutcome(StrEnum):
     FLAKY = "flaky"
     FAILED = "failed"
     FAILED_BEFORE = "failed_before"
+    WEAKENED = "weakened"
     BROKEN = "broken"
     NOT_RUN = "not_run"
 

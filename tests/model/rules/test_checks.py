@@ -11,15 +11,16 @@ from tests.model.building import run
 GO, FIX, ASK = CheckFollowUp.PROCEED, CheckFollowUp.FIX, CheckFollowUp.ASK
 # Of a change alone in each mode; of one merged: undecided, and approved with one of these known.
 TABLE = {
-    CheckOutcome.PASSED: ((GO, GO), (GO, GO, GO, GO)),
-    CheckOutcome.FLAKY: ((GO, GO), (GO, GO, GO, GO)),
-    CheckOutcome.FAILED: ((GO, FIX), (FIX, GO, FIX, GO)),
-    CheckOutcome.FAILED_BEFORE: ((GO, ASK), (ASK, GO, GO, GO)),
-    CheckOutcome.BROKEN: ((GO, ASK), (ASK, GO, ASK, GO)),
-    CheckOutcome.DUE: ((GO, GO), (GO, GO, GO, GO)),
-    CheckOutcome.NOT_RUN: ((GO, GO), (GO, GO, GO, GO)),
+    CheckOutcome.PASSED: ((GO, GO), (GO, GO, GO, GO, GO)),
+    CheckOutcome.FLAKY: ((GO, GO), (GO, GO, GO, GO, GO)),
+    CheckOutcome.FAILED: ((GO, FIX), (FIX, GO, FIX, GO, FIX)),
+    CheckOutcome.FAILED_BEFORE: ((GO, ASK), (ASK, GO, GO, GO, ASK)),
+    CheckOutcome.WEAKENED: ((GO, ASK), (ASK, GO, ASK, GO, GO)),
+    CheckOutcome.BROKEN: ((GO, ASK), (ASK, GO, ASK, GO, ASK)),
+    CheckOutcome.DUE: ((GO, GO), (GO, GO, GO, GO, GO)),
+    CheckOutcome.NOT_RUN: ((GO, GO), (GO, GO, GO, GO, GO)),
 }
-KNOWN = (CheckOutcome.FAILED, CheckOutcome.FAILED_BEFORE, CheckOutcome.BROKEN)
+KNOWN = (CheckOutcome.FAILED, CheckOutcome.FAILED_BEFORE, CheckOutcome.BROKEN, CheckOutcome.WEAKENED)
 
 
 def known_as(outcome: CheckOutcome) -> Evidence:
