@@ -19,7 +19,7 @@ from textual.binding import Binding, BindingType
 from git_blackbird.cli.syntax.registry import COMMANDS, GROUPS
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.config import type_text
-from git_blackbird.model.config.config import KEYS
+from git_blackbird.model.config.config import keys_with
 from git_blackbird.model.config.keys import Key
 from git_blackbird.model.plan.task_forms import SOURCES, TaskForm
 from git_blackbird.model.views.stop import EXIT_CODES
@@ -399,8 +399,9 @@ def man_keys() -> str:
 
 def _rows() -> Iterator[Sequence[Key]]:
     """The keys of each row of the table; a section that is there several times has several of them."""
-    firsts = {(id(key.row), key.default): number for number, key in reversed([*enumerate(KEYS.values())])}
-    in_order = sorted(KEYS.values(), key=lambda key: firsts[id(key.row), key.default])
+    every = keys_with(["check.NAME"])
+    firsts = {(id(key.row), key.default): number for number, key in reversed([*enumerate(every)])}
+    in_order = sorted(every, key=lambda key: firsts[id(key.row), key.default])
     return (list(keys) for _, keys in groupby(in_order, lambda key: (id(key.row), key.default)))
 
 

@@ -28,7 +28,7 @@ from git_blackbird.cli.printed import (
 )
 from git_blackbird.controller.change.export import BranchResult, RestoreResult
 from git_blackbird.model.base.ids import MODEL_NAME
-from git_blackbird.model.config.config import KEYS
+from git_blackbird.model.config.config import KEYS, NAME_OF_CHECK, keys_beside
 from git_blackbird.model.config.keys import Key, ValueType
 from git_blackbird.model.plan.plan import PlanFile
 from git_blackbird.model.run.run import Run
@@ -209,6 +209,10 @@ def _config_file() -> Schema:
             empty = {"type": "object", "properties": {}, "additionalProperties": one == "tui"}
             section = section["properties"].setdefault(one, empty)
         section["properties"][name] = _config_key(key)
+    of_check = {key.path[-1]: _config_key(key) for key in keys_beside("check.NAME")}
+    named: Schema = {"type": "object", "properties": of_check, "additionalProperties": False}
+    check = schema["properties"]["check"]
+    check["patternProperties"] = {f"^(?!({'|'.join(check['properties'])})$){NAME_OF_CHECK}$": named}
     return schema
 
 

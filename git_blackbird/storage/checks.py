@@ -28,11 +28,12 @@ class _Checks(Record):
 
 
 def load_check(paths: Paths, wanted: CheckResult) -> TreeVerdict | None:
-    """Return the verdict of a command on a tree that was prepared in the same way, or None."""
+    """Return the verdict of a command on what it depends on, prepared in the same way, or None."""
     checks, key = load_note(_Checks, paths.checks) or _Checks(), _key(wanted)
     found = next((one for one in checks.results if _key(one) == key), None)
     if found is None:
         return None
+    found = found.updated(tree=wanted.tree, name=wanted.name)
     if not found.results:
         return TreeVerdict(found)
     tests = load_note(CaseResults, paths.case_results(_digest(found)))
@@ -64,7 +65,7 @@ def save_check(paths: Paths, verdict: TreeVerdict) -> None:
 
 
 def _key(check: CheckResult) -> tuple[object, ...]:
-    return check.tree, check.command, check.prepared or (), check.results or ()
+    return check.part or check.tree, check.command, check.prepared or (), check.results or ()
 
 
 def _digest(check: CheckResult) -> str:

@@ -7,14 +7,13 @@ from typing import Any
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.system import is_exhausted
-from git_blackbird.model.config.config import KEYS
+from git_blackbird.model.config.config import is_section
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.storage.files import load_bytes, load_inside, replace_durably
 from git_blackbird.storage.json_codec import JsonError, dump_json, load_bounded_json
 
 GO_AGENTS = ("claude", "codex")
 _VERSION = "schemaVersion"
-_SECTIONS = frozenset(name.lower().rpartition(".")[0] for name in KEYS)
 
 
 def global_config_path(environ: Mapping[str, str]) -> Path | None:
@@ -48,7 +47,7 @@ def _flatten(document: Mapping[str, object], prefix: str = "") -> Iterator[tuple
     """Yield what an object has by dotted names; below the outermost only sections are objects."""
     for name, value in document.items():
         dotted = prefix + name
-        if isinstance(value, Mapping) and (not prefix or dotted.lower() in _SECTIONS):
+        if isinstance(value, Mapping) and (not prefix or is_section(dotted)):
             yield from _flatten(value, f"{dotted}.")
         else:
             yield dotted, value

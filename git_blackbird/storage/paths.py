@@ -11,7 +11,6 @@ from git_blackbird.model.base.system import PLAN_NAME, STATE_NAME, make_own_fold
 
 OVERVIEW_NAME = "snapshot.md"
 IGNORE_NAME = ".gitignore"
-CHECK_STREAM = "check"
 # What the set-up for a check printed.
 SETUP_STREAM = "setup"
 _RUNS = "runs"

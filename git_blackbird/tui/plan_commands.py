@@ -248,4 +248,5 @@ def _terms(
     yield "Stops", stops
     yield "Limits", _AT_LIMITS[config.execution.on_limit or "wait"]
     yield "Reviews", config.reviews.mode
-    yield "Check", workspace.check_command or "none"
+    checks = (f"{name}: {check.command}".removeprefix(": ") for name, check in workspace.checks.items())
+    yield "Check", "; ".join(checks) or "none"

@@ -62,8 +62,8 @@ def _check_usage(
 
 def _say_settings(call: CommandContext, workspace: Workspace, name: str | None) -> None:
     settings = workspace.settings
-    names = list(settings.applied) if name is None else [require_key(name).name]
-    layers = list(map(settings.layers_of, names))
+    everything = (setting.key for setting in settings.applied.values())
+    layers = list(map(settings.layers_of, everything if name is None else [require_key(name)]))
     call.show([table([setting_row(layer.applied) for layer in layers], None)])
     if name is not None:
         sets = line("  a value after the key sets it: in this clone, or with --project or --global")

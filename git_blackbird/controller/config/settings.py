@@ -42,7 +42,8 @@ class ConfigChange:
     @property
     def remark(self) -> str | None:
         """What is to be said of the value, which is taken all the same."""
-        if self.key != "check.command" or not can_only_succeed(str(self.value or "")):
+        is_check = self.key.startswith("check.") and self.key.endswith(".command")
+        if not is_check or not can_only_succeed(str(self.value or "")):
             return None
         return f"{self.key}: this command can only succeed, so it says nothing of a change"
 
@@ -173,7 +174,7 @@ def settings_rows(workspace: Workspace) -> tuple[Row, ...]:
     """Return the problems that concern no known key, then all keys."""
     settings = workspace.settings
     others = (problem for problem in settings.problems if find_key(problem.key) is None)
-    return (*others, *map(settings.layers_of, settings.applied))
+    return (*others, *(settings.layers_of(setting.key) for setting in settings.applied.values()))
 
 
 def scope_of(workspace: Workspace, origin: str) -> Scope | None:

@@ -15,7 +15,7 @@ from git_blackbird.model.base.ids import IdIndex, TaskId
 from git_blackbird.model.base.next_steps import CallOptions
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.config.config import KEYS, Config
+from git_blackbird.model.config.config import KEYS, Config, NamedCheck
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import Settings, merge_layers
 from git_blackbird.model.plan.graph import dependents, subtree
@@ -129,9 +129,9 @@ class Workspace:
         return self.config.reviews.mode == "parallel"
 
     @property
-    def check_command(self) -> str:
-        """The command that checks what a task changed; "" without one."""
-        return (self.config.check.command or "").strip()
+    def checks(self) -> Mapping[str, NamedCheck]:
+        """The checks of what a task changed, by their names."""
+        return self.config.check.all
 
     @property
     def commits_approvals(self) -> bool:
@@ -140,7 +140,7 @@ class Workspace:
     @property
     def commits_checked(self) -> bool:
         """Whether a change that passed the check is committed without a decision."""
-        return self.config.execution.commit == "checked" and bool(self.check_command)
+        return self.config.execution.commit == "checked" and bool(self.checks)
 
     def takes_color(self, *, is_tty: bool) -> bool:
         """Whether output is to be coloured: not with ``NO_COLOR``; ``color.blackbird``, else ``color.ui``."""

@@ -14,7 +14,7 @@ from git_blackbird.model.base.timestamps import moment_of
 from git_blackbird.model.change.work import is_in_use, unneeded_runs
 from git_blackbird.model.run.run import Run
 from git_blackbird.storage.files import remove_copy
-from git_blackbird.storage.paths import CHECK_STREAM, SETUP_STREAM, Paths
+from git_blackbird.storage.paths import SETUP_STREAM, Paths
 from git_blackbird.storage.records import ENDING
 
 _DAY = 86_400 * 10**9
@@ -56,7 +56,7 @@ def find_removable(workspace: Workspace, days: int) -> Removable:
 
 def _logs_of(paths: Paths, run: Run) -> Iterator[Path]:
     yield from (paths.log(run.task_id, run.id, name) for name in ("stdout", "stderr"))
-    yield from (paths.check_log(run.task_id, run.id, name) for name in (CHECK_STREAM, SETUP_STREAM))
+    yield from (paths.check_log(run.task_id, run.id, name) for name in (*run.check_streams, SETUP_STREAM))
 
 
 def remove_unneeded(workspace: Workspace, days: int) -> Removable:

@@ -40,4 +40,4 @@ def save_picture(workspace: Workspace, text: str) -> Path:
 def judge_plan(workspace: Workspace, sources: Sequence[RequirementSource] = ()) -> tuple[LintFinding, ...]:
     """Return what is doubtful in the plan, and which requirements of the sources it does not cover."""
     plan = workspace.plan_state().plan
-    return lint_plan(plan, sources, has_check=bool(workspace.check_command))
+    return lint_plan(plan, sources, has_check=bool(workspace.checks))

@@ -17,7 +17,6 @@ from git_blackbird.model.run.history import NO_HISTORY, History, RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.storage.locks import controller_holder
-from git_blackbird.storage.paths import CHECK_STREAM
 
 STREAMS = ("stdout", "stderr")
 _TAIL_BYTES = 16 * 1024
@@ -111,7 +110,7 @@ def log_places(workspace: Workspace, run: Run) -> dict[str, str]:
     """Say where the saved streams of a run lie, by stream; the Go program keeps them in the record alone."""
     paths = workspace.paths
     found = [(name, path) for name in STREAMS for path in reversed(paths.logs(run.task_id, run.id, name))]
-    found.append((CHECK_STREAM, paths.check_log(run.task_id, run.id, CHECK_STREAM)))
+    found += [(name, paths.check_log(run.task_id, run.id, name)) for name in run.check_streams]
     return {name: str(path) for name, path in found if path.exists()}
 
 

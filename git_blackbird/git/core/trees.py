@@ -4,6 +4,7 @@ They are read and written as raw objects: names may hold any bytes but NUL and s
 libgit2 only offer text.
 """
 
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -195,6 +196,19 @@ class TreeStore:
                     pending.append((prefix + name + b"/", below[0], below[1]))
                 if any(row and row[0] != _DIRECTORY_MODE for row in sides):
                     yield prefix + name
+
+    def digest(self, oid: str, named: re.Pattern[str]) -> str:
+        """Return a digest of what a tree has at paths; of a folder that is named it has all."""
+        found, pending = [], [(b"", oid)]
+        while pending:
+            prefix, folder = pending.pop()
+            for name, row in self._load(folder).items():
+                path, below = prefix + name, _directory(row)
+                if named.fullmatch(os.fsdecode(path)):
+                    found.append((path, row))
+                elif below is not None:
+                    pending.append((path + b"/", below))
+        return hashlib.sha256(repr(sorted(found)).encode()).hexdigest()[:40]
 
     def edited(self, oid: str, edits: Edits) -> str:
         """Write the tree ``oid`` with each path of ``edits`` set, or removed if the value is None.

@@ -9,7 +9,7 @@ from git_blackbird.messages.display.change import (
     summary_passages,
 )
 from git_blackbird.messages.display.events import render_reason
-from git_blackbird.messages.display.evidence import check_lines, evidence_word
+from git_blackbird.messages.display.evidence import check_details, check_word, evidence_word
 from git_blackbird.messages.display.fitting import (
     Height,
     Passage,
@@ -186,10 +186,10 @@ def _outcome(checkpoint: Checkpoint) -> Iterator[Passage]:
     why = f" ({run.error})" if run.error else ""
     yield one_line(f"Run status: {run.status}{why}", Style.PLAIN if run.error is None else Style.WARNING)
     for check in () if run.evidence is None else run.evidence.checks:
-        verdict, *output = check_lines(check)
+        verdict = f"{check.title.capitalize()}: {check_word(check)}"
         style = Style.PLAIN if check.has_passed else Style.WARNING
-        lines = (styled(f"  {line}", Style.FAINT) for line in output)
-        yield Passage((styled(f"Check: {verdict}", style), *lines), Rank.CHECK, _run_command(run), 1)
+        lines = (styled(f"  {line}", Style.FAINT) for line in check_details(check))
+        yield Passage((styled(verdict, style), *lines), Rank.CHECK, _run_command(run), 1)
     if checkpoint.conflict is not None:
         goes_back = "" if stage_of(run) is Stage.BLOCKED else f"; approved as it is, {GOES_BACK}"
         yield one_line(f"Careful: {checkpoint.conflict}{goes_back}", Style.WARNING)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 
-from git_blackbird.messages.display.evidence import check_lines, check_word
+from git_blackbird.messages.display.evidence import NO_CHECK, check_details, check_word
 from git_blackbird.messages.display.format import render_totals, review_word
 from git_blackbird.messages.display.merged_review import review_lines
 from git_blackbird.messages.display.quantities import counted, render_cost, render_duration, waiting_text
@@ -196,12 +196,14 @@ def _changed(run: Run, summary: Summary) -> str:
 def _check_lines(event: CheckEnded) -> Iterator[str]:
     """Return the verdict of the check, and who acts next."""
     for check in event.evidence.checks:
-        yield f"check of {event.task_id}{' ended:' if check.is_bare else ''} {check_word(check)}"
+        yield f"{check.title} of {event.task_id}{' ended:' if check.is_bare else ''} {check_word(check)}"
+    if not event.evidence.checks:
+        yield f"{event.task_id}: {NO_CHECK}"
     if event.run.requested_by is Requester.CHECK:
         yield f"changes to {event.task_id} requested by its check"
     if not event.run.is_pending:
-        details = (list(check_lines(check))[1:] for check in event.evidence.checks)
-        yield from (f"  {line}" for line in chain.from_iterable(details))
+        details = chain.from_iterable(map(check_details, event.evidence.checks))
+        yield from (f"  {line}" for line in details)
     yield from (render_reason(reason) for reason in event.reasons)
 
 

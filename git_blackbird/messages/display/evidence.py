@@ -1,7 +1,6 @@
 """What is known of a change from running it, in words: the verdicts of checks, and their tests."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from git_blackbird.messages.display.quantities import counted, render_duration, some_of
@@ -15,16 +14,25 @@ _MAX_LINES = 10
 _MAX_NAMES = 5
 
 
+NO_CHECK = "no check is for its files"
+
+
 def evidence_word(evidence: "Evidence") -> str:
     """Return the verdicts on a change on one line."""
-    return "; ".join(map(check_word, evidence.checks)) or evidence.label
+    return "; ".join(map(_named_word, evidence.checks)) or NO_CHECK
 
 
 def evidence_lines(evidence: "Evidence") -> Iterator[str]:
     """Yield the verdicts on a change, below each what became of its tests, and what it printed."""
-    yield from chain.from_iterable(map(check_lines, evidence.checks))
+    for check in evidence.checks:
+        yield _named_word(check)
+        yield from check_details(check)
     if not evidence.checks:
-        yield evidence.label
+        yield NO_CHECK
+
+
+def _named_word(check: "CheckResult") -> str:
+    return check_word(check) if check.name is None else f"{check.name}: {check_word(check)}"
 
 
 def check_word(check: "CheckResult") -> str:
@@ -35,9 +43,8 @@ def check_word(check: "CheckResult") -> str:
     return f"{check.words}{ran}{took}"
 
 
-def check_lines(check: "CheckResult") -> Iterator[str]:
-    """Return the verdict, below it what became of tests, and the end of what a check printed that failed."""
-    yield check_word(check)
+def check_details(check: "CheckResult") -> Iterator[str]:
+    """Yield what became of the tests of a check, and the end of what one printed that failed."""
     if check.tests is not None:
         yield from case_lines(check.tests)
     is_told = check.tests is not None and (check.has_passed or check.tests.failing)

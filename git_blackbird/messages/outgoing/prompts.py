@@ -366,7 +366,8 @@ def render_check_request(failed: "Sequence[CheckResult]") -> str:
 
 
 def _check_request(check: "CheckResult") -> str:
-    text = f"The check of your change failed ({check.ended}): {one_line(check.command or '')}\n\n{_FIX}"
+    failed = f"The {check.title} of your change failed ({check.ended}): {one_line(check.command or '')}"
+    text = f"{failed}\n\n{_FIX}"
     if check.tests is not None and check.tests.failing:
         cases = "\n\n".join(map(_failed_case, check.tests.failing))
         more = check.tests.new - len(check.tests.failing)

@@ -104,7 +104,8 @@ def evidence_for_reviewers(evidence: "Evidence | None") -> str:
 def _check_for_reviewers(check: "CheckResult") -> str:
     if check.outcome not in _CHECK_OUTCOMES:
         return ""
-    says = f"The check of the user, `{one_line(check.command or '')}`, {_CHECK_OUTCOMES[check.outcome]}."
+    command, outcome = one_line(check.command or ""), _CHECK_OUTCOMES[check.outcome]
+    says = f"The {check.title} of the user, `{command}`, {outcome}."
     return says if check.tests is None else "\n".join((f"{says} Its tests:", *case_lines(check.tests)))
 
 

@@ -399,7 +399,7 @@ def following(run: Run, stored: Run | None, now: Callable[[], str]) -> Run:
     return plain if since in {None, event} else plain.updated(status_since=since.text)
 
 
-_RED_BASE = "the check fails without the change as well, so it does not say whether the change is good"
+_RED_BASE = "without the change as well, so it does not say whether the change is good"
 
 
 class CheckFollowUp(StrEnum):
@@ -438,10 +438,11 @@ def after_merged_check(evidence: "Evidence", run: Run) -> CheckFollowUp:
 
 def why_asked(evidence: "Evidence") -> str:
     """Return why a person is to act on verdicts that say nothing of the change, or too little."""
-    if (outcome := evidence.outcome) is CheckOutcome.FAILED_BEFORE:
-        return _RED_BASE
-    says = next((check.reason for check in evidence.checks if check.outcome is outcome), None)
-    return f"the check is {outcome}: {says}"
+    outcome = evidence.outcome
+    found = [check for check in evidence.checks if check.outcome is outcome]
+    if outcome is CheckOutcome.FAILED_BEFORE:
+        return f"{evidence.failing(found)} {_RED_BASE}"
+    return "; ".join(f"the {check.title} is {outcome}: {check.reason}" for check in found)
 
 
 def accepted_outcomes(run: Run) -> frozenset[CheckOutcome]:

@@ -5,8 +5,10 @@ rest. Everything else follows from this table: what is accepted and from which l
 screen and completion show, the JSON Schema, and the lists of keys in the documents.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast
 
 from git_blackbird.model.config.keys import Key, Row, Value, keys_of
 from git_blackbird.model.config.layers import DEFAULT_AGENT, AgentName, OnLimit, PlanStatuses, ReviewMode
@@ -200,8 +202,40 @@ class BudgetConfig(NamedTuple):
     plan: Amounts = Amounts()
 
 
+_CheckResults = Annotated[
+    tuple[str, ...],
+    Row(
+        "where the check leaves the results of its tests, as JUnit XML: `report.xml`, `**/TEST-*.xml`",
+        own="user",
+        see="reviews.md#checks",
+    ),
+]
+
+
+class NamedCheck(NamedTuple):
+    """A check with a name, which is part of its keys."""
+
+    command: Annotated[
+        str | None,
+        Row(
+            "a shell command that changes of certain paths must pass",
+            own="user",
+            see="reviews.md#checks-by-path",
+        ),
+    ] = None
+    paths: Annotated[
+        tuple[str, ...],
+        Row(
+            "the files and folders that the check depends on: `web package.json`; unset: all",
+            own="user",
+            see="reviews.md#checks-by-path",
+        ),
+    ] = ()
+    results: _CheckResults = ()
+
+
 class CheckConfig(NamedTuple):
-    """A command of the user's that judges a change."""
+    """A command of the user's that judges a change, and others by name."""
 
     command: Annotated[
         str | None,
@@ -211,14 +245,7 @@ class CheckConfig(NamedTuple):
             see="reviews.md#checks",
         ),
     ] = None
-    results: Annotated[
-        tuple[str, ...],
-        Row(
-            "where the check leaves the results of its tests, as JUnit XML: `report.xml`, `**/TEST-*.xml`",
-            own="user",
-            see="reviews.md#checks",
-        ),
-    ] = ()
+    results: _CheckResults = ()
     timeout_seconds: Annotated[
         int,
         Row(
@@ -244,6 +271,13 @@ class CheckConfig(NamedTuple):
             see="reviews.md#checks",
         ),
     ] = 0
+    named: Mapping[str, NamedCheck] = MappingProxyType({})
+
+    @property
+    def all(self) -> Mapping[str, NamedCheck]:
+        """Every check that has a command, by its name; that of ``check.command`` has none."""
+        checks = {"": NamedCheck(self.command, (), self.results), **dict(sorted(self.named.items()))}
+        return {name: check for name, check in checks.items() if (check.command or "").strip()}
 
 
 class WorktreeConfig(NamedTuple):
@@ -439,13 +473,37 @@ class Config(NamedTuple):
 
 KEYS: Mapping[str, Key] = {key.name: key for key in keys_of(Config())}
 _FOLDED = {name.lower(): key for name, key in KEYS.items()}
+_SECTIONS = frozenset(name.rpartition(".")[0] for name in _FOLDED)
+NAME_OF_CHECK = "[a-z0-9][a-z0-9-]*"
 OF_GO = frozenset({"tui.rundatarefreshintervalseconds", "tui.plandatarefreshintervalseconds"})
 """Keys that only the Go program uses, in lower case."""
 
 
 def find_key(name: str) -> Key | None:
     """Find a key by its name in any letter case, as git does."""
-    return _FOLDED.get(name.lower())
+    section, _, last = name.lower().rpartition(".")
+    if section in _SECTIONS or not is_section(section):
+        return _FOLDED.get(name.lower())
+    return next((key for key in keys_beside(section) if key.path[-1] == last), None)
+
+
+def is_section(name: str) -> bool:
+    """Whether keys may lie below a name."""
+    folded = name.lower()
+    is_named = re.fullmatch(rf"check\.{NAME_OF_CHECK}", folded) is not None
+    return folded in _SECTIONS or (is_named and folded not in _FOLDED)
+
+
+def keys_beside(name: str) -> Iterator[Key]:
+    """Yield all keys of a section that its user has named, ``check.web``."""
+    section, _, named = name.partition(".")
+    yield from keys_of(NamedCheck(), f"{name}.", (section, "named", named))
+
+
+def keys_with(named: Iterable[str]) -> Sequence[Key]:
+    """Return all keys in the order in which they are shown, with those of these named sections."""
+    keys = (*KEYS.values(), *(key for name in sorted(named) for key in keys_beside(name)))
+    return sorted(keys, key=lambda key: Config._fields.index(key.path[0]))
 
 
 def nearest_key(name: str) -> str:
@@ -464,6 +522,9 @@ def with_value(section: _Section, path: Sequence[str], value: Value | None) -> _
     """Return a copy of the configuration with one validated value."""
     parts: Any = section
     attribute, *inner = path
-    changed = with_value(getattr(parts, attribute), inner, value) if inner else value
-    copy: _Section = parts._replace(**{attribute: changed})
-    return copy
+    if isinstance(parts, Mapping):
+        copy: Any = {**parts, attribute: with_value(parts.get(attribute, NamedCheck()), inner, value)}
+    else:
+        changed = with_value(getattr(parts, attribute), inner, value) if inner else value
+        copy = parts._replace(**{attribute: changed})
+    return cast("_Section", copy)

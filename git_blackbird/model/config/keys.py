@@ -106,6 +106,8 @@ def keys_of(section: Any, name: str = "", path: tuple[str, ...] = ()) -> Iterato
         default = getattr(section, attribute)
         first, *others = attribute.split("_")
         inner_name, inner_path = name + first + "".join(map(str.title, others)), (*path, attribute)
+        if isinstance(default, Mapping):
+            continue  # keys with names
         if hasattr(default, "_fields"):
             yield from keys_of(default, f"{inner_name}.", inner_path)
             continue

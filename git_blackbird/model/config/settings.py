@@ -5,7 +5,15 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from git_blackbird.model.base.sanitize import shell_word
-from git_blackbird.model.config.config import KEYS, OF_GO, Config, find_key, nearest_key, with_value
+from git_blackbird.model.config.config import (
+    KEYS,
+    OF_GO,
+    Config,
+    find_key,
+    keys_with,
+    nearest_key,
+    with_value,
+)
 from git_blackbird.model.config.keys import Key, Value, hint_for_this_clone, quoted_for_git, read_value
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 
@@ -64,9 +72,9 @@ class Settings(NamedTuple):
     values: tuple[Setting, ...]
     problems: tuple[ConfigProblem, ...]
 
-    def layers_of(self, name: str) -> KeyLayers:
-        values = (setting for setting in self.values if setting.key.name == name)
-        return KeyLayers(self.applied[name], tuple(values))
+    def layers_of(self, key: Key) -> KeyLayers:
+        values = (setting for setting in self.values if setting.key.name == key.name)
+        return KeyLayers(self.applied.get(key.name) or _default(key), tuple(values))
 
 
 def merge_layers(given: Iterable[RawSetting], problems: Sequence[ConfigProblem] = ()) -> Settings:
@@ -84,10 +92,8 @@ def merge_layers(given: Iterable[RawSetting], problems: Sequence[ConfigProblem] 
             hint = _with_removal(nearest_key(raw.name), raw)
             unknown.append(ConfigProblem(raw.origin, raw.name, "unknown key", hint))
     values = tuple(_with_effects(known[::-1]))
-    applied = {
-        name: Setting(key, None, Layer.DEFAULT, "default", key.default, ValueEffect.APPLIED)
-        for name, key in KEYS.items()
-    }
+    named = {setting.key.name.rpartition(".")[0] for setting in values if setting.key.name not in KEYS}
+    applied = {key.name: _default(key) for key in keys_with(named)}
     config = Config()
     for setting in values:
         if setting.effect is ValueEffect.APPLIED:
@@ -95,6 +101,10 @@ def merge_layers(given: Iterable[RawSetting], problems: Sequence[ConfigProblem] 
             config = with_value(config, setting.key.path, setting.value)
     faults = (setting.problem for setting in reversed(values) if setting.problem is not None)
     return Settings(config, applied, values, (*problems, *unknown, *faults))
+
+
+def _default(key: Key) -> Setting:
+    return Setting(key, None, Layer.DEFAULT, "default", key.default, ValueEffect.APPLIED)
 
 
 _OWN_FILES = {Layer.PROJECT: " --project", Layer.GLOBAL: " --global", Layer.GIT_LOCAL: ""}

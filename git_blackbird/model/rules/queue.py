@@ -458,7 +458,7 @@ def _against_approval(run: Run) -> str | None:
         return f"it {run.landing_words}: {reason}"
     if stage is Stage.NOT_COMMITTED:
         return reason
-    return f"its check {run.red_checks[0].words}" if run.red_checks else None
+    return "; ".join(f"its {check.title} {check.words}" for check in run.red_checks) or None
 
 
 def pending_decisions(state: PlanState) -> Sequence[Item]:

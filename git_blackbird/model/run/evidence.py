@@ -1,11 +1,11 @@
 """What is known of a change from running it: the verdicts of checks, and the tests that they ran."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Self
 
 from git_blackbird.model.base.ids import ObjectId
-from git_blackbird.model.base.record import Part, Record, Unmasked
+from git_blackbird.model.base.record import Record, Unmasked
 from git_blackbird.model.run.states import CheckOutcome, describe_exit
 
 MOST_NAMED = 50
@@ -41,8 +41,9 @@ _GREEN = frozenset({CheckOutcome.PASSED, CheckOutcome.FLAKY})
 
 
 class CheckResult(Record):
-    """The verdict of one command on one tree.
+    """The verdict of one command on one tree; ``name`` is that of a check beside ``check.command``.
 
+    ``part`` is a digest of what the tree has at the paths that the check depends on, if not on all of it.
     ``output`` is the end of what it printed, ``reason`` why it is ``broken`` or ``weakened``, or what else
     there is to a failure; ``exit_code`` is negative for a signal. ``prepared`` is what its files were made
     ready with, ``results`` where it leaves those of its tests. Where it ran more than once, ``tries`` times,
@@ -50,9 +51,11 @@ class CheckResult(Record):
     """
 
     outcome: CheckOutcome
+    name: Unmasked[str | None] = None
     command: Unmasked[str | None] = None
     prepared: Unmasked[tuple[str, ...] | None] = None
     tree: ObjectId | None = None
+    part: Unmasked[str | None] = None
     exit_code: int | None = None
     seconds: float | None = None
     output: str | None = None
@@ -61,6 +64,15 @@ class CheckResult(Record):
     results: Unmasked[tuple[str, ...] | None] = None
     tries: int | None = None
     tests: ComparedTests | None = None
+
+    @property
+    def title(self) -> str:
+        return "check" if self.name is None else f"check {self.name}"
+
+    @property
+    def stream(self) -> str:
+        """The name of its log."""
+        return self.title.replace(" ", ".")
 
     @property
     def ended(self) -> str:
@@ -109,7 +121,7 @@ _WORST_FIRST = (
 )
 
 
-class Evidence(Part):
+class Evidence(Record):
     """What is known of a change, alone or merged, from running it: the verdict of each check on its files."""
 
     checks: tuple[CheckResult, ...] = ()
@@ -133,9 +145,8 @@ class Evidence(Part):
     @property
     def label(self) -> str:
         """The worst verdict in a word or two."""
-        outcome = self.outcome
-        found = (check.label for check in self.checks if check.outcome is outcome)
-        return next(found, outcome.replace("_", " "))
+        worst = [check for check in self.checks if check.outcome is self.outcome]
+        return min(worst, key=lambda check: not check.is_bare).label if worst else "not run"
 
     @property
     def failed(self) -> tuple[CheckResult, ...]:
@@ -147,6 +158,12 @@ class Evidence(Part):
         """The checks that speak against the change: those that fail first, then those that say too little."""
         doubtful = {CheckOutcome.FAILED_BEFORE, CheckOutcome.WEAKENED}
         return (*self.failed, *(check for check in self.checks if check.outcome in doubtful))
+
+    @staticmethod
+    def failing(checks: Sequence[CheckResult]) -> str:
+        """Say which checks fail: "the check web and the check api fail"."""
+        named = " and ".join(f"the {check.title}" for check in checks)
+        return f"{named} {'fails' if len(checks) == 1 else 'fail'}"
 
 
 DUE = Evidence(checks=(CheckResult(outcome=CheckOutcome.DUE),))

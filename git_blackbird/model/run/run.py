@@ -444,6 +444,12 @@ class Run(Record):
         return () if self.evidence is None else self.evidence.red
 
     @property
+    def check_streams(self) -> frozenset[str]:
+        """The names of the logs of its checks, also where none is recorded any more."""
+        known = [each for each in (self.evidence, self.landing_evidence) if each is not None]
+        return frozenset(check.stream for each in known for check in each.checks) | {"check"}
+
+    @property
     def awaits_verdict(self) -> bool:
         """Whether a check or reviews of the change come before anything else."""
         return self.is_check_due or self.review_state is ReviewState.DUE

@@ -6,6 +6,7 @@ import pytest
 from git_blackbird.controller.config.settings import Scope, scope_of, settings_rows, unset_key, write_key
 from git_blackbird.controller.core.workspace import shorten_path
 from git_blackbird.errors import BlackbirdError, RequestError, UnusableError, UsageError
+from git_blackbird.model.config.config import KEYS
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.config.settings import KeyLayers
 from tests.controller.support import open_at
@@ -47,7 +48,7 @@ def test_a_worktrees_own_configuration_overrules_the_clones(repo: Path) -> None:
     git(repo, "config", "extensions.worktreeConfig", "true")
     git(repo, "config", "--worktree", "blackbird.agent", "demo")
     workspace = open_at(repo)
-    origins = [setting.origin for setting in workspace.settings.layers_of("agent").values]
+    origins = [setting.origin for setting in workspace.settings.layers_of(KEYS["agent"]).values]
     assert [scope_of(workspace, origin) for origin in origins] == [None]
     written = write_key(workspace, "agent", "codex", Scope.LOCAL)
     assert written.overruled_by is not None

@@ -26,7 +26,7 @@ def standings(layers: KeyLayers) -> list[tuple[str, object, ValueEffect]]:
 
 
 def test_layers_of_a_key_come_strongest_first_with_what_becomes_of_them() -> None:
-    layers = settings().layers_of(MINUTES)
+    layers = settings().layers_of(KEYS[MINUTES])
     assert standings(layers) == [
         ("git local", None, ValueEffect.IGNORED),
         ("project", 1440, ValueEffect.APPLIED),
@@ -40,10 +40,11 @@ def test_layers_of_a_key_come_strongest_first_with_what_becomes_of_them() -> Non
 
 def test_what_takes_a_protection_away_is_weaker() -> None:
     given = [RawSetting(MINUTES, 60, Layer.PROJECT, "project"), RawSetting(MINUTES, 7, Layer.GLOBAL, "mine")]
-    layers = merge_layers(given).layers_of(MINUTES)
+    layers = merge_layers(given).layers_of(KEYS[MINUTES])
     assert standings(layers) == [("project", 60, ValueEffect.WEAKER), ("mine", 7, ValueEffect.APPLIED)]
     assert layers.values[0].problem is not None
-    layers = merge_layers([*given, RawSetting(MINUTES, "90", Layer.GIT_LOCAL, "clone")]).layers_of(MINUTES)
+    here = RawSetting(MINUTES, "90", Layer.GIT_LOCAL, "clone")
+    layers = merge_layers([*given, here]).layers_of(KEYS[MINUTES])
     assert standings(layers) == [
         ("clone", 90, ValueEffect.APPLIED),
         ("project", 60, ValueEffect.OVERRULED),
@@ -52,14 +53,14 @@ def test_what_takes_a_protection_away_is_weaker() -> None:
 
 
 def test_of_two_values_in_one_layer_the_later_counts() -> None:
-    assert standings(settings().layers_of("agent")) == [
+    assert standings(settings().layers_of(KEYS["agent"])) == [
         ("second", "demo", ValueEffect.APPLIED),
         ("first", "claude", ValueEffect.OVERRULED),
     ]
 
 
 def test_a_value_that_does_not_count_is_there_as_it_was_given() -> None:
-    (setting,) = settings().layers_of(PATH).values
+    (setting,) = settings().layers_of(KEYS[PATH]).values
     assert (setting.value, setting.raw, setting.effect) == (None, "./evil", ValueEffect.IGNORED)
 
 
@@ -70,7 +71,7 @@ def test_names_that_are_no_keys_are_named_with_their_places_and_count_for_nothin
 
 
 def test_the_default_counts_where_nothing_is_told() -> None:
-    layers = merge_layers([]).layers_of(PATH)
+    layers = merge_layers([]).layers_of(KEYS[PATH])
     assert layers.values == ()
     assert layers.applied is not None
     assert layers.applied.layer is Layer.DEFAULT

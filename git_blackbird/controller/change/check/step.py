@@ -1,7 +1,9 @@
 """Run the user's check on the change of a run, in a throw-away checkout."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from posixpath import normpath
 
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.programs import IN_CHECK_VARIABLE, UserCommand
@@ -21,14 +23,17 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.run_files import scratch_dir
 from git_blackbird.controller.place.worktrees import bring_submodules
 from git_blackbird.errors import AgentUnavailableError, UnusableError
+from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.submodules.checkout import check_out_whole
 from git_blackbird.git.worktree.saved_trees import CheckoutError
-from git_blackbird.messages.display.evidence import evidence_word
+from git_blackbird.messages.display.evidence import NO_CHECK, check_word
 from git_blackbird.messages.outgoing.prompts import bound_output, render_check_request
+from git_blackbird.model.base.globs import matching
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.base.record import masked
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import CheckFollowUp, Due, after_check, due_of
+from git_blackbird.model.config.config import NamedCheck
 from git_blackbird.model.rules.evidence import TreeVerdict, against_results, judged, together
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.run.ended import Ended, ExitCause
@@ -39,7 +44,7 @@ from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.events import CheckEnded
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.checks import load_check, load_flaky, save_check
-from git_blackbird.storage.paths import CHECK_STREAM, SETUP_STREAM
+from git_blackbird.storage.paths import SETUP_STREAM
 
 _UNASKED = {None, Due.REVIEW}
 _TRIES = 3
@@ -48,8 +53,7 @@ _NO_SNAPSHOTS = "there are no snapshots of the change"
 
 async def check_change(call: Call, item: Item) -> Stop | None:
     workspace, task, run = call.workspace, item.task, item.of_run
-    command = workspace.check_command
-    if not command:
+    if not workspace.checks:
         # It was switched off meanwhile.
         update_run(workspace, run, lambda stored: _with_evidence(workspace, stored, None))
         return None
@@ -58,62 +62,93 @@ async def check_change(call: Call, item: Item) -> Stop | None:
     evidence: Evidence | None = Evidence(checks=(broken,))
     if pair is not None:
         await run_in_thread(lambda: bring_submodules(workspace, run))
-        evidence = await run_check(call, run, pair)
+        evidence = await run_checks(call, run, pair)
     if evidence is None:
         return interrupted_stop("", EXECUTE, task_id=task.id)
     ended = _save(workspace, run, evidence)
     call.ui.notify(ended)
     if workspace.commits_checked and due_of(ended.run) in _UNASKED and not evidence.has_passed:
-        text = f"the change of {task.id} is not committed: its check {evidence_word(evidence)}"
+        red = (check for check in evidence.checks if not check.has_passed)
+        why = "; ".join(f"its {check.title} {check_word(check)}" for check in red) or NO_CHECK
+        text = f"the change of {task.id} is not committed: {why}"
         warn(call.ui, text, task.id, TaskCommand("decide", task.id, " --approve", remark="commits it"))
     return None
 
 
-async def run_check(call: Call, run: Run, pair: Trees, what: str = "") -> Evidence | None:
-    """Return what the user's check says of what a run changed; None when it was interrupted.
+async def run_checks(call: Call, run: Run, pair: Trees, what: str = "") -> Evidence | None:
+    """Return what the user's checks say of what a run changed; None when it was interrupted.
 
-    ``what`` names the later tree for people: by default as the change of the run's task.
+    One with paths runs where the change touches these. ``what`` names the later tree for people: by default
+    as the change of the run's task.
     """
-    work = _Check(call, run, call.workspace.check_command, what or run.task_id).run(pair)
     with call.at_work("stopping the check of", run.task_id, "it"):
-        result = await call.interruptible(work)
-    return None if result is None else Evidence(checks=(result,))
+        return await call.interruptible(_run_checks(call, run, pair, what or run.task_id))
+
+
+async def _run_checks(call: Call, run: Run, pair: Trees, what: str) -> Evidence | None:
+    results = []
+    for name, check in call.workspace.checks.items():
+        work = _Check(call, run, name, check, what)
+        base, head = await run_in_thread(partial(work.asked, pair))
+        if check.paths and head.part == base.part:
+            continue
+        result = await work.run(base, head)
+        if result is None:
+            return None
+        results.append(result)
+    return Evidence(checks=tuple(results))
 
 
 @dataclass(frozen=True)
 class _Check:
     call: Call
     of_run: Run
-    command: str
+    name: str
+    check: NamedCheck
     what: str
 
-    async def run(self, pair: Trees) -> CheckResult | None:
+    def asked(self, pair: Trees) -> tuple[CheckResult, CheckResult]:
+        """Return what is asked of both trees, as a verdict is kept: by what the check depends on."""
+        workspace, check = self.call.workspace, self.check
+        trees, named = TreeStore(workspace.repo), matching(normpath(path).lstrip("/") for path in check.paths)
+        asked = CheckResult(
+            outcome=CheckOutcome.BROKEN,
+            name=self.name or None,
+            command=check.command,
+            prepared=_preparation(workspace),
+            results=check.results or None,
+        )
+        parts = (trees.digest(tree, named) if check.paths else None for tree in pair)
+        base, head = (asked.updated(tree=tree, part=part) for tree, part in zip(pair, parts, strict=True))
+        return base, head
+
+    async def run(self, before: CheckResult, after: CheckResult) -> CheckResult | None:
         """Return the verdict on a change; None when it was interrupted.
 
         What fails on the base as well the task did not break, and tests are compared with those of the base.
         """
-        head = await self._verdict(pair.head, "head")
+        head = await self._verdict(after, "head")
         if head is None:
             return None
         is_red = head.result.outcome is CheckOutcome.FAILED
         base = None
-        if (is_red or head.tests is not None) and not pair.is_empty:
-            base = await self._verdict(pair.base, "base")
+        if (is_red or head.tests is not None) and after.tree != before.tree:
+            base = await self._verdict(before, "base")
             if base is None:
                 return None
         return judged(head, base, load_flaky(self.call.workspace.paths) if is_red else ())
 
-    async def _verdict(self, tree: str, which: str) -> TreeVerdict | None:
+    async def _verdict(self, asked: CheckResult, which: str) -> TreeVerdict | None:
         """Return the verdict on one tree, known or new; None if interrupted.
 
         A check that fails runs again on the same tree, up to ``_TRIES`` times, before anybody acts on it.
         """
         paths = self.call.workspace.paths
-        if (known := load_check(paths, self._asked(tree))) is not None:
+        if (known := load_check(paths, asked)) is not None:
             return known
         tries: list[TreeVerdict] = []
         while len(tries) < _TRIES and (not tries or tries[-1].result.outcome is CheckOutcome.FAILED):
-            tried = await self._try(tree, which, again=bool(tries))
+            tried = await self._try(asked, which, again=bool(tries))
             if tried is None:
                 return None
             tries.append(tried)
@@ -122,30 +157,21 @@ class _Check:
             save_check(paths, verdict)
         return verdict
 
-    def _asked(self, tree: str) -> CheckResult:
-        workspace = self.call.workspace
-        return CheckResult(
-            outcome=CheckOutcome.BROKEN,
-            command=self.command,
-            prepared=_preparation(workspace),
-            results=workspace.config.check.results or None,
-            tree=tree,
-            started_at=workspace.environment.timestamp(),
-        )
-
-    async def _try(self, tree: str, which: str, *, again: bool) -> TreeVerdict | None:
+    async def _try(self, asked: CheckResult, which: str, *, again: bool) -> TreeVerdict | None:
         """Run the check once; None if interrupted."""
         if self.call.is_interrupted:
             return None
-        task_id, asked = self.of_run.task_id, self._asked(tree)
+        task_id = self.of_run.task_id
+        now = asked.updated(started_at=self.call.workspace.environment.timestamp())
         what = self.what if which == "head" else f"the base of {task_id}"
+        named = f", {asked.title}" if self.name else ""
         try:
             with await self.call.check_slots.take(task_id):
-                text = f"checking {what}{' again' if again else ''}: {self.command}"
+                text = f"checking {what}{named}{' again' if again else ''}: {asked.command}"
                 inform(self.call.ui, text, task_id)
-                return await self._result(asked, which)
+                return await self._result(now, which)
         except (AgentUnavailableError, CheckoutError, SetupError, UnusableError) as error:
-            return TreeVerdict(asked.updated(reason=error.message))
+            return TreeVerdict(now.updated(reason=error.message))
 
     async def _result(self, asked: CheckResult, which: str) -> TreeVerdict | None:
         """Check a tree out, prepare it and run the command; None if interrupted."""
@@ -167,10 +193,10 @@ class _Check:
             command = UserCommand(
                 run.task_id,
                 run.id,
-                self.command,
+                asked.command or "",
                 checkout,
                 folder,
-                self._log(folder, which, CHECK_STREAM),
+                self._log(folder, which, asked.stream),
                 workspace.config.check.timeout_seconds,
                 {**apart, **slot.variables},
             )

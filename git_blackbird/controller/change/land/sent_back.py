@@ -136,9 +136,9 @@ def conflict_reason(workspace: Workspace, merge: TreeMerge) -> Reason:
 
 
 def check_reason(evidence: "Evidence") -> Reason:
-    return Reason(
-        "the check fails on the merged files", render_merged_check_request(evidence.failed), evidence
-    )
+    failed = evidence.failed
+    text = f"{evidence.failing(failed)} on the merged files"
+    return Reason(text, render_merged_check_request(failed), evidence)
 
 
 def unresolved_reason(workspace: Workspace, run: Run) -> Reason | None:

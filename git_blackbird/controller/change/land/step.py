@@ -117,15 +117,15 @@ async def _merge_and_write(call: Call, item: Item) -> Stop | None:
 
 async def _check(call: Call, run: Run, landing: Prepared) -> "Evidence | None":
     is_mergeable = not landing.merge.conflicts and not landing.left
-    is_worth = bool(call.workspace.check_command) and not landing.pair.is_empty
+    is_worth = bool(call.workspace.checks) and not landing.pair.is_empty
     if not is_worth or CheckOutcome.FAILED in accepted_outcomes(run) or not is_mergeable:
         return None
-    from git_blackbird.controller.change.check.step import run_check  # most changes have no check
+    from git_blackbird.controller.change.check.step import run_checks  # most changes have no check
 
     # Until the record names them.
     repo = call.workspace.repo
     save_pair(repo, JOURNAL_REFS + worktree_name(repo), landing.pair)
-    return await run_check(call, run, landing.pair, f"{run.task_id} with your worktree")
+    return await run_checks(call, run, landing.pair, f"{run.task_id} with your worktree")
 
 
 def _finish(call: Call, item: Item, landing: Prepared, evidence: "Evidence | None") -> LandingEnded | None:
