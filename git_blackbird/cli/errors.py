@@ -73,7 +73,7 @@ def _report(error: BaseException, args: Sequence[str], root: AppState) -> int:
             click.echo("interrupted", err=True)
             return ExitCode.INTERRUPTED
         case click.ClickException():
-            fault = UsageError(error.format_message(), hint=f"{_command_of(error, args)} -h")
+            fault = UsageError(_message_of(error), hint=f"{_command_of(error, args)} -h")
             print_error(fault, as_json=root.as_json or "--json" in args)
             return fault.exit_code
         case BrokenPipeError():
@@ -100,6 +100,15 @@ def _command_there(place: Path, args: Sequence[str]) -> str:
     """Return the command line for another worktree; without its arguments where they take several lines."""
     given = args if all(arg.isprintable() for arg in args) else args[:1]
     return " ".join(("git", "-C", shell_word(str(place)), "blackbird", *map(shell_word, given)))
+
+
+def _message_of(error: click.ClickException) -> str:
+    match error:
+        case click.exceptions.NoArgsIsHelpError(ctx=click.Context(command=click.Group() as group) as context):
+            # Its own message is the whole help.
+            return f"Missing command. Choose from: {', '.join(group.list_commands(context))}"
+        case _:
+            return error.format_message()
 
 
 def _command_of(error: click.ClickException, args: Sequence[str]) -> str:

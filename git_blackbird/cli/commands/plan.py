@@ -34,7 +34,7 @@ from git_blackbird.controller.plan.outcomes import (
     moved_task_lines,
     page_lines,
 )
-from git_blackbird.controller.plan.page import PageResult, add_page, preview_page
+from git_blackbird.controller.plan.page import PageResult, add_page, makes_a_plan, preview_page
 from git_blackbird.errors import ExitCode, RequestError, UsageError
 from git_blackbird.messages.forms.natural import read_page
 from git_blackbird.model.base.ids import TaskId
@@ -130,9 +130,10 @@ def _is_natural(workspace: Workspace) -> bool:
     """Whether the plan file lacks only what can be filled in."""
     data = workspace.store.plan_bytes() or b""
     try:
-        return bool(read_page(data.decode()))
+        page = read_page(data.decode())
     except (RequestError, UnicodeDecodeError):
         return False
+    return bool(page) and makes_a_plan(workspace, page)
 
 
 def add(

@@ -82,6 +82,17 @@ def preview_page(workspace: Workspace, page: Sequence[PageTask], parent: str | N
     return _add(workspace, page, parent, is_kept=False)
 
 
+def makes_a_plan(workspace: Workspace, page: Sequence[PageTask]) -> bool:
+    """Whether a page could be added to a plan without tasks."""
+    reading = PageReading(Plan(), (), page, None)
+    try:
+        after = rewritten(Plan(), reading.wanted(), reading.orders(), (), workspace.transition({}))
+        _require_free(workspace, Plan(), after)
+    except RequestError:
+        return False
+    return True
+
+
 def _add(workspace: Workspace, page: Sequence[PageTask], parent: str | None, *, is_kept: bool) -> PageResult:
     with workspace.transaction() as transaction:
         plan = transaction.state().plan

@@ -96,3 +96,26 @@ def test_the_reason_of_a_dependency_is_shown_with_it(trial: Trial) -> None:
     assert "  store  READY  Store, because it reads from it\n" in trial.expect(0, "show", "api")
     shown = json.loads(trial.expect(0, "show", "api", "--json"))
     assert shown["data"]["task"]["depRationale"] == {"store": "it reads from it"}
+
+
+def test_validate_offers_to_fill_in_only_what_can_be_added(trial: Trial) -> None:
+    plan = trial.repo / "blackbird.plan.json"
+    for faulty in ({"deps": ["ghost"]}, {"status": "bogus"}):
+        plan.write_text(json.dumps({"schemaVersion": 1, "items": {"a": {"id": "a", "title": "A", **faulty}}}))
+        assert "filled in" not in trial.expect(128, "validate")
+    plan.write_text(json.dumps({"items": {"a": {"id": "a", "title": "A"}}}))
+    said = trial.expect(128, "validate").splitlines()
+    assert said[-3:] == [
+        "what is missing is filled in by these commands:",
+        "  mv blackbird.plan.json tasks.json",
+        "  git blackbird init && git blackbird add -F tasks.json",
+    ]
+    plan.rename(trial.repo / "tasks.json")
+    trial.expect(0, "init")
+    trial.expect(0, "add", "-F", "tasks.json")
+    assert trial.expect(0, "validate") == "OK\n"
+
+
+def test_a_group_alone_names_its_commands(trial: Trial) -> None:
+    said = trial.expect(2, "plan")
+    assert said.startswith("error: Missing command. Choose from: export, generate, import, lint, refine\n")
