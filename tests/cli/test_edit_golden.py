@@ -194,6 +194,7 @@ def test_what_is_in_hand(program: Program, repo: Path) -> None:
     program.run("delete", "due")
     program.run("delete", "due", "--force")
     program.run("delete", "held")
+    program.run("undo", "busy")
     program.run("status")
     program.check("edit_in_hand")
 

@@ -10,7 +10,7 @@ from git_blackbird.controller.change.commit.carried import at_commit
 from git_blackbird.controller.change.move import Move, Prepared, make, prepare, record_begun
 from git_blackbird.controller.change.undo.commit import NO_COMMIT, UndoCommit, UndoCommitter
 from git_blackbird.controller.change.undo.expected import Expectation, Expected
-from git_blackbird.controller.core.guards import require_usable
+from git_blackbird.controller.core.guards import is_alive, require_usable
 from git_blackbird.controller.core.status_sync import save_statuses
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller
 from git_blackbird.errors import RequestError
@@ -19,12 +19,13 @@ from git_blackbird.git.change.merging import OVERLAPS, with_earlier_attempt
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import bulleted_lines
-from git_blackbird.model.base.next_steps import ShellLine, TaskCommand
+from git_blackbird.model.base.next_steps import EXECUTE, ShellLine, TaskCommand
 from git_blackbird.model.change.moves import moves_since
 from git_blackbird.model.change.work import Work
 from git_blackbird.model.plan.graph import dependents
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import IN_HAND
+from git_blackbird.model.rules.queue import UNWATCHED
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.parts import Moving, PastUndo, Undone
 from git_blackbird.model.run.run import Run
@@ -107,8 +108,12 @@ def runs_to_undo(state: PlanState, task: Task, *, is_rejected: bool = False) -> 
         raise RequestError(f"a decision on {task.id} is pending", hint=hint)
     is_half_done = history.moving is not None
     if task.status in IN_HAND and not is_half_done and not is_rejected:
-        hint = TaskCommand("retry", task.id, remark="gives up what it was doing; then undo it")
-        raise RequestError(f"{task.id} is not finished: it is {task.status.value}", hint=hint)
+        gives_up = TaskCommand("retry", task.id, remark="gives up what it was doing; then undo it")
+        is_at_work = history.live is not None and is_alive(history.live)
+        raise RequestError(
+            f"{task.id} is not finished: it is {task.status.value}",
+            hint=f"{UNWATCHED}; `{EXECUTE}` stops it" if is_at_work else gives_up,
+        )
     work = Work(history)
     undone = work.undone
     runs = [run for run in work.runs if run.has_changed_worktree]
