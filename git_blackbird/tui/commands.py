@@ -5,7 +5,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from git_blackbird.controller.change.decide.adopt import settle_adoption
-from git_blackbird.controller.change.decide.checkpoint import pending_checkpoint
+from git_blackbird.controller.change.decide.checkpoint import (
+    follows_in_execute,
+    pending_checkpoint,
+    unnamed_start,
+)
 from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.change.status_changes import reset_task, set_status
 from git_blackbird.controller.change.undo.undo import begin_undo, redo_task, undo_task
@@ -164,6 +168,9 @@ class Commands:
             )
             match checkpoint.with_shown(await asking):
                 case Decision() as decision:
+                    if (why := await self._unnamed_start(workspace, checkpoint, decision)) is not None:
+                        self._app.log_and_notify(why, is_good=True)
+                        return await self.decide(task_id)
                     await self._record(workspace, checkpoint.run, decision)
                 case Retry():
                     self._restart(task_id)
@@ -177,6 +184,15 @@ class Commands:
                     pass
         finally:
             self._app.poll()
+
+    async def _unnamed_start(
+        self, workspace: Workspace, checkpoint: Checkpoint, decision: Decision
+    ) -> str | None:
+        """Return what to say where an approval would by now start another task than was named."""
+        if decision.state is not DecisionState.APPROVED_CONTINUE or not self._app.can_execute:
+            return None
+        state, task_id = await asyncio.to_thread(workspace.plan_state), checkpoint.task.id
+        return unnamed_start(task_id, checkpoint.follows, follows_in_execute(state, task_id))
 
     async def _settle_adoption(self, workspace: Workspace) -> None:
         """Ask first whether what another program or clone did counts. Raises UnansweredError."""

@@ -9,6 +9,7 @@ from textual.screen import Screen
 from textual.widgets import TextArea
 
 from git_blackbird.controller.change.decide.record import record_decision
+from git_blackbird.controller.change.status_changes import set_status
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.tui.app import BlackbirdApp
@@ -562,6 +563,22 @@ def test_a_decision_from_elsewhere_closes_it_also_while_nothing_runs(planned: Pa
         await wait_for(pilot, lambda: app.screen is app.main)
 
     drive(planned, session)
+
+
+def test_an_approval_starts_no_other_task_than_it_named(planned: Path) -> None:
+    put_plan(planned, *(leaf(name, f"write {name}.txt 1") for name in ("alpha", "beta", "gamma")))
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await see(app, pilot, "Approve and continue with beta")
+        set_status(open_at(planned), "beta", Status.SKIPPED)
+        await pilot.press("1", "enter")
+        await see(app, pilot, "continues with gamma by now", "Approve and continue with gamma")
+        assert states(planned, "alpha") == [DecisionState.PENDING]
+        await pilot.press("escape")
+
+    drive(planned, session, (120, 40))
 
 
 @pytest.mark.exhaustive

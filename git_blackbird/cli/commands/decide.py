@@ -30,12 +30,15 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import TABLE, Due, Stage, due_of, label_of, stage_of
+from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.parts import ReviewComment
 from git_blackbird.model.run.states import Choice, DecisionState
 from git_blackbird.model.run.summary import ChangePart
 from git_blackbird.model.views.stop import Stop, StopReason
 
-_COMMAND, _WAIT_SECONDS = "decide", 0.1
+_WAIT_SECONDS = 0.1
+# It asks nobody, and ends once that is done.
+_LANDING = "decide --approve"
 _THEN = {DecisionState.CHANGES_REQUESTED: "; `git blackbird execute` carries them out"}
 _ONE_OF = "one of --approve, --request-changes, --reject"
 _DECISIONS = {
@@ -250,12 +253,15 @@ def _land(call: CommandContext, task_ids: Sequence[TaskId]) -> Stop | None:
     with build_ui(silent, workspace, stream=False) as ui:
         shown: UserInterface = SilentUI() if call.as_json else ui
         try:
-            stop = _run_landing(call, task_ids, shown)
+            stop = _run_landing(workspace, task_ids, shown)
         except LockedError as error:
-            call.print_err(f"{error.message}; it lands what you approved, once it has no question open")
+            call.print_err(error.message)
             return None
+    is_elsewhere = stop is None
     if stop is None or stop.reason is StopReason.COMPLETED:
         stop = _left_unlanded(workspace, task_ids)
+    if is_elsewhere and stop is None:
+        call.print(f"landed {', '.join(task_ids)}")
     if stop is not None and not call.as_json:
         show_stop(call, stop, ui.shown_reviews)
     return stop
@@ -276,21 +282,37 @@ def _left_unlanded(workspace: Workspace, task_ids: Sequence[TaskId]) -> Stop | N
     return Stop(StopReason.FAILED, text, tuple(dict.fromkeys(steps)), left[0].task_id)
 
 
-def _run_landing(call: CommandContext, task_ids: Sequence[TaskId], ui: UserInterface) -> Stop | None:
-    """Land these tasks, after another decision that lands its own; None where that has landed them, too.
+def _run_landing(workspace: Workspace, task_ids: Sequence[TaskId], ui: UserInterface) -> Stop | None:
+    """Land these tasks; None where another command has done it.
 
-    Raises LockedError while a call is at work that lands whatever is approved.
+    Raises LockedError, saying when they land, where one is at work that does not do it at once.
     """
-    workspace = call.workspace
-    while any(task.id in task_ids for task, _ in workspace.plan_state().due[Due.LAND]):
+    while _are_landing(workspace.plan_state(), task_ids):
         try:
-            return run_loop(workspace, call.command, decide_loop(workspace, ui, task_ids, only_next=False))
-        except LockedError:
-            holder = lock_holder(workspace)
-            if holder is not None and not holder.command.startswith(_COMMAND):
-                raise
+            return run_loop(workspace, _LANDING, decide_loop(workspace, ui, task_ids, only_next=False))
+        except LockedError as error:
+            if (when := _lands_when(workspace, task_ids)) is not None:
+                raise LockedError(f"{error.message}; {when}") from None
             time.sleep(_WAIT_SECONDS)  # nothing tells when a lock is free
     return None
+
+
+def _are_landing(state: PlanState, task_ids: Sequence[TaskId]) -> bool:
+    latest = (state.history(task_id).latest for task_id in task_ids)
+    return any(run is not None and stage_of(run) is Stage.LANDING for run in latest)
+
+
+def _lands_when(workspace: Workspace, task_ids: Sequence[TaskId]) -> str | None:
+    """Return when changes land while another command is at work; None where that does it, or ends, soon."""
+    from git_blackbird.controller.queries.status import running_call  # few decisions wait for anyone
+
+    holder = lock_holder(workspace)
+    running = running_call(holder)
+    if holder is None or running is None or holder.command == _LANDING:
+        return None
+    if running.only is not None and not running.only.issuperset(task_ids):
+        return "what you approved lands with the next `git blackbird execute` after it"
+    return "it lands what you approved" if running.agents else None
 
 
 def _edited(call: CommandContext, task_id: str, run: RunId | None) -> ReviewForm:

@@ -11,7 +11,7 @@ from git_blackbird.controller.change.stops import NotAgreedError, agent_refused_
 from git_blackbird.controller.core.agents import model_of, tasks_of_agents
 from git_blackbird.controller.core.guards import current_holds
 from git_blackbird.controller.core.ui import inform, warn
-from git_blackbird.controller.core.waiting import WATCH_SECONDS
+from git_blackbird.controller.core.waiting import LOOKS, WATCH_SECONDS, last_written
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.messages.display.quantities import format_moment, limit_words
@@ -23,10 +23,6 @@ from git_blackbird.model.rules.state import PlanState, ready_tasks
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.views.stop import Stop
-from git_blackbird.storage.files import changed_at
-
-# What changes between the last reading and the first look here is seen after this many.
-_LOOKS = 150
 
 
 def name_what_follows(call: Call) -> None:
@@ -114,18 +110,13 @@ async def limit_over(call: Call, holds: Sequence[LimitHold]) -> None:
     Timers stop while a machine sleeps, so the wall clock is polled.
     """
     environment, first = call.workspace.environment, min(hold.until for hold in holds)
-    seen = _marks(call.workspace)
+    seen = last_written(call.workspace)
     call.show_limits(holds)
     trace.event("wait for usage limits", *(f"{hold.by.agent} {hold.until}" for hold in holds))
-    for _ in range(_LOOKS):
+    for _ in range(LOOKS):
         await asyncio.sleep(WATCH_SECONDS)
-        if environment.now() >= first or _marks(call.workspace) != seen:
+        if environment.now() >= first or last_written(call.workspace) != seen:
             return
-
-
-def _marks(workspace: Workspace) -> tuple[int, int]:
-    """Return when the plan and any record were last written."""
-    return changed_at(workspace.paths.plan), changed_at(workspace.paths.private_tmp)
 
 
 async def await_agent(call: Call, run: Run) -> Stop | None:

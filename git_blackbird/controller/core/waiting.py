@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.git.core.process import GitWork
 from git_blackbird.model.run.run import Run
+from git_blackbird.storage.files import changed_at
 
 T = TypeVar("T")
 
@@ -50,8 +51,23 @@ def _run(work: Callable[[], T], git: GitWork) -> T:
         return work()
 
 
-# How often a record is looked at that another process may change.
+# How often is looked at what another process may change.
 WATCH_SECONDS = 0.2
+# What changes between the last reading and the first look is seen after this many.
+LOOKS = 150
+
+
+def last_written(workspace: Workspace) -> tuple[int, int]:
+    """Return when the plan and any record were last written."""
+    return changed_at(workspace.paths.plan), changed_at(workspace.paths.private_tmp)
+
+
+async def any_change(workspace: Workspace, seen: tuple[int, int]) -> None:
+    """Wait until plan or records are not as last written when they were ``seen``, or for a while."""
+    for _ in range(LOOKS):
+        await asyncio.sleep(WATCH_SECONDS)
+        if last_written(workspace) != seen:
+            return
 
 
 async def race_external_change(workspace: Workspace, ask: Callable[[], Awaitable[T]], run: Run) -> T | Run:
@@ -71,7 +87,7 @@ async def race_external_change(workspace: Workspace, ask: Callable[[], Awaitable
 async def external_change(workspace: Workspace, run: Run) -> Run:
     """Wait until another process has decided on a run, overtaken it or changed its result; return it."""
     while True:
-        await asyncio.sleep(WATCH_SECONDS)
+        seen = last_written(workspace)
         stored = workspace.store.records.history(run.task_id).find(run.id)
         if stored is not None and (
             stored.decision_state != run.decision_state
@@ -79,3 +95,4 @@ async def external_change(workspace: Workspace, run: Run) -> Run:
             or stored.head_tree != run.head_tree
         ):
             return stored
+        await any_change(workspace, seen)

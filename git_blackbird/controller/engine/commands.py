@@ -107,7 +107,7 @@ async def decide_beside(
             call.scope = call.scope._replace(busy=call.scope.busy | {item.task.id})
         if item is None:
             return Stop(StopReason.COMPLETED, "no decision waits")
-        if (stop := await decide(call, item)) is not None:
+        if isinstance(stop := await decide(call, item), Stop):
             return stop
 
 

@@ -1,10 +1,11 @@
 """The loop: perform the next action until none is due or someone must decide."""
 
+import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import Protocol, assert_never
+from typing import Any, Protocol, assert_never
 
 from git_blackbird import trace
 from git_blackbird.controller.change.call import Call
@@ -19,19 +20,19 @@ from git_blackbird.controller.change.limits import (
 )
 from git_blackbird.controller.change.stops import NotAgreedError, interrupted_stop
 from git_blackbird.controller.change.work.questions import ask_paused, ask_questions
-from git_blackbird.controller.change.work.starts import Restart, Start
+from git_blackbird.controller.change.work.starts import Done, Restart, Start
 from git_blackbird.controller.change.work.step import (
     apply_change_request,
+    begin,
     continue_run,
-    restart_task,
     send_feedback,
     start_task,
 )
-from git_blackbird.controller.change.work.task_run import session_locks, work_on
+from git_blackbird.controller.change.work.task_run import session_locks
 from git_blackbird.controller.core.agents import models_of, require_reviewers, tasks_of_agents
 from git_blackbird.controller.core.drafts import drop_recorded_drafts
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
-from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.core.waiting import any_change, last_written, run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.recovery import recover, require_decided, require_planned, scan
 from git_blackbird.controller.engine.stops import (
@@ -48,7 +49,7 @@ from git_blackbird.controller.launch.launch import Launcher
 from git_blackbird.controller.launch.ledger import BudgetSpentError
 from git_blackbird.controller.launch.run_files import sweep_scratch_dirs
 from git_blackbird.controller.place.listing import remove_landed
-from git_blackbird.errors import AgentUnavailableError
+from git_blackbird.errors import AgentUnavailableError, BlackbirdError
 from git_blackbird.git.writing.path_writer import Journal
 from git_blackbird.messages.display.format import adopted_text
 from git_blackbird.model.change.stages import AgentOf, Due, Stage, stage_of
@@ -56,7 +57,7 @@ from git_blackbird.model.rules.limits import AgentModel, LimitHold
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.scope import ASKS, CallScope, next_item
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.views.events import Phase
+from git_blackbird.model.views.events import Level, Notice, Phase
 from git_blackbird.model.views.stop import Stop, StopReason, first_of
 from git_blackbird.storage.locks import remove_lock_folders
 
@@ -190,7 +191,7 @@ class Loop:
             half = self._confirmed(state, call.scope, frozenset())
             if half is None or half.due is not Due.FINISH:
                 break
-            stop = await perform(call, half)
+            stop = await begin(call, await perform(call, half))
             scanned = None if stop is not None else await self._scan(call.scope)
             if scanned is None:
                 return stop or interrupted_stop()
@@ -211,12 +212,10 @@ class Loop:
         first = None if self._first is None else self._first(state)
         notify_paused(call.ui, state, call.scope)
         match first:
-            case Restart():
-                return await restart_task(call, first, state)
-            case Start():
-                return await work_on(call, first)
+            case Start() | Restart():
+                return await begin(call, first)
             case item, message:
-                return await ask_questions(call, item, message)
+                return await self._ask(item, ask_questions(call, item, message))
             case PlanState() | None:
                 return first or state
 
@@ -233,12 +232,37 @@ class Loop:
             return next(filter(None, stops), None)
         if item is None:
             return await await_limit(call, holds) if holds else last_stop(call, state)
+        doing = perform(call, item)
         try:
-            return await perform(call, item)
+            return await (self._ask(item, doing) if item.due in ASKS else begin(call, await doing))
         except AgentUnavailableError:
             if item.due is Due.START:
                 notify_without_agent(call.workspace, call.ui, state, call.scope, item.task)
             raise
+
+    async def _ask(self, item: Item, doing: Coroutine[Any, Any, Done]) -> Stop | None:
+        """Ask a person, and do as they say; what is accepted elsewhere lands beside the question."""
+        call = self._call
+        scope = call.scope._replace(starts_agents=False, decisions_left=0, busy=frozenset({item.task.id}))
+        seen, asking = last_written(call.workspace), asyncio.ensure_future(doing)
+        try:
+            while not await _is_over(asking, any_change(call.workspace, seen)):
+                seen = last_written(call.workspace)
+                state = await self._scan(scope)
+                other = None if state is None else self._choose_by_slots(state, scope, frozenset())
+                if other is None:
+                    continue
+                try:
+                    await perform(call, other)
+                except BlackbirdError as error:
+                    # The next turn tries it again, and ends with it.
+                    call.ui.notify(Notice(Level.ERROR, error.message, error.hint, other.task.id))
+                    scope = scope._replace(busy=scope.busy | {other.task.id})
+            done = asking.result()
+        finally:
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+        return await begin(call, done)
 
     def _choose(self, state: PlanState, scope: CallScope) -> tuple[Item | None, Sequence[LimitHold]]:
         """Return the next item, or without one the usage limits that all that is left waits for."""
@@ -315,8 +339,19 @@ class Loop:
         return is_begun and not self._call.workspace.uses_worktrees
 
 
-async def perform(call: Call, item: Item) -> Stop | None:  # noqa: PLR0911  # a table
-    """Do what is due; a step is loaded when it is."""
+async def _is_over(asking: asyncio.Future[Done], news: Coroutine[Any, Any, None]) -> bool:
+    """Wait until a question is answered or there is news; return whether it is answered."""
+    waiting = asyncio.ensure_future(news)
+    both: set[asyncio.Future[Any]] = {asking, waiting}
+    try:
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        return asking.done()
+    finally:
+        waiting.cancel()
+
+
+async def perform(call: Call, item: Item) -> Done:  # noqa: PLR0911  # a table
+    """Do what is due, or return what a person wants to be begun; a step is loaded when it is."""
     task_id = item.task.id
     trace.event("next action", item.due.name.lower(), task_id)
     match item.due:

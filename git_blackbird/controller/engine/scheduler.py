@@ -10,9 +10,11 @@ from git_blackbird import trace
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.limits import await_limit, ended_waiting, in_time, limit_over
 from git_blackbird.controller.change.stops import NotAgreedError, interrupted_stop, open_items_stop
+from git_blackbird.controller.change.work.starts import Done, Start
+from git_blackbird.controller.change.work.step import begin
 from git_blackbird.controller.core.agents import agent_name_for, models_of, tasks_of_agents
 from git_blackbird.controller.core.ui import inform
-from git_blackbird.controller.core.waiting import external_change
+from git_blackbird.controller.core.waiting import any_change, last_written
 from git_blackbird.controller.engine.stops import (
     joined_steps,
     last_stop,
@@ -30,7 +32,7 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.views.events import Level, Notice
 from git_blackbird.model.views.stop import Stop, StopReason, first_of
 
-Perform = Callable[[Call, Item], Coroutine[Any, Any, Stop | None]]
+Perform = Callable[[Call, Item], Coroutine[Any, Any, Done]]
 Choose = Callable[[PlanState, CallScope], tuple[Item | None, Sequence[LimitHold]]]
 Scan = Callable[[CallScope], Awaitable[PlanState | None]]
 # An agent, and the worker that it has to work on if it is to go on in a session there.
@@ -48,7 +50,7 @@ class _Job:
     ``models`` are all agents that it starts.
     """
 
-    task_id: TaskId
+    item: Item
     holds: frozenset[str]
     agent: _AgentPlace | None
     models: frozenset[AgentModel]
@@ -65,7 +67,7 @@ class Scheduler:
         self._choose = choose
         self._perform = perform
         self._scan = scan
-        self._jobs: dict[asyncio.Task[Stop | None], _Job] = {}
+        self._jobs: dict[asyncio.Task[Done], _Job] = {}
         self._left: dict[TaskId, Stop] = {}
         self._faults: dict[TaskId, BlackbirdError] = {}
         # Stops of tasks whose agent cannot work now, and these agents: tasks of others go on.
@@ -76,6 +78,7 @@ class Scheduler:
 
     async def run(self, state: PlanState) -> Stop:
         """Return how the call ends. Raises BlackbirdError where something about a task could not go on."""
+        seen = last_written(self._call.workspace)
         try:
             while True:
                 self._call.empty_starts.seen_at_work.clear()
@@ -85,10 +88,11 @@ class Scheduler:
                 if is_over and not holds:
                     return await self._end(state, ending)
                 if self._jobs or is_over:
-                    await self._wait(state, holds)
+                    await self._wait(holds, seen)
                 if is_over and (stop := ended_waiting(self._call)):
                     self._stops.append(stop)
                 self._collect()
+                seen = last_written(self._call.workspace)
                 # After an interrupt the state is read once all have ended.
                 state = await self._scan(self._call.scope._replace(busy=self._busy)) or state
         finally:
@@ -97,17 +101,18 @@ class Scheduler:
                 job.cancel()
             await asyncio.gather(*self._jobs, return_exceptions=True)
 
-    async def _wait(self, state: PlanState, holds: Sequence[LimitHold]) -> None:
-        """Wait until an item is done, an agent in doubt is seen at work, or what was left is decided.
+    async def _wait(self, holds: Sequence[LimitHold], seen: tuple[int, int]) -> None:
+        """Wait until an item is done, or an agent in doubt is seen at work.
 
-        Or until the first usage limit is over for which the call waits, or it is interrupted meanwhile.
+        Or until the first usage limit is over for which the call waits, or it is interrupted meanwhile. While
+        a person has to decide, that may be done elsewhere.
         """
-        left = (state.history(task_id).latest for task_id in self._left)
+        is_open = self._left or not self._has_room(frozenset({_PERSON}))
         others = [
             asyncio.ensure_future(waiting)
             for waiting in (
                 self._call.empty_starts.seen_at_work.wait(),
-                *(external_change(self._call.workspace, run) for run in left if run is not None),
+                *([any_change(self._call.workspace, seen)] if is_open else []),
                 *([self._call.interruptible(limit_over(self._call, holds))] if holds else []),
             )
         ]
@@ -126,7 +131,7 @@ class Scheduler:
 
     @property
     def _busy(self) -> frozenset[TaskId]:
-        return frozenset(job.task_id for job in self._jobs.values())
+        return frozenset(job.item.task.id for job in self._jobs.values())
 
     async def _begin(self, state: PlanState) -> Sequence[LimitHold] | None:
         """Begin what may begin; return the limits that what is left waits for, None if the call has ended."""
@@ -136,19 +141,21 @@ class Scheduler:
             item, limits = self._choose(state, self._scope(state, waiting))
             if item is None:
                 return limits
-            task_id, holds, agent = item.task.id, _resources_of(item), self._agent_of(item)
-            models = models_of(self._call.workspace, item)
-            if agent in self._gone:
-                self._not_started.add(task_id)
-            if agent in self._gone or not self._has_room(holds) or models & self._doubted_at_work:
-                waiting |= {task_id}
+            job = self._job_of(item)
+            if job.agent in self._gone:
+                self._not_started.add(item.task.id)
+            if job.agent in self._gone or not self._has_room(job.holds) or job.models & self._doubted_at_work:
+                waiting |= {item.task.id}
                 continue
-            trace.event("begin", item.due.name.lower(), task_id)
-            job = asyncio.create_task(self._perform(self._call, item))
-            self._jobs[job] = _Job(task_id, holds, agent, models)
+            trace.event("begin", item.due.name.lower(), item.task.id)
+            self._jobs[asyncio.create_task(self._perform(self._call, item))] = job
             # It takes what it needs of the scope, such as one of the starts, before it waits for anything.
             await asyncio.sleep(0)
         return None
+
+    def _job_of(self, item: Item) -> _Job:
+        models = models_of(self._call.workspace, item)
+        return _Job(item, _resources_of(item), self._agent_of(item), models)
 
     def _scope(self, state: PlanState, waiting: frozenset[TaskId]) -> CallScope:
         """Return the scope for the next choice, without tasks that are at work or have to wait."""
@@ -185,28 +192,34 @@ class Scheduler:
     def _collect(self) -> None:
         for task in [task for task in self._jobs if task.done()]:
             job = self._jobs.pop(task)
+            task_id = job.item.task.id
             try:
-                stop = task.result()
+                done = task.result()
             except (AgentUnavailableError, NotAgreedError) as error:
-                stop = replace(not_started_stop(error), task_id=job.task_id)
-                self._not_started.add(job.task_id)
+                done = replace(not_started_stop(error), task_id=task_id)
+                self._not_started.add(task_id)
             except BudgetSpentError:
-                self._call.held.add(job.task_id)
+                self._call.held.add(task_id)
                 continue
             except BlackbirdError as error:
-                self._faults[job.task_id], error.is_told = error, True
-                self._call.ui.notify(Notice(Level.ERROR, error.message, error.hint, job.task_id))
+                self._faults[task_id], error.is_told = error, True
+                self._call.ui.notify(Notice(Level.ERROR, error.message, error.hint, task_id))
                 continue
-            if stop is not None:
-                self._note_stop(stop, job)
+            if isinstance(done, Stop):
+                self._note_stop(done, job)
+            elif done is not None:
+                # A person asked for it: it waits for no room, and the next question not for it.
+                run = done.resumes if isinstance(done, Start) else None
+                item = replace(job.item, due=Due.START if run is None else Due.CONTINUE, run=run)
+                self._jobs[asyncio.create_task(begin(self._call, done))] = self._job_of(item)
 
     def _note_stop(self, stop: Stop, job: _Job) -> None:
         call = self._call
         if stop.reason in _OPEN:
-            self._left[job.task_id] = stop
+            self._left[job.item.task.id] = stop
             return
         if stop.reason is StopReason.AGENT_UNAVAILABLE:
-            self._unavailable[job.task_id] = stop
+            self._unavailable[job.item.task.id] = stop
             self._gone |= {job.agent} if job.agent is not None else set()
             return
         if not self._stops and self._jobs and stop.reason is not StopReason.INTERRUPTED:

@@ -6,7 +6,7 @@ from typing import NamedTuple, assert_never
 
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.change.stages import Band, By, Due, Stage, Stops, due_of, stage_of
+from git_blackbird.model.change.stages import AgentOf, Band, By, Due, Stage, Stops, due_of, stage_of
 from git_blackbird.model.plan.graph import ancestors
 from git_blackbird.model.plan.named_paths import named_paths, overlaps
 from git_blackbird.model.plan.plan import Plan, Task
@@ -21,6 +21,13 @@ _CHOICES = 50
 ASKS = frozenset({Due.DECIDE, Due.ANSWER, Due.ASK_PAUSED})
 """What a call asks a person."""
 _OF_REVIEWS = REVIEWS_OF_PARENTS | {Due.FEEDBACK}
+
+
+class Following(NamedTuple):
+    """The task that a call continues with, and whether it then starts an agent for it."""
+
+    task_id: TaskId
+    starts: bool
 
 
 class CallScope(NamedTuple):
@@ -146,20 +153,24 @@ def next_item(state: PlanState, scope: CallScope) -> Item | None:
 
 def next_after_approval(
     state: PlanState, scope: CallScope, task_id: TaskId, may_do: Callable[[Item], bool]
-) -> TaskId | None:
+) -> Following | None:
     """Return the task with which a call continues once the change of this one is approved and has landed.
 
     It is that of the first item that the call ``may_do``, else one that is at work; None if nothing follows.
     """
+    if task_id not in state.saved.tasks:
+        return None
     done = replace(state.saved.tasks[task_id], status=Status.DONE)
     histories = {other: history for other, history in state.histories.items() if other != task_id}
     after, scope = replace(state, saved=state.saved.replaced(done), histories=histories), scope.continued()
     while (item := next_item(after, scope)) is not None:
         if may_do(item):
-            return item.task.id
+            starts = item.due.agent not in {AgentOf.NOBODY, AgentOf.ANSWER}
+            return Following(item.task.id, starts)
         scope = scope._replace(busy=scope.busy | {item.task.id})
     at_work = (other for other, history in sorted(after.open_histories.items()) if history.at_work)
-    return next(at_work, None) if scope.starts_agents else None
+    goes_on = (Following(other, starts=False) for other in at_work)
+    return next(goes_on, None) if scope.starts_agents else None
 
 
 def _own_items(state: PlanState, scope: CallScope) -> Iterator[Item]:

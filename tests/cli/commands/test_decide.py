@@ -84,11 +84,25 @@ def test_what_is_approved_at_once_in_several_terminals_lands_from_each(trial: Tr
 
 
 def test_another_call_at_work_lands_it(trial: Trial) -> None:
-    with hold_controller(open_at(trial.repo), "execute"):
-        said = trial.expect(0, "decide", "a", "--approve")
-    assert said.startswith("approved a\n")
-    assert "; it lands what you approve" in said
-    assert trial.statuses()["a"] == "in_progress"
+    for name, only, when in (
+        ("a", None, "it lands what you approved"),
+        ("b", ["c"], "what you approved lands with the next `git blackbird execute` after it"),
+    ):
+        with hold_controller(open_at(trial.repo), "execute", only=only, starts=True, agents=True):
+            said = trial.expect(0, "decide", name, "--approve")
+        assert said.startswith(f"approved {name}\n")
+        assert said.endswith(f"; {when}\n")
+        assert trial.statuses()[name] == "in_progress"
+
+
+def test_what_is_approved_elsewhere_lands_beside_an_open_question(trial: Trial) -> None:
+    with Terminal(trial.repo, "decide") as terminal:
+        terminal.wait_to_see("5) View full diff")
+        assert trial.expect(0, "decide", "b", "--approve") == "approved b\nlanded b\n"
+        terminal.wait_to_match(r"landed b\n\? Select an action .*\n > 1\) ")
+        assert (trial.repo / "b.txt").read_text() == "b\n"
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
 
 
 def test_a_conflict_is_a_request_for_the_next_execute(trial: Trial) -> None:

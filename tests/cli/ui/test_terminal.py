@@ -168,7 +168,7 @@ def test_a_rejection_takes_a_reason_and_the_call_goes_on_with_what_is_ready(pend
 
 def test_the_panel_shows_the_change_and_the_list_exactly_the_choices(pending: Path) -> None:
     with Terminal(pending, "execute") as terminal:
-        terminal.wait_for_list()
+        terminal.wait_to_see("9) Reject and take back")
         shown = re.sub(r"[0-9a-f]{16}", "0123456789abcdef", terminal.text)
         assert terminal.sent.count(b"\a") == 1
     assert shown == PANEL

@@ -40,7 +40,7 @@ from git_blackbird.model.rules.reviews import (
     next_after,
     reviews_about,
 )
-from git_blackbird.model.rules.scope import CallScope, next_after_approval
+from git_blackbird.model.rules.scope import CallScope, Following, next_after_approval
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History, is_session_lost
@@ -54,7 +54,7 @@ _CLEARED = "the reviews approve the change, and this call stops after each task"
 
 
 def build_checkpoint(
-    workspace: Workspace, state: PlanState, task: Task, run: Run, follows: TaskId | None
+    workspace: Workspace, state: PlanState, task: Task, run: Run, follows: Following | None
 ) -> Checkpoint:
     """Put together what a person needs for the decision on ``run``.
 
@@ -102,7 +102,7 @@ def build_checkpoint(
         unblocks=state.unblocked.get(task.id, 0),
         max_rounds=workspace.config.reviews.max_iterations,
         outside=outside,
-        follows=follows,
+        follows=None if follows is None else follows.task_id,
         work_elsewhere=find_work_elsewhere(workspace, task, run, outside) if edits is None else None,
     )
 
@@ -143,8 +143,19 @@ def pending_checkpoint(workspace: Workspace, task_id: str, run_id: RunId | None 
     state = workspace.plan_state()
     task = find_task(state.plan, task_id)
     run = find_pending(state, task.id, run_id)
-    follows = next_after_approval(state, CallScope(), task.id, lambda _: True)
-    return build_checkpoint(workspace, state, task, run, follows)
+    return build_checkpoint(workspace, state, task, run, follows_in_execute(state, task.id))
+
+
+def follows_in_execute(state: PlanState, task_id: TaskId) -> Following | None:
+    """Return the task with which an execute continues once this one is approved."""
+    return next_after_approval(state, CallScope(), task_id, lambda _: True)
+
+
+def unnamed_start(task_id: TaskId, named: TaskId | None, follows: Following | None) -> str | None:
+    """Return what to say where an approval would start another task than was named."""
+    if follows is None or not follows.starts or follows.task_id == named:
+        return None
+    return f"an approval of {task_id} continues with {follows.task_id} by now: it is asked again"
 
 
 def find_pending(state: PlanState, task_id: TaskId, run_id: RunId | None) -> Run:

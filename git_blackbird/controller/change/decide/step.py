@@ -5,12 +5,15 @@ from functools import partial
 from git_blackbird import trace
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.commit.refusal import ApprovalRefusedError
-from git_blackbird.controller.change.decide.checkpoint import build_checkpoint, why_not_resumable
+from git_blackbird.controller.change.decide.checkpoint import (
+    build_checkpoint,
+    unnamed_start,
+    why_not_resumable,
+)
 from git_blackbird.controller.change.status_changes import reset_task
 from git_blackbird.controller.change.stops import open_items_stop
 from git_blackbird.controller.change.trees import outside_of_runs
 from git_blackbird.controller.change.work.starts import Restart
-from git_blackbird.controller.change.work.step import restart_task
 from git_blackbird.controller.core.guards import HalfWrittenError
 from git_blackbird.controller.core.ui import Unanswered, inform, warn
 from git_blackbird.controller.core.waiting import finish_in_thread, race_external_change, run_in_thread
@@ -26,7 +29,7 @@ from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.change.work import Work, decide_run_command
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.queue import Item, pending_decisions
-from git_blackbird.model.rules.scope import CallScope, next_after_approval, next_item, review_stops
+from git_blackbird.model.rules.scope import CallScope, Following, next_after_approval, next_item, review_stops
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import Choice, DecisionState, RunStatus
@@ -36,28 +39,35 @@ from git_blackbird.model.views.stop import Stop, StopReason
 _MAX_REFUSALS = 10
 
 
-async def decide(call: Call, item: Item) -> Stop | None:
-    """Show the checkpoint of a run, and do what is chosen, here or by another command meanwhile."""
+async def decide(call: Call, item: Item) -> Stop | Restart | None:
+    """Show the checkpoint of a run, and record what is chosen, here or by another command meanwhile.
+
+    Where an approval would by now start another task than was named, it is asked again.
+    """
     workspace, task, run, state = call.workspace, item.task, item.of_run, item.state
-    reply = None
+    reply = named = None
     if call.scope.decisions_left is not None:
         call.scope = call.scope._replace(decisions_left=call.scope.decisions_left - 1)
     with trace.measured(Phase.DECISION, task.id):
-        follows = None
-        if call.ui.shows_checkpoints and stage_of(run) is not Stage.NOT_COMMITTED:
-            follows = next_after_approval(state, call.scope, task.id, call.may_begin)
-        build = partial(build_checkpoint, workspace, state, task, run, follows)
+        build = partial(build_checkpoint, workspace, state, task, run, _follows(call, state, run))
         if not call.ui.shows_checkpoints:
             call.prompter.call_for_decision(task, run.id)
         elif (checkpoint := await call.interruptible(run_in_thread(build))) is not None:
-            ask = race_external_change(workspace, lambda: call.prompter.decide(checkpoint), run)
+            named = checkpoint.follows
+            ask = race_external_change(workspace, partial(call.prompter.decide, checkpoint), run)
             reply = checkpoint.with_shown(await call.interruptible(ask))
     match reply:
+        case Decision(state=DecisionState.APPROVED_CONTINUE):
+            follows = _follows(call, await run_in_thread(workspace.plan_state), run)
+            if (why := unnamed_start(task.id, named, follows)) is not None:
+                inform(call.ui, why, task.id)
+                _ask_again(call)
+                return None
+            return await _record(call, state, run, reply, continues=named is not None)
         case Decision():
-            continues = reply.state is DecisionState.APPROVED_CONTINUE and follows is not None
-            return await _record(call, state, run, reply, continues=continues)
+            return await _record(call, state, run, reply, continues=False)
         case Retry() | RerunReviews():
-            return await _do_again(call, state, task, reply)
+            return _do_again(call, task, reply)
         case Run():
             # Another command has changed the record.
             state = workspace.plan_state()
@@ -70,11 +80,24 @@ async def decide(call: Call, item: Item) -> Stop | None:
             return _left_open_stop(run)
 
 
-async def _do_again(call: Call, state: PlanState, task: Task, reply: Retry | RerunReviews) -> Stop | None:
+def _follows(call: Call, state: PlanState, run: Run) -> Following | None:
+    """Return the task with which the call continues once a change is approved."""
+    if not call.ui.shows_checkpoints or stage_of(run) is Stage.NOT_COMMITTED:
+        return None
+    return next_after_approval(state, call.scope, run.task_id, call.may_begin)
+
+
+def _ask_again(call: Call) -> None:
+    """Let a decision that was not taken count as not asked for."""
+    if call.scope.decisions_left is not None:
+        call.scope = call.scope._replace(decisions_left=call.scope.decisions_left + 1)
+
+
+def _do_again(call: Call, task: Task, reply: Retry | RerunReviews) -> Restart | None:
     """Retry a task, or have its change reviewed again; where no agent is to be started, prepare that."""
     if isinstance(reply, Retry):
         if call.scope.starts_agents:
-            return await restart_task(call, Restart(task, None), state)
+            return Restart(task, None)
         reset_task(call.workspace, task.id)
         inform(call.ui, f"{task.id} is todo again", task.id, EXECUTE)
         return None
@@ -125,7 +148,10 @@ async def _record(
         call.ui.notify(Notice(Level.ERROR, lines, error.hint, run.task_id))
         call.refused_decisions += 1
         # Endless input of the same answer comes from no person.
-        return None if call.refused_decisions < _MAX_REFUSALS else _undecided_stop(call, state, run)
+        if call.refused_decisions >= _MAX_REFUSALS:
+            return _undecided_stop(call, state, run)
+        _ask_again(call)
+        return None
     if continues:
         call.scope = call.scope.continued()
     if result.decided is not None:

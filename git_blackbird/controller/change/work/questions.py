@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from git_blackbird.controller.change.call import Call
-from git_blackbird.controller.change.work.starts import Restart, answering, continuing
-from git_blackbird.controller.change.work.step import restart_task
-from git_blackbird.controller.change.work.task_run import work_on
+from git_blackbird.controller.change.work.starts import Restart, Start, answering, continuing
 from git_blackbird.controller.core.drafts import Drafts
 from git_blackbird.controller.core.ui import Unanswered, warn
 from git_blackbird.controller.core.waiting import race_external_change
@@ -24,8 +22,8 @@ from git_blackbird.model.run.states import TerminalReason
 from git_blackbird.model.views.stop import Stop, StopReason
 
 
-async def ask_questions(call: Call, item: Item, message: str | None = None) -> Stop | None:
-    """Ask, and resume the session with the answers and the message.
+async def ask_questions(call: Call, item: Item, message: str | None = None) -> Stop | Start | None:
+    """Ask, and return how the session goes on with the answers and the message.
 
     Raises RequestError if a message was given and nobody is here to answer, SaveError.
     """
@@ -36,7 +34,7 @@ async def ask_questions(call: Call, item: Item, message: str | None = None) -> S
     if isinstance(reply, Mapping):
         answers = match_answers(questions, reply, take_answer)
         start = answering(call.workspace, run, task, item.state.pending_messages(task.id), answers)
-        return await work_on(call, start if message is None else start.with_message(message))
+        return start if message is None else start.with_message(message)
     return _without_answers(call, item, message, Unanswered() if call.is_interrupted else reply)
 
 
@@ -80,8 +78,8 @@ _LEAVE = "Leave it paused and stop here"
 _LIMITS = {TerminalReason.WALL_LIMIT: "its time limit", TerminalReason.IDLE_LIMIT: "its limit without output"}
 
 
-async def ask_paused(call: Call, item: Item) -> Stop | None:
-    """Continue, restart or leave the run, as answered; any other answer is a message to its agent."""
+async def ask_paused(call: Call, item: Item) -> Stop | Start | Restart | None:
+    """Ask whether the run goes on, in its session or a new one; another answer is a message to its agent."""
     task, run, state = item.task, item.of_run, item.state
     prompt = f"Run {run.id} of {run.task_id} {_why_paused(run)}. What next?"
     can_continue = is_resumable(state, task)
@@ -100,9 +98,9 @@ async def ask_paused(call: Call, item: Item) -> Stop | None:
         return paused_stop(state, run)
     message = None if answer in {_CONTINUE, _RESTART} else answer
     if answer == _RESTART or not can_continue:
-        return await restart_task(call, Restart(task, message), state)
+        return Restart(task, message)
     pending = state.pending_messages(task.id)
-    return await work_on(call, continuing(call.workspace, run, task, pending, message))
+    return continuing(call.workspace, run, task, pending, message)
 
 
 def paused_stop(state: PlanState, run: Run) -> Stop:

@@ -37,6 +37,7 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.parts import Answer, Ruling
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Summary
+from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.files import load_inside
 from git_blackbird.storage.paths import OVERVIEW_NAME
 
@@ -99,6 +100,10 @@ class Start:
 class Restart:
     task: Task
     message: str | None
+
+
+Done = Stop | Start | Restart | None
+"""What comes of an item: how the call ends, or what a person wants to be begun; None to go on."""
 
 
 def new_start(workspace: Workspace, state: PlanState, task: Task, message: str | None) -> Start:

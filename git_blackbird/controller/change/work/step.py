@@ -9,7 +9,15 @@ from git_blackbird.controller.change.work.manual_commits import (
     record_deferred,
     require_recorded,
 )
-from git_blackbird.controller.change.work.starts import Restart, changing, continuing, new_start, ruling
+from git_blackbird.controller.change.work.starts import (
+    Done,
+    Restart,
+    Start,
+    changing,
+    continuing,
+    new_start,
+    ruling,
+)
 from git_blackbird.controller.change.work.task_run import go_on, work_on
 from git_blackbird.controller.change.work.worktree_setup import SetupError
 from git_blackbird.controller.core.agents import adding_way_out, agent_for, start_with_other_agent
@@ -19,7 +27,6 @@ from git_blackbird.messages.display.format import question_line
 from git_blackbird.model.base.next_steps import restart_command
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import Item
-from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.states import SUPERSEDED_BY_RESTART, RunStatus
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.locks import TaskLockedError
@@ -56,7 +63,18 @@ async def start_task(call: Call, item: Item) -> Stop | None:
     return None
 
 
-async def restart_task(call: Call, restart: Restart, state: PlanState) -> Stop | None:
+async def begin(call: Call, done: Done) -> Stop | None:
+    """Begin what is to be begun; return how the call ends, if it does."""
+    match done:
+        case Start():
+            return await work_on(call, done)
+        case Restart():
+            return await restart_task(call, done)
+        case Stop() | None:
+            return done
+
+
+async def restart_task(call: Call, restart: Restart) -> Stop | None:
     """Supersede the runs of a task, once an agent can start, and start it."""
     workspace, task = call.workspace, restart.task
     call.ledger.require(task.id)
@@ -70,8 +88,7 @@ async def restart_task(call: Call, restart: Restart, state: PlanState) -> Stop |
     require_not_elsewhere(call.workspace, task.id)
     if task.status is not Status.TODO:
         reset_task(workspace, task.id, SUPERSEDED_BY_RESTART)
-        state = workspace.plan_state()
-    return await work_on(call, new_start(workspace, state, task, restart.message))
+    return await work_on(call, new_start(workspace, workspace.plan_state(), task, restart.message))
 
 
 async def continue_run(call: Call, item: Item) -> Stop | None:
@@ -84,7 +101,7 @@ async def continue_run(call: Call, item: Item) -> Stop | None:
     if restarts and call.launcher.is_machine_lost(item.of_run):
         text = f"{item.task.id} starts again elsewhere, since worker {item.of_run.worker} is gone"
         warn(call.ui, text, item.task.id)
-        return await restart_task(call, Restart(item.task, None), item.state)
+        return await restart_task(call, Restart(item.task, None))
     if stop is not None:
         return stop
     pending = item.state.pending_messages(item.task.id)
