@@ -89,6 +89,7 @@ class Prompts:
         self._at_work = at_work
         self._open: tuple[Application[Any], asyncio.AbstractEventLoop] | None = None
         self._is_showing = False
+        self._above: set[asyncio.Task[None]] = set()
         self._input: Input = create_input(sys.stdin)
         self._settings: dict[str, Any] = {
             "input": self._input,
@@ -206,7 +207,9 @@ class Prompts:
         if self._open is None:
             self._is_showing = False
         else:
-            _ = self._open[0].create_background_task(self._show_above())
+            showing = self._open[0].create_background_task(self._show_above())
+            self._above.add(showing)
+            showing.add_done_callback(self._above.discard)
 
     async def _show_above(self) -> None:
         async with in_terminal():
@@ -232,6 +235,10 @@ class Prompts:
                 raise LeftOpenError from None
             finally:
                 self._open = None
+                # One that began while the prompt ended would hold its writer for good.
+                for showing in self._above:
+                    showing.cancel()
+                await asyncio.gather(*self._above, return_exceptions=True)
 
     def _line_below(self, remark: Callable[[], str]) -> ConditionalContainer:
         control = FormattedTextControl(lambda: [("class:instruction", remark() or self._at_work())])

@@ -147,6 +147,48 @@ def test_what_comes_while_a_question_is_put_comes_above_it_too(tmp_path: Path) -
         assert terminal.end() == 0
 
 
+# Tells something while the tasks of a prompt that was answered are being ended.
+AT_ITS_END = """
+import asyncio
+import questionary
+from git_blackbird.cli.ui.display import LiveDisplay
+from git_blackbird.cli.ui.prompts import Prompts
+from git_blackbird.messages.document import styled
+
+display = LiveDisplay(colored=False)
+prompts = Prompts(display, lambda: "", colored=False)
+
+async def tell_last():
+    try:
+        await asyncio.sleep(3600)
+    finally:
+        display.show([styled("landed a")])
+        prompts.show_above()
+
+async def begin():
+    while prompts._open is None:
+        await asyncio.sleep(0)
+    prompts._open[0].create_background_task(tell_last())
+
+async def ask():
+    choices = [questionary.Choice("one"), questionary.Choice("two")]
+    await asyncio.gather(begin(), prompts.choose("first", choices))
+    await prompts.choose("second", choices)
+
+asyncio.run(ask())
+display.close()
+"""
+
+
+def test_what_comes_while_a_question_ends_keeps_no_other_from_coming(tmp_path: Path) -> None:
+    with Terminal(tmp_path, program=("-c", AT_ITS_END)) as terminal:
+        terminal.wait_to_see("? first (arrows")
+        terminal.type(ENTER)
+        terminal.wait_to_see("landed a\n? second (arrows, j/k or digits; Enter chooses)")
+        terminal.type(ENTER)
+        assert terminal.end() == 0
+
+
 def test_what_is_written_while_others_end_stays_whole(parallel: Path, go: Path) -> None:
     with Terminal(parallel, "execute", "a", "b", "--jobs", "2", "--stop-after-each", rows=60) as terminal:
         terminal.wait_to_see("Step of b")
