@@ -14,7 +14,7 @@ from pathlib import Path
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.storage.files import SaveError, load_bytes, replace_durably, write_private
+from git_blackbird.storage.files import SaveError, changed_at, load_bytes, replace_durably, write_private
 from git_blackbird.storage.paths import Paths
 
 MAX_BYTES = 1024 * 1024
@@ -26,11 +26,12 @@ _TEXT = ".md"
 
 
 def drafts_of(paths: Paths, name: str) -> list[Path]:
-    """List the drafts of a page; its name is a task's id, or begins with a dot."""
+    """List the drafts of a page, the last one saved first; its name is a task's id, or begins with a dot."""
     # Where an earlier one is gone, a later one is still there.
-    numbers = sorted(int(each) for each in _names_in(paths.drafts) if each.isdecimal())
-    places = [paths.drafts, *(paths.drafts / str(number) for number in numbers)]
-    return [path for folder in places if os.path.lexists(path := folder / f"{name}{_TEXT}")]
+    numbers = sorted((int(each) for each in _names_in(paths.drafts) if each.isdecimal()), reverse=True)
+    places = [*(paths.drafts / str(number) for number in numbers), paths.drafts]
+    drafts = [path for folder in places if os.path.lexists(path := folder / f"{name}{_TEXT}")]
+    return sorted(drafts, key=changed_at, reverse=True)
 
 
 def _page_places(paths: Paths, name: str) -> Iterator[Path]:

@@ -8,6 +8,7 @@ from git_blackbird.storage.drafts import (
     drop_draft,
     load_base,
     load_draft,
+    save_draft,
     text_drafts,
 )
 from git_blackbird.storage.paths import Paths
@@ -31,10 +32,12 @@ def test_drafts_of_two_tasks_never_share_a_file(tmp_path: Path) -> None:
         for form in forms:
             create_draft(paths, task_id, form)
     for task_id, forms in texts.items():
-        assert tuple(map(load_draft, drafts_of(paths, task_id))) == forms
-        assert tuple(map(load_base, drafts_of(paths, task_id))) == forms
+        assert tuple(map(load_draft, drafts_of(paths, task_id))) == forms[::-1]
+        assert tuple(map(load_base, drafts_of(paths, task_id))) == forms[::-1]
     drop_draft(paths.drafts / "a.md")
-    assert tuple(map(load_draft, drafts_of(paths, "a"))) == ("two", "three")
+    assert tuple(map(load_draft, drafts_of(paths, "a"))) == ("three", "two")
+    save_draft(paths.drafts / "2" / "a.md", "two again")
+    assert tuple(map(load_draft, drafts_of(paths, "a"))) == ("two again", "three")
     create_draft(paths, "a", "one")
     assert list_own_files(paths, frozenset()) == [
         paths.drafts / name for name in ("a.2.md", "a.md", "2/a.2.md", "2/a.md", "3/a.md")

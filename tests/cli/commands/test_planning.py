@@ -74,6 +74,9 @@ def test_questions_revision_and_consent_lead_to_a_plan(repo: Path, trial: Trial)
 
 
 def test_enter_changes_nothing_and_the_proposal_is_taken_up_later(repo: Path, trial: Trial) -> None:
+    trial.environ["GIT_EDITOR"] = editor_script(repo, 'printf "## Lost\\nafter: Nothing\\n" >"$1"')
+    # A page that was left before it is offered after it.
+    trial.expect(1, "edit", "--plan")
     with planning(repo, "- Use it | With the database.") as terminal:
         terminal.wait_to_see(CHOICES)
         terminal.type(ENTER)
