@@ -173,9 +173,9 @@ def _conflict(data: bytes) -> PlanError | None:
     return PlanError(
         "$",
         f"line {line}: git could not merge the file and left conflict markers in it",
-        "edit it, or take one side with `git checkout --ours :/blackbird.plan.json` or "
-        "`git checkout --theirs :/blackbird.plan.json`; "
-        "`git checkout --merge :/blackbird.plan.json` brings the markers back",
+        "after `git blackbird hooks install`, `git checkout --merge :/blackbird.plan.json` merges it by task "
+        "and field, or brings the markers back; else edit it, or take one side with "
+        "`git checkout --ours :/blackbird.plan.json` or `git checkout --theirs :/blackbird.plan.json`",
     )
 
 

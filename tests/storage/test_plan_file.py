@@ -299,11 +299,13 @@ def test_a_file_that_git_could_not_merge_is_named_with_the_ways_out(repo: Path) 
     (told,) = faults((repo / name).read_bytes())
     place = (repo / name).read_text().splitlines().index("<<<<<<< HEAD") + 1
     assert told == (
-        f"$: line {place}: git could not merge the file and left conflict markers in it (edit it, or take "
-        f"one side with `git checkout --ours :/{name}` or `git checkout --theirs :/{name}`; "
-        f"`git checkout --merge :/{name}` brings the markers back)"
+        f"$: line {place}: git could not merge the file and left conflict markers in it (after "
+        f"`git blackbird hooks install`, `git checkout --merge :/{name}` merges it by task and field, or "
+        f"brings the markers back; else edit it, or take one side with `git checkout --ours :/{name}` or "
+        f"`git checkout --theirs :/{name}`)"
     )
-    for command in re.findall("`git ([^`]*)`", told):
+    merge, ours, theirs = re.findall("`git (checkout [^`]*)`", told)
+    for command in (ours, theirs, merge):
         git(repo, *command.split())
     assert "<<<<<<< ours" in (repo / name).read_text()
     git(repo, "checkout", "--theirs", f":/{name}")

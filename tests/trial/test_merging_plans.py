@@ -60,6 +60,22 @@ def test_what_both_sides_did_is_kept(trial: Trial, words: tuple[str, ...]) -> No
 
 
 @pytest.mark.exhaustive
+def test_a_conflict_without_the_driver_is_merged_as_the_plan_says(trial: Trial) -> None:
+    trial.expect(0, "hooks", "uninstall")
+    branch_off(trial, "add", "--title", "d")
+    trial.expect(0, "add", "--title", "e")
+    commit_plan(trial)
+    assert merge(trial, "merge", "-q", "--no-edit", "side")[0] == 1
+    said = trial.expect(128, "status")
+    assert (
+        "after `git blackbird hooks install`, `git checkout --merge :/blackbird.plan.json` merges it" in said
+    )
+    trial.expect(0, "hooks", "install")
+    git(trial.repo, "checkout", "--merge", ":/blackbird.plan.json")
+    assert set(trial.statuses()) == {"a", "b", "c", "d", "e"}
+
+
+@pytest.mark.exhaustive
 def test_a_true_conflict_is_left_readable(trial: Trial) -> None:
     branch_off(trial, "edit", "b", "--title", "theirs")
     trial.expect(0, "edit", "b", "--title", "mine")

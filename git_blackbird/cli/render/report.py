@@ -111,7 +111,7 @@ def known_text(report: Report) -> str:
     reviews = [f"{number} {verdict}" for verdict, number in report.reviews.items()]
     parts = [
         f"checks: {', '.join(checks)}" if checks else "no checks",
-        f"reviews: {', '.join(reviews)}" if reviews else "no reviews",
+        f"reviews of changes: {', '.join(reviews)}" if reviews else "no reviews of changes",
     ]
     return "; ".join(parts)
 

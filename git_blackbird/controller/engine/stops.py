@@ -26,6 +26,7 @@ from git_blackbird.model.base.next_steps import (
     with_options,
 )
 from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import BY_ITSELF, Due
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
@@ -44,8 +45,10 @@ def notify_paused(ui: UserInterface, state: PlanState, scope: CallScope) -> None
     """Name the paused runs of other tasks: their unfinished edits are in the same worktree."""
     for task, run in (*state.due[Due.ASK_PAUSED], *state.due[Due.CONTINUE]):
         if not scope.covers(task.id):
-            text = f"{task.id} is paused: its unfinished edits are in {run.worktree_path or 'the worktree'}"
-            warn(ui, text, task.id, resume_command(state, task))
+            pairs = [one.tree_pair for one in Change.of(state.history(task.id)).runs]
+            has_edits = any(pair is None or not pair.is_empty for pair in pairs)
+            where = f": its unfinished edits are in {run.worktree_path or 'the worktree'}"
+            warn(ui, f"{task.id} is paused{where if has_edits else ''}", task.id, resume_command(state, task))
 
 
 def notify_waiting(
