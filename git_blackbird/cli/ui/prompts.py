@@ -317,7 +317,7 @@ class _StrayKeys:
     def _note(self, event: KeyPressEvent) -> None:
         if event.data.strip() and (event.data.isprintable() or len(event.data) > 1):
             blocked = "" if self._stray else self._blocked.get(event.data)
-            self._stray = "what you typed is no choice: an arrow key moves, Enter chooses, Ctrl+C leaves"
+            self._stray = "no choice: press an arrow key before Enter; Ctrl+C leaves"
             if blocked:
                 self._stray = f"{blocked} is not possible: an arrow key moves, then Enter chooses"
 

@@ -112,7 +112,7 @@ def test_text_that_is_typed_or_pasted_at_the_list_decides_nothing(pending: Path,
     with Terminal(pending, "execute") as terminal:
         terminal.wait_for_list()
         terminal.type(text, ENTER, ENTER)
-        terminal.wait_for("what you typed is no choice: an arrow key moves, Enter chooses, Ctrl+C leaves")
+        terminal.wait_for("no choice: press an arrow key before Enter; Ctrl+C leaves")
         assert last_run(pending).decision_state is DecisionState.PENDING
         terminal.type("1", DOWN, UP, ENTER)
         assert terminal.end() == 0
