@@ -33,7 +33,7 @@ def load_check(paths: Paths, wanted: CheckResult) -> TreeVerdict | None:
     found = next((one for one in checks.results if _key(one) == key), None)
     if found is None:
         return None
-    found = found.updated(tree=wanted.tree, name=wanted.name)
+    found = found.updated(tree=wanted.tree, name=wanted.name, criterion=wanted.criterion)
     if not found.results:
         return TreeVerdict(found)
     tests = load_note(CaseResults, paths.case_results(_digest(found)))

@@ -17,7 +17,7 @@ from git_blackbird.storage.paths import Paths
 
 
 class AgreementKind(StrEnum):
-    """Whether a person agreed to the rights of agents, or was only informed because nobody could be asked."""
+    """Whether a person agreed to what runs, or was only informed because nobody could be asked."""
 
     AGREED = "agreed"
     TOLD = "told"
@@ -35,9 +35,9 @@ def load_agreements(paths: Paths, answer: AgreementKind) -> frozenset[str]:
     return frozenset(getattr(agreements, answer, None) or ())
 
 
-def save_agreement(paths: Paths, answer: AgreementKind, digest: str) -> None:
+def save_agreement(paths: Paths, answer: AgreementKind, *new: str) -> None:
     agreements = load_note(_Agreements, paths.agreements) or _Agreements()
-    digests = tuple(sorted({*(getattr(agreements, answer) or ()), digest}))
+    digests = tuple(sorted({*(getattr(agreements, answer) or ()), *new}))
     write_private(paths.agreements, dump_json(agreements.model_copy(update={answer: digests}).to_json()))
 
 

@@ -64,7 +64,7 @@ class Call:
     ``left_out`` was named as not in a snapshot. ``launcher`` starts the agents that work on tasks. ``held``
     are the tasks that get no more agents in it, since a budget is spent. ``stand_ins`` are agents that may
     start tasks whose own is at a usage limit. ``half_done`` are the tasks of which was said that others do
-    not start over their edits.
+    not start over their edits. ``declined`` are digests of criteria that nobody agreed to in it.
     """
 
     def __init__(self, workspace: Workspace, ui: UserInterface, scope: CallScope) -> None:
@@ -93,7 +93,8 @@ class Call:
         self.stand_ins: tuple[Agent, ...] = ()
         self._limits: tuple[LimitHold, ...] = ()
         # One at a time: where several agents start at once, the first answer is for all.
-        self._consenting = asyncio.Lock()
+        self.consenting = asyncio.Lock()
+        self.declined: frozenset[str] = frozenset()
         self._agreed: set[RightsQuestion] = set()
         self._steps: set[asyncio.Future[Any]] = set()
         self._running: dict[TaskId, tuple[str, str]] = {}
@@ -213,7 +214,7 @@ class Call:
 
     async def _consent(self, question: RightsQuestion) -> None:
         paths, digest = self.workspace.paths, _digest(question)
-        async with self._consenting:
+        async with self.consenting:
             if question in self._agreed:
                 return
             # Also who agreed to it without a stop after each task.

@@ -134,13 +134,18 @@ class Workspace:
         return self.config.check.all
 
     @property
+    def has_checks(self) -> bool:
+        """Whether changes are checked, be it by their criteria alone."""
+        return bool(self.checks) or self.config.check.criteria
+
+    @property
     def commits_approvals(self) -> bool:
         return self.config.execution.commit != "never"
 
     @property
     def commits_checked(self) -> bool:
         """Whether a change that passed the check is committed without a decision."""
-        return self.config.execution.commit == "checked" and bool(self.checks)
+        return self.config.execution.commit == "checked" and self.has_checks
 
     def takes_color(self, *, is_tty: bool) -> bool:
         """Whether output is to be coloured: not with ``NO_COLOR``; ``color.blackbird``, else ``color.ui``."""

@@ -44,7 +44,7 @@ def name_missing_files(workspace: Workspace, ui: UserInterface) -> None:
 def name_bound_copies(workspace: Workspace, ui: UserInterface) -> None:
     """Name once what ``worktree.copy`` copies and what would work on the user's own worktree."""
     note, patterns = workspace.paths.bound_named, workspace.config.worktree.copy
-    if not patterns or not (workspace.uses_worktrees or workspace.checks) or note.exists():
+    if not patterns or not (workspace.uses_worktrees or workspace.has_checks) or note.exists():
         return
     bound = _bound(workspace.repo, list_ignored(workspace.repo, patterns))
     if bound:

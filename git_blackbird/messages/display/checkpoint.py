@@ -186,7 +186,7 @@ def _outcome(checkpoint: Checkpoint) -> Iterator[Passage]:
     why = f" ({run.error})" if run.error else ""
     yield one_line(f"Run status: {run.status}{why}", Style.PLAIN if run.error is None else Style.WARNING)
     for check in () if run.evidence is None else run.evidence.checks:
-        verdict = f"{check.title.capitalize()}: {check_word(check)}"
+        verdict = f"{check.title[:1].upper()}{check.title[1:]}: {check_word(check)}"
         style = Style.PLAIN if check.has_passed else Style.WARNING
         lines = (styled(f"  {line}", Style.FAINT) for line in check_details(check))
         yield Passage((styled(verdict, style), *lines), Rank.CHECK, _run_command(run), 1)

@@ -220,6 +220,14 @@ def confirm_rights(question: RightsQuestion) -> Confirm:
     return Confirm(rights_lines(question), f"Start the agent {name}?", yes, "No, start nothing")
 
 
+def confirm_criteria(commands: Sequence[str]) -> Confirm:
+    """Ask whether to run what the plan has as criteria."""
+    about = "Criteria in the plan are commands. They would run as you, on copies of the changes:"
+    lines = (line(about), *(line(f"  $ {command}") for command in commands))
+    yes = "Yes, run them, and remember these texts in this repository"
+    return Confirm(lines, "Run them?", yes, "No, run none of them")
+
+
 def confirm_adoption(items: Sequence[Adoptable]) -> Confirm:
     """Ask whether what another program or clone did counts here."""
     about = "Below .blackbird/ is what another program or clone did. Here it does not count yet:"

@@ -32,7 +32,8 @@ def evidence_lines(evidence: "Evidence") -> Iterator[str]:
 
 
 def _named_word(check: "CheckResult") -> str:
-    return check_word(check) if check.name is None else f"{check.name}: {check_word(check)}"
+    named = check.name or check.title.removeprefix("check")
+    return f"{named}: {check_word(check)}" if named else check_word(check)
 
 
 def check_word(check: "CheckResult") -> str:

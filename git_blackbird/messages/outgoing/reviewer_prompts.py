@@ -92,6 +92,7 @@ _CHECK_OUTCOMES = {
     CheckOutcome.FLAKY: "failed on this change once, and passed on it when it ran again",
     CheckOutcome.FAILED: "fails on this change, and not on what was there before it",
     CheckOutcome.WEAKENED: "passes on this change, and checks less than before it",
+    CheckOutcome.NOT_RUN: "was not run on this change",
     CheckOutcome.FAILED_BEFORE: "fails on this change, and failed before it as well",
 }
 

@@ -418,20 +418,20 @@ _FOLLOW_UPS: Mapping[CheckOutcome, CheckFollowUp] = {
     CheckOutcome.FAILED_BEFORE: CheckFollowUp.ASK,
     CheckOutcome.WEAKENED: CheckFollowUp.ASK,
     CheckOutcome.BROKEN: CheckFollowUp.ASK,
-    CheckOutcome.NOT_RUN: CheckFollowUp.PROCEED,
+    CheckOutcome.NOT_RUN: CheckFollowUp.ASK,
 }
 
 
 def after_check(evidence: "Evidence | None", mode: str) -> CheckFollowUp:
     """Return who acts on the verdict on a change alone; ``mode`` is the value of ``check.mode``."""
-    if evidence is None or mode == "show":
+    if evidence is None or mode == "show" or not evidence.checks:
         return CheckFollowUp.PROCEED
     return _FOLLOW_UPS[evidence.outcome]
 
 
 def after_merged_check(evidence: "Evidence", run: Run) -> CheckFollowUp:
     """Return who acts on the verdict on the merged change of a run; nobody on one that was accepted."""
-    if evidence.outcome in accepted_outcomes(run):
+    if evidence.outcome in accepted_outcomes(run) or not evidence.checks:
         return CheckFollowUp.PROCEED
     return _FOLLOW_UPS[evidence.outcome]
 
@@ -442,7 +442,7 @@ def why_asked(evidence: "Evidence") -> str:
     found = [check for check in evidence.checks if check.outcome is outcome]
     if outcome is CheckOutcome.FAILED_BEFORE:
         return f"{evidence.failing(found)} {_RED_BASE}"
-    return "; ".join(f"the {check.title} is {outcome}: {check.reason}" for check in found)
+    return "; ".join(f"the {check.title} is {outcome.replace('_', ' ')}: {check.reason}" for check in found)
 
 
 def accepted_outcomes(run: Run) -> frozenset[CheckOutcome]:

@@ -271,6 +271,14 @@ class CheckConfig(NamedTuple):
             see="reviews.md#checks",
         ),
     ] = 0
+    criteria: Annotated[
+        bool,
+        Row(
+            "run criteria that are commands, `$ make test`, as checks, once you have agreed to their texts",
+            own="user",
+            see="reviews.md#criteria-that-are-commands",
+        ),
+    ] = False
     named: Mapping[str, NamedCheck] = MappingProxyType({})
 
     @property

@@ -1,9 +1,11 @@
 """What runs of a check say of a change: together, on one tree, and against the base of the change."""
 
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from git_blackbird.clean import legible
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.evidence import (
     MOST_NAMED,
     CaseResults,
@@ -51,6 +53,20 @@ def _split(words: Sequence[str], operator: str) -> list[list[str]]:
 
 def _is_harmless(words: Sequence[str]) -> bool:
     return bool(words) and (words[0] in _HARMLESS or list(words) == ["exit", "0"])
+
+
+LONGEST_COMMAND = 1000
+
+
+def commands_in(task: Task) -> Mapping[int, str]:
+    """Return the criteria of a task that are commands, ``$ make test``, by their numbers from 1."""
+    criteria = enumerate((criterion.strip() for criterion in task.acceptance_criteria), 1)
+    return {number: text[2:].strip() for number, text in criteria if text.startswith("$ ")}
+
+
+def is_shown_whole(command: str) -> bool:
+    """Whether a person who is shown a command sees all of it, as it is."""
+    return legible(command, LONGEST_COMMAND) == command
 
 
 class TreeVerdict(NamedTuple):

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Self
 
+from git_blackbird.clean import one_line
 from git_blackbird.model.base.ids import ObjectId
 from git_blackbird.model.base.record import Record, Unmasked
 from git_blackbird.model.run.states import CheckOutcome, describe_exit
@@ -41,8 +42,9 @@ _GREEN = frozenset({CheckOutcome.PASSED, CheckOutcome.FLAKY})
 
 
 class CheckResult(Record):
-    """The verdict of one command on one tree; ``name`` is that of a check beside ``check.command``.
+    """The verdict of one command on one tree.
 
+    ``name`` is that of a check beside ``check.command``, ``criterion`` the number of that of the task.
     ``part`` is a digest of what the tree has at the paths that the check depends on, if not on all of it.
     ``output`` is the end of what it printed, ``reason`` why it is ``broken`` or ``weakened``, or what else
     there is to a failure; ``exit_code`` is negative for a signal. ``prepared`` is what its files were made
@@ -52,6 +54,7 @@ class CheckResult(Record):
 
     outcome: CheckOutcome
     name: Unmasked[str | None] = None
+    criterion: int | None = None
     command: Unmasked[str | None] = None
     prepared: Unmasked[tuple[str, ...] | None] = None
     tree: ObjectId | None = None
@@ -67,12 +70,14 @@ class CheckResult(Record):
 
     @property
     def title(self) -> str:
+        if self.criterion is not None:
+            return f"criterion $ {one_line(self.command or '', 60)}"
         return "check" if self.name is None else f"check {self.name}"
 
     @property
     def stream(self) -> str:
         """The name of its log."""
-        return self.title.replace(" ", ".")
+        return self.title.replace(" ", ".") if self.criterion is None else f"criterion.{self.criterion}"
 
     @property
     def ended(self) -> str:
@@ -97,6 +102,8 @@ class CheckResult(Record):
         match self.outcome:
             case CheckOutcome.FLAKY:
                 return f"flaky: {self.ended}, and passed when run again on the same files"
+            case CheckOutcome.NOT_RUN:
+                return f"not run: {self.reason}"
             case CheckOutcome.FAILED:
                 return f"failed: {self.ended}" + (f", and {self.reason}" if self.reason else "")
             case CheckOutcome.WEAKENED:

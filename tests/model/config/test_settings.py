@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from git_blackbird.model.config.config import KEYS, Config, find_key, nearest_key
+from git_blackbird.model.config.config import KEYS, Config, find_key, keys_with, nearest_key
 from git_blackbird.model.config.keys import ValueType, quoted_for_git
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import Settings, merge_layers
@@ -194,12 +194,13 @@ def test_keys_are_compared_as_git_compares_them() -> None:
 
 
 REDACT = "records.redact"
-UNSAFE = sorted(name for name, key in KEYS.items() if not key.clone_safe)
+UNSAFE = {key.name: key for key in keys_with(["check.web"]) if not key.clone_safe}
 
 
 def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
     assert [
-        *("check.command", "check.results", "check.slots"),
+        *("check.command", "check.criteria", "check.results", "check.slots"),
+        *("check.web.command", "check.web.paths", "check.web.results"),
         *("claude.args", "claude.path", "claude.permissionMode", "cluster.address", "cluster.remote"),
         *("codex.args", "codex.path", "codex.sandbox", "command.run", "command.schema"),
         *("execution.agents", "execution.onLimit", "execution.questions", "execution.wrapper"),
@@ -207,13 +208,13 @@ def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
         *("notify.command", "opencode.args", "opencode.path", "opencode.permissions"),
         *("records.redact", "tui.keymap"),
         *("worktree.copy", "worktree.dir", "worktree.setup"),
-    ] == UNSAFE
+    ] == sorted(UNSAFE)
 
 
-@pytest.mark.parametrize("name", UNSAFE)
+@pytest.mark.parametrize("name", sorted(UNSAFE))
 def test_the_project_file_cannot_choose_what_runs_here(name: str) -> None:
     found = settings_with(
-        name.upper(), ["x; rm"] if KEYS[name].type is ValueType.WORDS else "evil; rm -rf ~", Layer.PROJECT
+        name.upper(), ["x; rm"] if UNSAFE[name].type is ValueType.WORDS else "evil; rm -rf ~", Layer.PROJECT
     )
     problem = the_problem(found)
     assert found.applied[name].layer == Layer.DEFAULT

@@ -18,7 +18,7 @@ TABLE = {
     CheckOutcome.WEAKENED: ((GO, ASK), (ASK, GO, ASK, GO, GO)),
     CheckOutcome.BROKEN: ((GO, ASK), (ASK, GO, ASK, GO, ASK)),
     CheckOutcome.DUE: ((GO, GO), (GO, GO, GO, GO, GO)),
-    CheckOutcome.NOT_RUN: ((GO, GO), (GO, GO, GO, GO, GO)),
+    CheckOutcome.NOT_RUN: ((GO, ASK), (ASK, GO, ASK, GO, ASK)),
 }
 KNOWN = (CheckOutcome.FAILED, CheckOutcome.FAILED_BEFORE, CheckOutcome.BROKEN, CheckOutcome.WEAKENED)
 
@@ -44,5 +44,8 @@ def test_each_verdict_leads_to_one_thing(outcome: CheckOutcome) -> None:
             )
 
 
-def test_no_check_stops_nothing() -> None:
+def test_no_check_stops_nothing_and_passes_nothing() -> None:
     assert after_check(None, "gate") is GO
+    # None is for the paths of the change.
+    assert after_check(Evidence(), "gate") is after_merged_check(Evidence(), run()) is GO
+    assert (Evidence().has_passed, Evidence().outcome) == (False, CheckOutcome.NOT_RUN)

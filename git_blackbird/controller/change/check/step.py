@@ -1,11 +1,13 @@
 """Run the user's check on the change of a run, in a throw-away checkout."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from posixpath import normpath
 
 from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.check.criteria import asked_criteria
 from git_blackbird.controller.change.check.programs import IN_CHECK_VARIABLE, UserCommand
 from git_blackbird.controller.change.check.results import read_results, remove_results
 from git_blackbird.controller.change.decide.checkpoint import (
@@ -33,8 +35,8 @@ from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.base.record import masked
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import CheckFollowUp, Due, after_check, due_of
-from git_blackbird.model.config.config import NamedCheck
-from git_blackbird.model.rules.evidence import TreeVerdict, against_results, judged, together
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.rules.evidence import TreeVerdict, against_results, commands_in, judged, together
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.run.ended import Ended, ExitCause
 from git_blackbird.model.run.evidence import CheckResult, Evidence
@@ -48,12 +50,13 @@ from git_blackbird.storage.paths import SETUP_STREAM
 
 _UNASKED = {None, Due.REVIEW}
 _TRIES = 3
+_UNKNOWN = CheckOutcome.BROKEN  # until it has run
 _NO_SNAPSHOTS = "there are no snapshots of the change"
 
 
 async def check_change(call: Call, item: Item) -> Stop | None:
     workspace, task, run = call.workspace, item.task, item.of_run
-    if not workspace.checks:
+    if not workspace.checks and not (workspace.config.check.criteria and commands_in(task)):
         # It was switched off meanwhile.
         update_run(workspace, run, lambda stored: _with_evidence(workspace, stored, None))
         return None
@@ -62,7 +65,7 @@ async def check_change(call: Call, item: Item) -> Stop | None:
     evidence: Evidence | None = Evidence(checks=(broken,))
     if pair is not None:
         await run_in_thread(lambda: bring_submodules(workspace, run))
-        evidence = await run_checks(call, run, pair)
+        evidence = await run_checks(call, task, run, pair)
     if evidence is None:
         return interrupted_stop("", EXECUTE, task_id=task.id)
     ended = _save(workspace, run, evidence)
@@ -75,50 +78,52 @@ async def check_change(call: Call, item: Item) -> Stop | None:
     return None
 
 
-async def run_checks(call: Call, run: Run, pair: Trees, what: str = "") -> Evidence | None:
+async def run_checks(call: Call, task: Task, run: Run, pair: Trees, what: str = "") -> Evidence | None:
     """Return what the user's checks say of what a run changed; None when it was interrupted.
 
     One with paths runs where the change touches these. ``what`` names the later tree for people: by default
     as the change of the run's task.
     """
     with call.at_work("stopping the check of", run.task_id, "it"):
-        return await call.interruptible(_run_checks(call, run, pair, what or run.task_id))
+        return await call.interruptible(_run_checks(call, task, run, pair, what or run.task_id))
 
 
-async def _run_checks(call: Call, run: Run, pair: Trees, what: str) -> Evidence | None:
+async def _run_checks(call: Call, task: Task, run: Run, pair: Trees, what: str) -> Evidence | None:
     results = []
-    for name, check in call.workspace.checks.items():
-        work = _Check(call, run, name, check, what)
+    for asked, paths in (*_checks(call.workspace), *[(one, ()) for one in await asked_criteria(call, task)]):
+        work = _Check(call, run, asked, paths, what)
         base, head = await run_in_thread(partial(work.asked, pair))
-        if check.paths and head.part == base.part:
+        if paths and head.part == base.part:
             continue
-        result = await work.run(base, head)
+        result = asked if asked.outcome is CheckOutcome.NOT_RUN else await work.run(base, head)
         if result is None:
             return None
         results.append(result)
     return Evidence(checks=tuple(results))
 
 
+def _checks(workspace: Workspace) -> Iterator[tuple[CheckResult, tuple[str, ...]]]:
+    """Yield what is asked of each check, and the paths that it depends on."""
+    for name, check in workspace.checks.items():
+        results = check.results or None
+        asked = CheckResult(outcome=_UNKNOWN, name=name or None, command=check.command, results=results)
+        yield asked, check.paths
+
+
 @dataclass(frozen=True)
 class _Check:
     call: Call
     of_run: Run
-    name: str
-    check: NamedCheck
+    of: CheckResult
+    paths: tuple[str, ...]
     what: str
 
     def asked(self, pair: Trees) -> tuple[CheckResult, CheckResult]:
         """Return what is asked of both trees, as a verdict is kept: by what the check depends on."""
-        workspace, check = self.call.workspace, self.check
-        trees, named = TreeStore(workspace.repo), matching(normpath(path).lstrip("/") for path in check.paths)
-        asked = CheckResult(
-            outcome=CheckOutcome.BROKEN,
-            name=self.name or None,
-            command=check.command,
-            prepared=_preparation(workspace),
-            results=check.results or None,
-        )
-        parts = (trees.digest(tree, named) if check.paths else None for tree in pair)
+        workspace = self.call.workspace
+        trees, named = TreeStore(workspace.repo), matching(normpath(path).lstrip("/") for path in self.paths)
+        asked = self.of.updated(prepared=_preparation(workspace))
+        parts = (trees.digest(tree, named) if self.paths else None for tree in pair)
         base, head = (asked.updated(tree=tree, part=part) for tree, part in zip(pair, parts, strict=True))
         return base, head
 
@@ -126,13 +131,14 @@ class _Check:
         """Return the verdict on a change; None when it was interrupted.
 
         What fails on the base as well the task did not break, and tests are compared with those of the base.
+        A criterion fails there until the task is done.
         """
         head = await self._verdict(after, "head")
         if head is None:
             return None
         is_red = head.result.outcome is CheckOutcome.FAILED
         base = None
-        if (is_red or head.tests is not None) and after.tree != before.tree:
+        if after.criterion is None and (is_red or head.tests is not None) and after.tree != before.tree:
             base = await self._verdict(before, "base")
             if base is None:
                 return None
@@ -164,7 +170,7 @@ class _Check:
         task_id = self.of_run.task_id
         now = asked.updated(started_at=self.call.workspace.environment.timestamp())
         what = self.what if which == "head" else f"the base of {task_id}"
-        named = f", {asked.title}" if self.name else ""
+        named = "" if asked.title == "check" else f", {asked.title}"
         try:
             with await self.call.check_slots.take(task_id):
                 text = f"checking {what}{named}{' again' if again else ''}: {asked.command}"

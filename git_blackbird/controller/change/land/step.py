@@ -42,6 +42,7 @@ from git_blackbird.model.change.stages import (
     after_merged_check,
     why_asked,
 )
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.run.parts import Merge
 from git_blackbird.model.run.run import Run
@@ -100,7 +101,7 @@ async def _merge_and_write(call: Call, item: Item) -> Stop | None:
         landing = await call.interruptible(run_in_thread(partial(prepare_landing, workspace, run)))
         if landing is None:
             return interrupted_stop("", EXECUTE, task_id=run.task_id)
-        evidence = await _check(call, run, landing)
+        evidence = await _check(call, item.task, run, landing)
         if call.is_interrupted:
             return interrupted_stop("", EXECUTE, task_id=run.task_id)
         ended = await finish_in_thread(
@@ -115,9 +116,9 @@ async def _merge_and_write(call: Call, item: Item) -> Stop | None:
     raise UnusableError(UNSTEADY, hint=AGAIN)
 
 
-async def _check(call: Call, run: Run, landing: Prepared) -> "Evidence | None":
+async def _check(call: Call, task: Task, run: Run, landing: Prepared) -> "Evidence | None":
     is_mergeable = not landing.merge.conflicts and not landing.left
-    is_worth = bool(call.workspace.checks) and not landing.pair.is_empty
+    is_worth = call.workspace.has_checks and not landing.pair.is_empty
     if not is_worth or CheckOutcome.FAILED in accepted_outcomes(run) or not is_mergeable:
         return None
     from git_blackbird.controller.change.check.step import run_checks  # most changes have no check
@@ -125,7 +126,7 @@ async def _check(call: Call, run: Run, landing: Prepared) -> "Evidence | None":
     # Until the record names them.
     repo = call.workspace.repo
     save_pair(repo, JOURNAL_REFS + worktree_name(repo), landing.pair)
-    return await run_checks(call, run, landing.pair, f"{run.task_id} with your worktree")
+    return await run_checks(call, task, run, landing.pair, f"{run.task_id} with your worktree")
 
 
 def _finish(call: Call, item: Item, landing: Prepared, evidence: "Evidence | None") -> LandingEnded | None:

@@ -92,7 +92,7 @@ def close_run(
     # Where nothing was changed there is nothing to review, and only a person can say whether it is done.
     needs_decision = is_gone or (no_change and not workspace.config.execution.accept_no_change)
     is_reviewed = is_success and workspace.reviews_changes and not needs_decision
-    is_checked = is_success and workspace.checks and not no_change and not is_gone
+    is_checked = is_success and workspace.has_checks and not no_change and not is_gone
     if counts:
         closed = closed.updated(landing=landing)
     if is_reviewed or is_checked:

@@ -87,6 +87,10 @@ async def work_on(call: Call, start: Start) -> Stop | None:
         with adding_way_out(call.workspace, other):
             version = await launcher.version_of(start.agent)
         await call.require_consent(start.agent)
+        if call.workspace.config.check.criteria:
+            from git_blackbird.controller.change.check.criteria import asked_criteria  # few have any
+
+            await call.interruptible(asked_criteria(call, start.task))
         _warn_before(call, start)
         await call.finish_background_work(task_id)
         opened = await call.interruptible(run_in_thread(lambda: _open(call, start)))
