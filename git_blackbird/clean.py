@@ -73,11 +73,6 @@ def legible(text: str, limit: int = _MOST) -> str:
     return text if line == text else line
 
 
-def legible_lines(text: str) -> str:
-    """Return the same of each line of a text of ours."""
-    return "\n".join(map(legible, text.split("\n"))) if "\n" in text else legible(text)
-
-
 def one_line(text: str, limit: int = 200) -> str:
     """Return what to store of a text as a line: clean words, with one blank between two."""
     return legible(" ".join(clean(text[: limit * 20]).split()), limit)

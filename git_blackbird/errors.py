@@ -7,7 +7,7 @@ The core raises these and never prints; one place at the edge turns them into
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from git_blackbird.clean import legible, legible_lines
+from git_blackbird.clean import legible
 
 if TYPE_CHECKING:
     from pathlib import Path  # slow to load, for a command that only helps
@@ -53,8 +53,8 @@ class ExitCode(IntEnum):
 class BlackbirdError(Exception):
     """Something the user can understand and act on. Both texts are cleaned here: they may name anything.
 
-    ``message`` says what is wrong and where, in one line or, given several, in these; ``ways_out`` are
-    commands or prose, each a line, and ``hint`` is their text.
+    ``lines`` say what is wrong and where, ``ways_out`` are commands or prose, each a line; ``message`` and
+    ``hint`` are their texts.
     """
 
     exit_code = ExitCode.FAILED
@@ -62,22 +62,25 @@ class BlackbirdError(Exception):
     is_told = False
 
     def __init__(self, message: str | tuple[str, ...], *, hint: str | tuple[str, ...] | None = None) -> None:
-        self.message = legible(message) if isinstance(message, str) else "\n".join(map(legible, message))
+        self.lines = legible_lines(message)
         super().__init__(self.message)
-        self.ways_out = _legible_ways(hint)
+        self.ways_out = legible_lines(hint)
 
     def add_note(self, note: str) -> None:
         super().add_note(legible(note))
 
     @property
+    def message(self) -> str:
+        return joined_lines(self.lines) or ""
+
+    @property
     def hint(self) -> str | None:
         """The ways out as lines; None if there is none."""
-        # One is kept as it is: a command knows more than its text.
-        return self.ways_out[0] if len(self.ways_out) == 1 else "\n".join(self.ways_out) or None
+        return joined_lines(self.ways_out)
 
     @hint.setter
-    def hint(self, hint: str | None) -> None:
-        self.ways_out = _legible_ways(hint)
+    def hint(self, hint: str | tuple[str, ...] | None) -> None:
+        self.ways_out = legible_lines(hint)
 
     @property
     def line(self) -> str:
@@ -85,9 +88,16 @@ class BlackbirdError(Exception):
         return "; ".join(filter(None, (self.message, self.hint)))
 
 
-def _legible_ways(hint: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    ways = (hint,) if isinstance(hint, str) else hint or ()
-    return tuple([legible_lines(way) for way in ways])
+def legible_lines(text: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return what is shown of one line or of several."""
+    lines = (text,) if isinstance(text, str) else text or ()
+    return tuple(map(legible, lines))
+
+
+def joined_lines(lines: tuple[str, ...]) -> str | None:
+    """Return lines as one text; None if there are none."""
+    # One is kept as it is: a command, or a sentence with some, knows more than its text.
+    return lines[0] if len(lines) == 1 else "\n".join(lines) or None
 
 
 def error_notes(error: BlackbirdError) -> tuple[str, ...]:

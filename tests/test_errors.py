@@ -14,7 +14,7 @@ def test_no_text_of_an_error_reaches_a_terminal_raw_or_begins_a_line() -> None:
     assert (error.message, str(error), error_notes(error)) == (SHOWN, SHOWN, (SHOWN,))
     assert error.hint == "c\ufffd\nd"
     error.hint = "e\x9b\nf"
-    assert error.ways_out == ("e\ufffd\nf",)
+    assert error.ways_out == ("e\ufffd f",)
     assert RequestError(("x:", HOSTILE)).message == f"x:\n{SHOWN}"
     assert len(BlackbirdError("x" * 1_000_000).message) <= 10_000
 
@@ -25,6 +25,6 @@ def test_a_way_out_stays_the_command_that_it_is() -> None:
 
 
 def test_no_text_of_a_notice_does_either() -> None:
-    notice = Notice(Level.WARNING, HOSTILE, "c\x07\nd")
+    notice = Notice(Level.WARNING, HOSTILE, ("c\x07", "d"))
     assert (notice.text, notice.hint) == (SHOWN, "c\ufffd\nd")
     assert Notice(Level.INFO, "x").hint is None

@@ -58,7 +58,7 @@ def test_a_commit_that_does_a_task_is_recorded(planned: Path) -> None:
     assert run.commits == (oid,)
     assert said == (
         f"git-blackbird: commit {oid[:10]} is recorded as run {run.id} of a; "
-        "to decide: git blackbird decide a --approve # or --reject\n"
+        "to decide: `git blackbird decide a --approve` or --reject\n"
     )
 
 

@@ -130,6 +130,55 @@ def test_interfaces_clean_nothing() -> None:
     assert violations(wrong) == []
 
 
+COMMANDS = {"TaskCommand", "ShellLine", "EXECUTE", "ADOPT", "ANOTHER_AGENT", "DECIDE_EACH"}
+
+
+def test_a_sentence_has_the_commands_that_it_names_as_values() -> None:
+    """A face with keys names those instead; a text that is pasted somewhere takes ``.command``."""
+
+    def wrong(path: Path) -> Iterator[str]:
+        # The hook loads nothing before there is something to do.
+        if package_of(path) in {"cli", "tui", "hook"}:
+            return
+        nodes = list(ast.walk(tree_of(path)))
+        documentation = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        for node in nodes:
+            match node:
+                case ast.Constant(value=str(text)) if "`git blackbird" in text:
+                    found = [] if id(node) in documentation else [node.lineno]
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    found = list(_commands_in_text(node, _names_of_commands(node)))
+                case ast.Assign():
+                    found = list(_commands_in_text(node.value, COMMANDS))
+                case _:
+                    found = []
+            yield from (f"line {line}" for line in found)
+
+    assert violations(wrong) == []
+
+
+def _names_of_commands(function: ast.AST) -> set[str]:
+    """Return the names that a function gives to commands, and those that make them."""
+    names = set(COMMANDS)
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=makes))):
+                names |= {name} if makes in COMMANDS else set()
+            case _:
+                pass
+    return names
+
+
+def _commands_in_text(scope: ast.AST, names: set[str]) -> Iterator[int]:
+    for node in ast.walk(scope):
+        match node:
+            case ast.FormattedValue(value=ast.Call(func=ast.Name(id=name)) | ast.Name(id=name)):
+                if name in names:
+                    yield node.lineno
+            case _:
+                pass
+
+
 def group_of(path: Path) -> str:
     """Return the sub-package of a file; a file beside sub-packages stands for itself."""
     parts = path.relative_to(PACKAGE).parts

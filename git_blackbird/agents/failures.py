@@ -11,7 +11,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from git_blackbird.clean import one_line
-from git_blackbird.model.base.next_steps import restart_command
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.run.agent_io import AgentFailure
 
@@ -128,20 +128,6 @@ _KNOWN: tuple[tuple[AgentFailure, tuple[str, ...]], ...] = (
     ),
 )
 
-_HINTS = {
-    AgentFailure.SESSION_UNKNOWN: "start a new session: {restart}",
-    AgentFailure.SESSION_BUSY: "another process is using that session: wait for it, or stop it",
-    AgentFailure.NO_CREDIT: "add credit to the account that {name} uses",
-    AgentFailure.USAGE_LIMIT: "wait until the limit resets, or raise it",
-    AgentFailure.FORBIDDEN: "run as a user other than root, or set IS_SANDBOX=1 if this machine is a sandbox",
-    AgentFailure.UNKNOWN_MODEL: "name a model that you may use: {model}",
-    AgentFailure.REFUSED: "`git blackbird agent {name}` shows how it is started; fix that",
-    AgentFailure.CONTEXT_FULL: "divide {task} into smaller tasks, or start a new session: {restart}",
-    AgentFailure.PROMPT_TOO_LONG: "shorten the prompt of {task}; if the conversation is too long: {restart}",
-    AgentFailure.NOT_LOGGED_IN: "{login}",
-    AgentFailure.OUTAGE: "the service behind {name} can't be reached or is overloaded: try again later",
-}
-
 
 class ProviderHelp(NamedTuple):
     """Data for hints on how to fix a program's setup.
@@ -198,14 +184,31 @@ def failure_hint(refusal: AgentFailure, line: str, provider: ProviderHelp) -> Fa
     model = f"set the key {provider.name}.model"
     if any(_is_given(flag, provider.args) for flag in ("--model", "-m")):
         model = f"it comes from the key {provider.name}.args"
-    hint = _HINTS[refusal].format(
-        name=provider.name,
-        task=shell_word(provider.task_id),
-        restart=restart_command(provider.task_id),
-        model=model,
-        login=provider.login,
-    )
-    return FailureMatch(refusal, hint)
+    return FailureMatch(refusal, _hints(provider, model)[refusal])
+
+
+def _hints(provider: ProviderHelp, model: str) -> Mapping[AgentFailure, str]:
+    """Return what to do about each refusal; ``model`` is how the model is set."""
+    name, task = provider.name, shell_word(provider.task_id)
+    shows, restart = TaskCommand("agent", rest=f" {name}"), TaskCommand("restart", provider.task_id)
+    too_long = f"shorten the prompt of {task}; if the conversation is too long: "
+    return {
+        AgentFailure.SESSION_UNKNOWN: Sentence("start a new session: ", restart),
+        AgentFailure.SESSION_BUSY: "another process is using that session: wait for it, or stop it",
+        AgentFailure.NO_CREDIT: f"add credit to the account that {name} uses",
+        AgentFailure.USAGE_LIMIT: "wait until the limit resets, or raise it",
+        AgentFailure.FORBIDDEN: (
+            "run as a user other than root, or set IS_SANDBOX=1 if this machine is a sandbox"
+        ),
+        AgentFailure.UNKNOWN_MODEL: f"name a model that you may use: {model}",
+        AgentFailure.REFUSED: Sentence(shows, " shows how it is started; fix that"),
+        AgentFailure.CONTEXT_FULL: Sentence(
+            f"divide {task} into smaller tasks, or start a new session: ", restart
+        ),
+        AgentFailure.PROMPT_TOO_LONG: Sentence(too_long, restart),
+        AgentFailure.NOT_LOGGED_IN: provider.login,
+        AgentFailure.OUTAGE: f"the service behind {name} can't be reached or is overloaded: try again later",
+    }
 
 
 def find_refused_start(exit_code: int | None, stderr: str, provider: ProviderHelp) -> FailureMatch | None:

@@ -72,7 +72,7 @@ async def _take_up(cluster: Cluster, call: Call, run: Run) -> None:
         await _follow_to_end(cluster, call, run)
     except BlackbirdError as error:
         text = f"{run.task_id}: run {run.id} is not taken up: {error.message}"
-        warn(call.ui, text, run.task_id, error.hint)
+        warn(call.ui, text, run.task_id, error.ways_out)
 
 
 async def _follow_to_end(cluster: Cluster, call: Call, run: Run) -> None:

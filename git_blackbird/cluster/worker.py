@@ -16,6 +16,7 @@ from git_blackbird.cluster.orders import read_order
 from git_blackbird.cluster.remote_run import RunPlace, RunState, make_run, send_unsent_runs
 from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import LockedError, RequestError, UnusableError
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.config.config import Config
 from git_blackbird.storage.locks import controller_lock
 from git_blackbird.storage.paths import Paths
@@ -144,7 +145,7 @@ _host: Host | None = None
 async def make_here(data: bytes) -> None:
     """Make a run on the worker that Dask chose; called by Dask."""
     if _host is None:
-        raise RequestError("this Dask worker was not started by `git blackbird worker`")
+        raise RequestError(Sentence("this Dask worker was not started by ", TaskCommand("worker")))
     await _host.make(data)
 
 

@@ -11,6 +11,7 @@ from itertools import accumulate, takewhile
 from typing import NamedTuple, Self
 
 from git_blackbird.clean import clean, legible, visible
+from git_blackbird.model.base.next_steps import Sentence, ShellLine
 
 _WIDE = frozenset("WF")
 _NO_WIDTH = frozenset({"Mn", "Me", "Cf"})
@@ -125,13 +126,23 @@ Measure = Callable[[str], int]
 
 
 def line(*parts: str | Span, gives_way: int | None = None) -> Line:
-    """Return a line of spans; a string is a plain one."""
+    """Return a line of spans; of a string as ``span`` makes one."""
     return Line(row(*parts), gives_way=gives_way)
 
 
 def row(*parts: str | Span) -> tuple[Span, ...]:
     """Return a row of a table, or the spans of a line, in the same way."""
-    return tuple([Span(part) if isinstance(part, str) else part for part in parts])
+    # Most are plain.
+    return tuple([Span(part) if type(part) is str else span(part) for part in parts])
+
+
+def span(part: str | Span, style: Style = Style.PLAIN) -> Span:
+    """Return a span of a string, which is about the command that it is or the sentence with some."""
+    if isinstance(part, Span):
+        return part
+    if isinstance(part, ShellLine):
+        return Span(part, Style.COMMAND, part)
+    return Span(part, style, part if isinstance(part, Sentence) else None)
 
 
 def table(rows: Iterable[Sequence[str | Span]], flexible: int | None = -1) -> Table:
@@ -142,11 +153,6 @@ def table(rows: Iterable[Sequence[str | Span]], flexible: int | None = -1) -> Ta
 def facts(named: Iterable[tuple[str, str]], indent: str = "") -> Table:
     """Return names and their values as a table that never gives way."""
     return table(((f"{indent}{name}", text) for name, text in named), None)
-
-
-def command(step: str) -> Span:
-    """Return a command that a person can type; the screen names its key instead."""
-    return Span(step, Style.COMMAND, step)
 
 
 def editable(text: str) -> str:
@@ -166,7 +172,7 @@ def section(title: str, parts: Iterable[str | Line | Table]) -> Section:
 
 def styled(text: str, style: Style = Style.PLAIN, stands_for: int = 1) -> Line:
     """Return a line of one span."""
-    return Line((Span(text, style),), stands_for)
+    return Line((span(text, style),), stands_for)
 
 
 def wrapped(line: Line, columns: int, width: Measure, indent: str = "") -> Iterator[Line]:

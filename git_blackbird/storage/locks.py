@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from git_blackbird import trace
 from git_blackbird.errors import LockedError, UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.base.system import NO_LOCKS, is_exhausted, make_own_folder, refusal_hint
 from git_blackbird.model.base.timestamps import parse_timestamp
 from git_blackbird.storage.paths import Paths
@@ -61,7 +62,9 @@ def controller_lock(paths: Paths, command: str, since: str, **does: object) -> I
         if not _lock_soon(descriptor, path):
             raise LockedError(
                 f"another git-blackbird is running here: {_holder(descriptor)}",
-                hint="wait for it; `git blackbird status` says what can be done from here meanwhile",
+                hint=Sentence(
+                    "wait for it; ", TaskCommand("status"), " says what can be done from here meanwhile"
+                ),
             )
         holder = json.dumps({"command": command, "pid": os.getpid(), "since": since, **does})
         _write_holder(descriptor, path, holder)

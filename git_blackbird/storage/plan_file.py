@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails, PydanticSerializationError
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.base.record import describe
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.system import gc_paused
@@ -26,7 +27,7 @@ class InvalidPlanError(UnusableError):
 
     def __init__(self, path: str, faults: list[PlanError]) -> None:
         listed = (f"- {fault}" for fault in faults)
-        hint = "fix the file; `git blackbird validate` checks it again"
+        hint = Sentence("fix the file; ", TaskCommand("validate"), " checks it again")
         super().__init__((f"invalid plan: {path}", *listed), hint=hint)
         self.faults = faults
 
@@ -164,6 +165,13 @@ def _load(data: bytes, path: str, load: Callable[[bytes], Any]) -> Any:
 _MARKER = rb"(?m)^(?:<{7}|>{7})(?: |\r?$)"
 
 
+_MERGED_AGAIN = (
+    "`git checkout --merge :/blackbird.plan.json` merges it by task and field, or brings the markers back;"
+    " else edit it, or take one side with `git checkout --ours :/blackbird.plan.json` or"
+    " `git checkout --theirs :/blackbird.plan.json`"
+)
+
+
 def _conflict(data: bytes) -> PlanError | None:
     """Return the error of a file that git could not merge; None without its markers."""
     marker = re.search(_MARKER, data)
@@ -173,9 +181,7 @@ def _conflict(data: bytes) -> PlanError | None:
     return PlanError(
         "$",
         f"line {line}: git could not merge the file and left conflict markers in it",
-        "after `git blackbird hooks install`, `git checkout --merge :/blackbird.plan.json` merges it by task "
-        "and field, or brings the markers back; else edit it, or take one side with "
-        "`git checkout --ours :/blackbird.plan.json` or `git checkout --theirs :/blackbird.plan.json`",
+        Sentence("after ", TaskCommand("hooks install"), f", {_MERGED_AGAIN}"),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.next_steps import EXECUTE, Sentence, TaskCommand
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.change.stages import following
 from git_blackbird.model.plan.graph import describe_changes
@@ -35,9 +36,9 @@ from git_blackbird.storage.records import RunStore, noop, record_path, render_re
 if TYPE_CHECKING:
     from git_blackbird.model.base.redaction import Redactor
 
-BROKEN_BY_AGENT = (
-    "this happened while an agent was working: the plan is restored at the end of its run, "
-    "or by the next `git blackbird execute`"
+BROKEN_BY_AGENT = Sentence(
+    "this happened while an agent was working: the plan is restored at the end of its run, or by the next ",
+    EXECUTE,
 )
 
 
@@ -124,7 +125,7 @@ class Store:
         try:
             data = self.plan_bytes() if read is None else read
             if data is None:
-                hint = "`git blackbird init` makes one to start from"
+                hint = Sentence(TaskCommand("init"), " makes one to start from")
                 raise UnusableError(f"plan file not found: {path}", hint=hint)  # noqa: TRY301  # as for others
             # Another thread may read an older plan meanwhile: return what was read here.
             parsed = self._parsed

@@ -19,7 +19,7 @@ from git_blackbird.controller.queries.watcher import WorktreeWatcher
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.dialogue import confirm_quit
 from git_blackbird.messages.display.events import next_step_lines
-from git_blackbird.messages.document import editable, plain
+from git_blackbird.messages.document import editable
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.views.events import Decided, Event, Level, Notice, RunStarted
@@ -74,7 +74,6 @@ class BlackbirdApp(GracefulShutdown):
         )
         changed = zip(self.keys.actions, ACTIONS, strict=True)
         self.set_keymap({own.action: own.key for own, usual in changed if own.key != usual.key})
-        self.main.live.named = self.keys.as_key_hint
         self.apply_theme(watcher.workspace)
 
     @cached_property
@@ -164,7 +163,10 @@ class BlackbirdApp(GracefulShutdown):
         if isinstance(event, Decided) and self.is_running:
             self.call_later(self.drafts.settle, event)
         if isinstance(event, Notice):
-            event = event._replace(hint=self.keys.as_key_hint(event.hint or "") or None)
+            event = event._replace(
+                text=self.keys.as_key_hint(event.text),
+                ways_out=tuple(map(self.keys.as_key_hint, event.ways_out)),
+            )
             if event.weight is not Level.INFO:
                 # A screen may come up next that the notice is about, and hide the log.
                 text = "\n".join(filter(None, (event.text, event.hint)))
@@ -174,8 +176,8 @@ class BlackbirdApp(GracefulShutdown):
     def show_stop(self, stop: Stop) -> None:
         # One key stands for several commands.
         steps = tuple(dict.fromkeys(map(self.keys.as_key_hint, stop.next_steps)))
-        text = "\n".join((stop.text, *plain(next_step_lines(replace(stop, next_steps=steps)))))
-        self.log_and_notify(text, is_good=stop.reason in _GOOD_STOPS)
+        lines = next_step_lines(replace(stop, next_steps=steps))
+        self.log_and_notify(stop.text, *lines, is_good=stop.reason in _GOOD_STOPS)
         if stop.reason is StopReason.PARENT_REVIEW_REQUIRED and stop.held:
             self.run_worker(self.commands.announce_review(stop.held[0].task.id))
 

@@ -37,7 +37,6 @@ from git_blackbird.messages.display.dialogue import Confirm, confirm_undo
 from git_blackbird.messages.display.events import render_decided, render_told
 from git_blackbird.messages.display.format import adopted_text, moved_lines, reset_lines
 from git_blackbird.messages.display.reviews import dismissal_lines
-from git_blackbird.messages.document import plain
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import Decision, Reply, RerunReviews, Retry
 from git_blackbird.model.change.stages import BY_ITSELF, Due
@@ -55,6 +54,7 @@ from git_blackbird.model.views.events import Decided
 from git_blackbird.model.views.undo import UndoResult
 from git_blackbird.tui.actions import help_lines
 from git_blackbird.tui.context import AppContext
+from git_blackbird.tui.keys import KeyTable
 from git_blackbird.tui.screens.checkpoint import CheckpointScreen
 from git_blackbird.tui.screens.modal import ChoiceModal, ConfirmModal, HelpScreen
 from git_blackbird.tui.screens.request import RequestScreen
@@ -154,8 +154,7 @@ class Commands:
             reset = await asyncio.to_thread(change, await self._open())
         finally:
             self._app.poll()
-        lines = (f"{reset.task_id} is now {reset.status}", *plain(reset_lines(reset)))
-        self._app.log_and_notify("\n".join(lines), is_good=True)
+        self._app.log_and_notify(f"{reset.task_id} is now {reset.status}", *reset_lines(reset), is_good=True)
 
     async def decide(self, task_id: TaskId) -> None:
         """Show a task's checkpoint, record the decision, and carry on as it says unless agents run."""
@@ -213,8 +212,8 @@ class Commands:
         app.drafts.settle(Decided(run.task_id, run.id, decision.state, elsewhere=False))
         if recorded.decided is not None:
             text, hints = render_decided(recorded.decided), self._next_step_hints(decision, recorded.run)
-            lines = (text, *recorded.remarks, *recorded.warnings, *plain(moved_lines(recorded.moved)), *hints)
-            app.log_and_notify("\n".join(lines), is_good=not recorded.warnings)
+            moved, warnings = moved_lines(recorded.moved), recorded.warnings
+            app.log_and_notify(text, *recorded.remarks, *warnings, *moved, *hints, is_good=not warnings)
         if decision.undoes:
             await self._take_back(workspace, run.task_id)
         if not app.can_execute or app.is_commit_interrupted:
@@ -255,10 +254,8 @@ class Commands:
             self._show_moved(result)
 
     def _show_moved(self, result: UndoResult) -> None:
-        shown = map(self._app.keys.in_keys, undo_result_lines(result))
-        lines = (*plain(shown), *result.warnings)
         is_good = result.is_whole and not any(result.remarks)
-        self._app.log_and_notify("\n".join(lines), is_good=is_good)
+        self._app.log_and_notify(*undo_result_lines(result), *result.warnings, is_good=is_good)
 
     async def send_message(self, task: Task) -> None:
         """Ask for a message, and resume a task's session with it; one at work is paused for that.
@@ -287,8 +284,7 @@ class Commands:
     async def show_review(self, task_id: TaskId) -> None:
         """Show the reviews of a task, and do what a person chooses."""
         workspace = await asyncio.to_thread(self._app.open_workspace)
-        named = self._app.keys.as_key_hint
-        create_screen = await asyncio.to_thread(_read_reviews, workspace, task_id, named)
+        create_screen = await asyncio.to_thread(_read_reviews, workspace, task_id, self._app.keys)
         request = await self._app.ask(create_screen())
         if request is None:
             return
@@ -320,8 +316,8 @@ class Commands:
         if reason is not None:
             dismissed = await asyncio.to_thread(dismiss_review, workspace, parent_id, reason)
             draft.drop()
-            lines = plain(dismissal_lines(dismissed.parent, dismissed.dropped))
-            self._app.log_and_notify("\n".join(lines), is_good=True)
+            lines = dismissal_lines(dismissed.parent, dismissed.dropped)
+            self._app.log_and_notify(*lines, is_good=True)
         self._app.poll()
 
     async def choose_agent(self) -> None:
@@ -367,9 +363,7 @@ async def ask_decision(app: AppContext, workspace: Workspace, checkpoint: Checkp
         raise
 
 
-def _read_reviews(
-    workspace: Workspace, task_id: TaskId, named: Callable[[str], str]
-) -> Callable[[], ReviewScreen]:
+def _read_reviews(workspace: Workspace, task_id: TaskId, keys: KeyTable) -> Callable[[], ReviewScreen]:
     """Read the reviews of a task, and why an action on them is not possible, in any thread."""
     state = workspace.plan_state()
     task = find_task(state.plan, task_id)
@@ -380,4 +374,4 @@ def _read_reviews(
         change_review = view_change_review(workspace, task)
         return partial(ChangeReviewScreen, change_review, Obstacles(busy, review, None))
     obstacles = Obstacles(busy, review, dismissal_obstacle(state, task))
-    return partial(ParentReviewScreen, view_review(workspace, task_id), obstacles, named)
+    return partial(ParentReviewScreen, view_review(workspace, task_id), obstacles, keys)

@@ -16,7 +16,7 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.queries.watcher import ViewState, WorktreeWatcher
 from git_blackbird.errors import BlackbirdError, RequestError, error_notes
-from git_blackbird.messages.document import block, plain
+from git_blackbird.messages.document import Line, block, plain
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.config.layers import Layer, RawSetting
 from git_blackbird.model.plan.plan import Task
@@ -232,16 +232,13 @@ class AppContext(ThemedApp, InputGuard):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Show a notification: whatever is named in it is text, and commands by their keys."""
+        """Show a notification: whatever is named in it is text."""
         del markup
-        shown = "\n".join(plain(block(self.keys.as_key_hint(message))))
+        shown = "\n".join(plain(block(message)))
         super().notify(shown, title=title, severity=severity, timeout=timeout, markup=False)
 
     def show_error(self, error: BlackbirdError) -> None:
-        self.log_and_notify(
-            "\n".join((*error_notes(error), error.message, *map(self.keys.as_key_hint, error.ways_out))),
-            is_good=False,
-        )
+        self.log_and_notify(*error_notes(error), *error.lines, *error.ways_out, is_good=False)
 
     def show_unsent(self, task_id: TaskId, text: str) -> None:
         """Report a text that was not sent; the log has all of it, whatever becomes of the task."""
@@ -252,9 +249,12 @@ class AppContext(ThemedApp, InputGuard):
         )
         self.notify(message)
 
-    def log_and_notify(self, text: str, *, is_good: bool) -> None:
-        """Show a notification, and write it to the log."""
-        text = self.keys.as_key_hint(text)
+    def log_and_notify(self, *parts: str | Line, is_good: bool) -> None:
+        """Show a notification of several lines, with keys for commands, and write it to the log."""
+        keys = self.keys
+        text = "\n".join(
+            keys.in_keys(part).text if isinstance(part, Line) else keys.as_key_hint(part) for part in parts
+        )
         self.main.live.log_line(text)
         self.notify(text, severity="information" if is_good else "warning")
 

@@ -1,6 +1,5 @@
 """The keys of the plan: one table with what each does, when, and the command line that does the same."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 from enum import Enum, auto
 from typing import Any, NamedTuple, NoReturn
@@ -9,8 +8,8 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from git_blackbird.errors import RequestError
-from git_blackbird.messages.document import Line, Span, Style
-from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand
+from git_blackbird.messages.document import Document, Line, Section, Span, Style, Table
+from git_blackbird.model.base.next_steps import MESSAGE, Sentence, ShellLine, TaskCommand
 
 NO_KEY = "no key does that here; ? lists them"
 """What is said about a key that does nothing."""
@@ -68,6 +67,10 @@ class KeyAction(NamedTuple):
     def is_of_task(self) -> bool:
         """Whether it is about the task under the cursor."""
         return " TASK" in self.example
+
+    def does_all_of(self, step: TaskCommand) -> bool:
+        """Whether the key does no less than a command that it stands for, with its options."""
+        return step.rest in ("", self.example.partition(" TASK")[2])
 
     def command(self, task_id: str | None) -> str:
         """Return the example with a task in the place of TASK."""
@@ -332,41 +335,62 @@ class KeyTable:
 
         A task is named where it is not the ``current`` one.
         """
-        if not isinstance(step, TaskCommand):
-            return _COMMAND.sub(self._in_prose, step)
-        tells = self._by_step.get(f"{step.verb} -m") if step.blank is MESSAGE else None
-        action = tells or self._action_of(step.verb, step.task_id)
-        if action is None:
-            return step
-        elsewhere = "" if step.task_id in (None, current) else f" on {step.task_id}"
-        return f"{action.key}{elsewhere}: {action.description}"
+        if isinstance(step, Sentence):
+            return step.naming(lambda command: self._key_for(command, current))
+        if isinstance(step, TaskCommand) and (action := self._action_of(step)) is not None:
+            return f"{_place_of(action, step, current)}: {action.description}"
+        return step
+
+    def in_document(self, document: Document, current: str | None = None) -> Iterator[Section | Line | Table]:
+        """Yield a document with the keys for the commands that it names.
+
+        A line that has come to be as one above it is left out: one key stands for several commands.
+        """
+        for part in document:
+            if isinstance(part, Section):
+                shown: dict[Line | int, Line | Table] = {}
+                for number, was in enumerate(part.parts):
+                    now = self._part_in_keys(was, current)
+                    shown[number if isinstance(now, Table) or now == was else now] = now
+                yield part._replace(parts=tuple(shown.values()))
+            else:
+                yield self._part_in_keys(part, current)
+
+    def _part_in_keys(self, part: Line | Table, current: str | None) -> Line | Table:
+        if isinstance(part, Line):
+            return self.in_keys(part, current)
+        return part._replace(rows=[[self._in_keys(cell, current) for cell in row] for row in part.rows])
 
     def in_keys(self, line: Line, current: str | None = None) -> Line:
         """Return a line with the keys for the commands that it names."""
-        if not any(span.style is Style.COMMAND for span in line.spans):
-            return line
-        spans = (
-            Span(self.as_key_hint(span.about, current), Style.FAINT) if isinstance(span.about, str) else span
-            for span in line.spans
-        )
-        return line._replace(spans=tuple(spans))
+        return line._replace(spans=tuple(self._in_keys(span, current) for span in line.spans))
 
-    def _action_of(self, step: str, task_id: str | None) -> KeyAction | None:
-        is_plain = step == "execute" and task_id is None
-        return self.by_name["execute"] if is_plain else self._by_step.get(step)
+    def _in_keys(self, span: Span, current: str | None) -> Span:
+        match span.about:
+            case ShellLine() as step:
+                return Span(self.as_key_hint(step, current), Style.FAINT)
+            case Sentence() as said:
+                return Span(self.as_key_hint(said, current), span.style)
+            case _:
+                return span
 
-    def _in_prose(self, command: "re.Match[str]") -> str:
-        """Return the key for a command in a sentence; the command where no key does the same."""
-        words = command[1].split()
-        for count in (2, 1):
-            action = self._action_of(" ".join(words[:count]), "".join(words[count : count + 1]) or None)
-            if action is not None and len(words) <= count + 1:
-                return " on ".join((action.key, *words[count:]))
-        return command[0]
+    def _key_for(self, step: ShellLine, current: str | None) -> str | None:
+        """Return the key for a command in a sentence; None where none does the same."""
+        if not isinstance(step, TaskCommand):
+            return None
+        action = self._action_of(step)
+        return _place_of(action, step, current) if action is not None and action.does_all_of(step) else None
+
+    def _action_of(self, step: TaskCommand) -> KeyAction | None:
+        if step.verb == "execute" and step.task_id is None:
+            return self.by_name["execute"]
+        tells = self._by_step.get(f"{step.verb} -m") if step.blank is MESSAGE else None
+        return tells or self._by_step.get(step.verb)
 
 
-_COMMAND = re.compile(r"`git blackbird ([^`]+)`")
-"""A command in a sentence."""
+def _place_of(action: KeyAction, step: TaskCommand, current: str | None) -> str:
+    """Return a key, and the task on which it is meant."""
+    return action.key if step.task_id in (None, current) else f"{action.key} on {step.task_id}"
 
 
 def _entries(keymap: str) -> Iterator[tuple[str, str]]:
@@ -378,7 +402,6 @@ def _entries(keymap: str) -> Iterator[tuple[str, str]]:
 
 
 def _refuse(why: str, hint: str = "") -> NoReturn:
-    way_out = (
-        "`git blackbird config tui.keymap` shows where it is set: removed there, the usual keys are back"
-    )
+    shows = TaskCommand("config", rest=" tui.keymap")
+    way_out = Sentence(shows, " shows where it is set: removed there, the usual keys are back")
     raise RequestError(f"tui.keymap: {why}", hint=(hint, way_out) if hint else way_out)

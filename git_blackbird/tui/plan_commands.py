@@ -32,7 +32,7 @@ from git_blackbird.messages.display.events import stop_lines
 from git_blackbird.messages.display.plan import blocking_lines, order_lines
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.display.queue import item_words
-from git_blackbird.messages.document import Line, Style, plain, section, styled
+from git_blackbird.messages.document import Line, Style, section, styled
 from git_blackbird.messages.forms.form_draft import FilledForm
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE
@@ -164,7 +164,7 @@ class PlanCommands:
         """Show the result of a change, and the plan with it."""
         faults = () if deadlock is None else (deadlock_text(deadlock),)
         self._app.poll()
-        self._app.log_and_notify("\n".join((*plain(lines), *faults)), is_good=not faults)
+        self._app.log_and_notify(*lines, *faults, is_good=not faults)
 
 
 def _new_places(task: Task) -> list[ChoiceItem[str]]:

@@ -13,7 +13,7 @@ from git_blackbird.controller.plan.outcomes import page_lines
 from git_blackbird.controller.plan.page import PageResult
 from git_blackbird.controller.planning.proposal import Proposal
 from git_blackbird.controller.planning.session import Planned, PlanSession
-from git_blackbird.messages.document import plain, styled
+from git_blackbird.messages.document import styled
 from git_blackbird.messages.outgoing.planning import PlanKind, PlanRequest
 from git_blackbird.model.base.ids import PLANNING
 from git_blackbird.model.rules.scope import CallScope
@@ -127,4 +127,4 @@ class PlanningCommands:
     def _report(self, result: PageResult) -> None:
         """Show what became of the plan, and the plan with it."""
         self._app.poll()
-        self._app.log_and_notify("\n".join(plain(page_lines(result))), is_good=True)
+        self._app.log_and_notify(*page_lines(result), is_good=True)

@@ -103,7 +103,7 @@ class Poller:
 
     def show_error(self, error: BlackbirdError) -> None:
         """Show what cannot be read, once."""
-        text = f"{error.message} {self._app.keys.as_key_hint(error.hint or '')}".strip()
+        text = " ".join(map(self._app.keys.as_key_hint, (*error.lines, *error.ways_out)))
         if text != self._last_error:
             self._last_error = text
             self._app.main.show_error(text)

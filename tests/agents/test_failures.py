@@ -13,7 +13,7 @@ from git_blackbird.model.run.agent_io import AgentFailure
 from git_blackbird.model.run.ended import Ended
 from tests.agents.running import assign
 
-RESTART = "git blackbird restart t1    # a new session, with everything pending"
+RESTART = "`git blackbird restart t1`"
 TOO_LONG = f"shorten the prompt of t1; if the conversation is too long: {RESTART}"
 CLAUDE_LOGIN = "log in: claude auth login (or /login in claude); or set a valid ANTHROPIC_API_KEY"
 CODEX_LOGIN = "log in with `codex login`, or set a valid CODEX_API_KEY"

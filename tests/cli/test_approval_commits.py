@@ -82,9 +82,9 @@ def test_line_mode_says_what_is_committed_and_asks_again_when_it_is_not(gated: P
         "x.txt: bad style\n"
         "hint: resolve that and approve again; what HEAD already has is not committed again\n"
         "hint: or commit by hand, and approve without a commit: "
-        "git blackbird decide a --approve --no-commit\n"
-        "hint: or have the agent fix it: git blackbird decide a --request-changes"
-        "    # sends what the hook printed\n"
+        "`git blackbird decide a --approve --no-commit`\n"
+        "hint: or have the agent fix it: `git blackbird decide a --request-changes`"
+        " sends what the hook printed\n"
     )
     assert completed.returncode == 0
 
@@ -94,7 +94,7 @@ def test_what_the_hook_said_is_sent_to_the_agent_by_a_script(gated: Path) -> Non
     hook(gated, "pre-commit", REFUSING_ONCE)
     run(gated, "execute", "--no-input")
     hint = run(gated, "decide", "a", "--approve").stderr.splitlines()[-1]
-    command = hint.removeprefix("hint: or have the agent fix it: git blackbird ").split("  ")[0]
+    command = hint.removeprefix("hint: or have the agent fix it: `git blackbird ").split("`")[0]
     assert run(gated, *command.split()).returncode == 0
     assert run(gated, "execute", "--no-input").returncode == 3
     assert run(gated, "decide", "a", "--approve").returncode == 0
@@ -241,7 +241,7 @@ def test_later_edits_are_set_aside_and_brought_back_by_the_commands_that_are_nam
         *(f"hint:   {command}" for command in commands),
         (
             "hint: or commit by hand, and approve without a commit: "
-            "git blackbird decide a --approve --no-commit"
+            "`git blackbird decide a --approve --no-commit`"
         ),
     ]
     alias = f"!PYTHONPATH={Path(__file__).parents[2]} {sys.executable} -m git_blackbird"

@@ -144,7 +144,7 @@ def test_a_worker_that_is_ended_by_hand_ends_nobody_elses_work(
     assert statuses.pop(places["two"]) == "waiting_user"
     waits = trial.expect(0, "status")
     assert "paused: worker two was lost" in waits
-    assert f"is back; git blackbird restart {places['two']} starts it elsewhere" in waits
+    assert f"is back; `git blackbird restart {places['two']}` starts it elsewhere" in waits
     assert set(statuses.values()) == {"done"}
     said = trial.expect(ExitCode.AGENT_UNAVAILABLE, "resume", places["two"], "--no-input")
     assert f"the session of {places['two']} is on worker two, which was lost\n" in said

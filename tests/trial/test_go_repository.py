@@ -85,7 +85,7 @@ def test_its_repository_is_opened_and_given_back(trial: Trial) -> None:
     go.set_status("a", "done")
     go.set_status("b", "waiting_user")
     before = trial.statuses()
-    line = f"{WHOSE}: 2 runs; git blackbird adopt    # shows what is there, and asks\n"
+    line = f"{WHOSE}: 2 runs; `git blackbird adopt` shows what is there, and asks\n"
     assert line in trial.expect(0, "status")
     assert f"{WHOSE}: 1 run; " in trial.expect(0, "show", "a")
     for command in ("execute", "execute d", "decide a --approve", "resume b --answer q=blue", "restart b"):

@@ -118,7 +118,7 @@ def test_a_person_does_a_task_and_decides_on_it(trial: Trial) -> None:
     head = git(trial.repo, "rev-parse", "HEAD")
     assert output == (
         f"git-blackbird: commit {head[:10]} is recorded as run {record['id']} of a; "
-        "to decide: git blackbird decide a --approve # or --reject\n"
+        "to decide: `git blackbird decide a --approve` or --reject\n"
     )
     assert trial.statuses()["a"] == "waiting_user"
     assert "Renew it" in trial.expect(0, "runs", "a", record["id"])

@@ -169,7 +169,7 @@ def test_prompts_that_are_too_long_keep_no_other_task_from_running(trial: Trial,
     use(trial, {"a": too_long, "b": too_long, "c": "works"})
     code, said = execute(trial, "--jobs", jobs)
     assert (code, statuses(trial, "abc")) == (1, ["failed", "failed", "done"]), said
-    restart = "git blackbird restart b    # a new session, with everything pending"
+    restart = "`git blackbird restart b`"
     assert f"next step: shorten the prompt of b; if the conversation is too long: {restart}" in said
 
 
@@ -179,7 +179,7 @@ def test_a_conversation_that_is_full_is_not_continued(trial: Trial) -> None:
     use(trial, {"any": full})
     code, said = execute(trial)
     assert (code, only_record(trial, "a")["error"]) == (1, "It fills up again")
-    assert "start a new session: git blackbird restart a" in said
+    assert "start a new session: `git blackbird restart a`" in said
     execute(trial)
     assert started(trial) == ["a"]
 

@@ -86,3 +86,19 @@ def test_why_there_is_nothing_to_take_back_is_said(planned: Path) -> None:
         assert "a.txt" not in screen_text(app)
 
     drive(planned, session, (140, 40))
+
+
+def test_a_refusal_names_the_key_for_the_command_in_its_hint(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "say There is nothing to do."))
+    execute(planned, Person([APPROVE]))
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("U")
+        await see(
+            app, pilot, "alpha has changed nothing that could be taken back", "h shows what tasks changed"
+        )
+        await pilot.press("2")
+        await see(app, pilot, "h shows what tasks changed")
+        assert "git blackbird" not in screen_text(app)
+
+    drive(planned, session, (140, 40))

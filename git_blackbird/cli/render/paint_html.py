@@ -62,8 +62,6 @@ def _painted(span: Span) -> str:
         # What a span is about was not cleaned.
         step, remark = (html.escape(Span(part).text) for part in (span.about.command, span.about.remark))
         return f'<code>{step}</code> <span class="dim">{remark}</span>' if remark else f"<code>{step}</code>"
-    if span.style is Style.COMMAND:
-        return f"<code>{text}</code>"
     if span.style is Style.HEADING:
         return f"<b>{text}</b>"
     kind = _CLASSES.get(span.style)

@@ -292,7 +292,7 @@ class Call:
 
     def skip_task(self, task_id: TaskId, error: SetupError) -> None:
         """Skip a task whose set-up failed for the rest of this call."""
-        self.ui.notify(Notice(Level.ERROR, error.message, error.hint, task_id))
+        self.ui.notify(Notice(Level.ERROR, error.message, error.ways_out, task_id))
         self.not_set_up[task_id] = error
         self.scope = self.scope._replace(elsewhere=self.scope.elsewhere | {task_id})
 

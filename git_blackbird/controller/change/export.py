@@ -26,7 +26,7 @@ from git_blackbird.git.worktree.saved_trees import find_kept_worktrees, load_pai
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.task import request_body, request_title
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.next_steps import ShellLine, TaskCommand
+from git_blackbird.model.base.next_steps import Sentence, ShellLine, TaskCommand
 from git_blackbird.model.base.sanitize import quoted, shell_word
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.work import Work
@@ -155,8 +155,7 @@ def publish_branch(
             "neither gh nor glab is here to open a request",
             hint=f"the branch {result.name} is there; --push without --pr pushes it",
         )
-    refused = push_branch(workspace.repo, result.name, remote)
-    if refused is not None:
+    if refused := push_branch(workspace.repo, result.name, remote):
         rest = f" {shell_word(result.name)} {'--pr' if requests else '--push'} --remote "
         remotes = list_remotes(workspace.repo)
         ways = [
@@ -164,9 +163,9 @@ def publish_branch(
             for name in remotes
             if name != remote
         ]
-        text = f"the branch {result.name} is there, and git did not push it to {remote}: {refused}"
+        text = f"the branch {result.name} is there, and git did not push it to {remote}: {refused[0]}"
         none = () if remotes else ("git remote add names one; this repository has none",)
-        raise RequestError(tuple(text.split("\n")), hint=(*ways, *none))
+        raise RequestError((text, *refused[1:]), hint=(*ways, *none))
     pushed = replace(result, remote=remote)
     if program is None:
         return pushed
@@ -232,10 +231,10 @@ def _require_place(repo: Repository, folder: Path) -> None:
                 hint="name a folder beside the repository, or make a branch with --branch",
             )
     if is_taken(folder):
-        remove = f"git worktree remove --force {shell_word(str(folder))}"
+        remove = ShellLine(f"git worktree remove --force {shell_word(str(folder))}")
         raise RequestError(
             f"{folder} is there already",
-            hint=f"name another folder; `{remove}` removes one that was restored before",
+            hint=Sentence("name another folder; ", remove, " removes one that was restored before"),
         )
 
 
@@ -269,9 +268,7 @@ def _find_run(workspace: Workspace, run_id: str) -> Run:
     places = _record_files_of(workspace, run_id)
     if len(places) != 1:
         which = "more than one run" if places else "no run"
-        raise RequestError(
-            f"{which} has an id that begins with {quoted(run_id)}", hint="`git blackbird runs`"
-        )
+        raise RequestError(f"{which} has an id that begins with {quoted(run_id)}", hint=TaskCommand("runs"))
     task_id = TaskId(places[0].parent.name)
     history = workspace.store.records.history(task_id)
     require_usable(task_id, history)

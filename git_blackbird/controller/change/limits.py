@@ -54,7 +54,7 @@ async def agree_to_stand_ins(call: Call) -> None:
             await call.require_consent(agent)
         except (AgentUnavailableError, NotAgreedError, RequestError) as error:
             text = f"{agent_in_text(name)} of execution.agents is left out: {error.message}"
-            warn(call.ui, f"{text}; at a usage limit no task starts with it", hint=error.hint)
+            warn(call.ui, f"{text}; at a usage limit no task starts with it", hint=error.ways_out)
         else:
             call.stand_ins = (*call.stand_ins, agent)
 

@@ -37,6 +37,7 @@ from git_blackbird.git.writing.write_back import (
     take_signatures,
     write_paths,
 )
+from git_blackbird.model.base.next_steps import EXECUTE, Sentence
 from git_blackbird.model.run.parts import ConflictMerge, Moving
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import VERBS, Verb
@@ -44,7 +45,7 @@ from git_blackbird.model.run.summary import Trees
 
 _TRIES = 3
 UNSTEADY = "your worktree changes all the time, so that nothing can land in it"
-AGAIN = "resolve that; `git blackbird execute` goes on with it"
+AGAIN = Sentence("resolve that; ", EXECUTE, " goes on with it")
 _MOVED_TOO = "you have moved its submodule as well: merge its commit by hand"
 
 

@@ -5,7 +5,7 @@ from git_blackbird.controller.core.guards import require_not_busy, require_reada
 from git_blackbird.controller.core.status_sync import save_plan, save_statuses, supersede_runs
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.errors import RequestError
-from git_blackbird.model.base.next_steps import TaskCommand, dismiss_command
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand, dismiss_command
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.plan.graph import ancestors, started_dependents
 from git_blackbird.model.plan.plan import Plan, Task
@@ -58,7 +58,7 @@ def set_status(workspace: Workspace, task_id: str, status: Status) -> StatusChan
         if owed is not None and status is task.status is Status.DONE:
             raise RequestError(
                 f"{task.id} is done but has open feedback from the review of {owed.parent_task_id}",
-                hint=f"{TaskCommand('resume', task.id)}\n" + dismiss_command(owed.parent_task_id),
+                hint=(TaskCommand("resume", task.id), dismiss_command(owed.parent_task_id)),
             )
         if status is Status.DONE and state.is_gated:
             _require_no_open_children(state.plan, task)
@@ -73,8 +73,10 @@ def _require_no_open_children(plan: Plan, parent: Task) -> None:
     if open_ones:
         raise RequestError(
             f"{parent.id} is done when its children are and its review passed; open: {', '.join(open_ones)}",
-            hint="skip a child that is not wanted any more: "
-            + TaskCommand("set-status", open_ones[0], " skipped"),
+            hint=Sentence(
+                "skip a child that is not wanted any more: ",
+                TaskCommand("set-status", open_ones[0], " skipped"),
+            ),
         )
 
 
@@ -82,7 +84,7 @@ def _derived_status_error(task: Task, status: Status) -> RequestError:
     if status is Status.DONE:
         return RequestError(
             f"{task.id} is done once its review passes: none of its children is open",
-            hint=f"{TaskCommand('review run', task.id)}\n" + dismiss_command(task.id),
+            hint=(TaskCommand("review run", task.id), dismiss_command(task.id)),
         )
     return RequestError(
         f"{task.id} follows its children, and none of them is open",

@@ -8,6 +8,7 @@ from pathlib import Path
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError, UnusableError, UsageError
 from git_blackbird.git.core.config import read_config, unset_setting, write_setting
+from git_blackbird.model.base.next_steps import Sentence, ShellLine
 from git_blackbird.model.config.config import find_key, nearest_key
 from git_blackbird.model.config.keys import Key, Value, hint_for_this_clone, read_value
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
@@ -114,13 +115,13 @@ def unset_key(workspace: Workspace, name: str, scope: Scope | None) -> ConfigCha
         removed = _write_file(workspace, scope, name, None)
     if not removed:
         if elsewhere := _unknown_in(workspace, name):
-            hint = "\n".join(f"{problem.origin}: {problem.hint}" for problem in elsewhere)
-            raise UsageError(f"unknown key {name} is not set in {place}", hint=hint)
+            ways = tuple(Sentence(f"{problem.origin}: ", problem.hint) for problem in elsewhere)
+            raise UsageError(f"unknown key {name} is not set in {place}", hint=ways)
         known = require_key(name)
-        text, hint = f"{known.name} is not set in {place}", f"git blackbird config {known.name}"
+        text, hint = f"{known.name} is not set in {place}", ShellLine(f"git blackbird config {known.name}")
         if any((value.key, value.origin) == (known, place) for value in workspace.settings.values):
             text = f"{text} itself, but in a file that it includes"
-            hint = f"git config --show-origin --get-all blackbird.{known.name}"
+            hint = ShellLine(f"git config --show-origin --get-all blackbird.{known.name}")
         raise RequestError(text, hint=hint)
     _follow(workspace, place, name)
     key = find_key(name)

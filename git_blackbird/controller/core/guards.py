@@ -10,7 +10,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import BlackbirdError, LockedError, RequestError, UnusableError
 from git_blackbird.git.core.repository import other_worktrees
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
-from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
+from git_blackbird.model.base.next_steps import EXECUTE, Sentence, TaskCommand
 from git_blackbird.model.change.stages import Due, due_of
 from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.plan.plan import Plan, Task
@@ -60,7 +60,7 @@ def is_of_other_worktree(paths: Paths, run: Run) -> bool:
 
 class UnreadableRecordError(UnusableError):
     def __init__(self, task_id: TaskId, faults: Sequence[RecordError]) -> None:
-        hint = "\n".join(fault.hint for fault in faults)
+        hint = tuple(fault.hint for fault in faults)
         super().__init__(stopped_text(task_id, faults), hint=hint)
 
 
@@ -109,7 +109,7 @@ def require_ready(state: PlanState, task: Task) -> Task:
         hints.append(TaskCommand(_COMMANDS[task.status], task.id))
     raise RequestError(
         f"{task.id} is not ready: {'; '.join(readiness.reasons)}",
-        hint="\n".join(hints) or TaskCommand("show", task.id),
+        hint=tuple(hints) or (TaskCommand("show", task.id),),
     )
 
 
@@ -123,14 +123,13 @@ def require_whole(history: History) -> None:
         if run.moving is not None:
             words = VERBS[run.moving.verb]
             back = TaskCommand(VERBS[words.back].command, run.task_id)
-            ways_out = f"`{EXECUTE}` completes it, and `{back}` "
-            reject = TaskCommand("decide", run.task_id, " --reject --undo")
-            is_landing = run.moving.verb is Verb.LAND
+            turns: tuple[str, ...] = (back, " turns it round")
+            if run.moving.verb is Verb.LAND:
+                reject = TaskCommand("decide", run.task_id, " --reject --undo")
+                turns = back, " takes it out; ", reject, " does where a decision is due"
             raise HalfWrittenError(
                 f"the {words.noun} of {run.task_id} was interrupted, and would stay half done",
-                hint=f"{ways_out}takes it out; `{reject}` does where a decision is due"
-                if is_landing
-                else f"{ways_out}turns it round",
+                hint=Sentence(EXECUTE, " completes it, and ", *turns),
             )
 
 
@@ -149,7 +148,7 @@ def require_not_busy(workspace: Workspace, task: Task) -> None:
         is_watched = controller_holder(workspace.paths) is not None
         raise RequestError(
             f"an agent is working on {task.id} (run {history.live.id}, process {history.live.pid})",
-            hint=_PAUSES if is_watched else f"{UNWATCHED}; `{EXECUTE}` stops it",
+            hint=_PAUSES if is_watched else Sentence(UNWATCHED, "; ", EXECUTE, " stops it"),
         )
     is_due = history.latest is not None and history.latest.review_state is ReviewState.DUE
     if not is_due or controller_holder(workspace.paths) is None:
@@ -176,7 +175,7 @@ def require_not_busy_task(workspace: Workspace, plan: Plan, parent_id: TaskId | 
     if parent.status in IN_HAND and history.work_runs:
         raise RequestError(
             f"{parent.id} cannot become a parent while it is {parent.status}",
-            hint=f"finish it first, or abandon it: {TaskCommand('retry', parent.id)}",
+            hint=Sentence("finish it first, or abandon it: ", TaskCommand("retry", parent.id)),
         )
 
 
@@ -199,7 +198,7 @@ def require_unclaimed(workspace: Workspace, task_id: TaskId) -> None:
     if run_id is not None and workspace.store.records.history(task_id).find(run_id) is not None:
         raise LockedError(
             f"run {run_id} of {task_id} is being approved: its change is being committed",
-            hint="wait for it; `git blackbird status` shows what became of it",
+            hint=Sentence("wait for it; ", TaskCommand("status"), " shows what became of it"),
         )
 
 

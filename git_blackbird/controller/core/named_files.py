@@ -48,7 +48,7 @@ def load_all(names: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
                 else:
                     raise
         if not texts:
-            raise UsageError(f"{name} has no file NAME.md", hint="\n".join(unread) or None)
+            raise UsageError(f"{name} has no file NAME.md", hint=tuple(unread))
     return texts, unread
 
 

@@ -11,6 +11,7 @@ from git_blackbird.controller.core.ui import Unanswered, UserInterface, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.dialogue import Confirm, PlanPanel, PlanReply
 from git_blackbird.model.base.ids import PLANNING
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.queue import PENDING, queue
@@ -53,7 +54,7 @@ def send_notification(workspace: Workspace, calling: Notification) -> NotifyProc
 
 _FINAL_WAIT_SECONDS = 0.5
 _ALREADY_NOTIFIED = frozenset({StopReason.INTERRUPTED, StopReason.DECISION_REQUIRED, StopReason.WAITING_USER})
-_HINT = "`git blackbird config notify.command` shows it"
+_HINT = Sentence(TaskCommand("config", rest=" notify.command"), " shows it")
 
 
 class Prompter:

@@ -56,9 +56,13 @@ class UserInterface(Protocol):
         return None
 
 
-def warn(ui: UserInterface, text: str, task_id: TaskId | None = None, hint: str | None = None) -> None:
+Hint = str | tuple[str, ...] | None
+"""A way out or several: commands or prose."""
+
+
+def warn(ui: UserInterface, text: str, task_id: TaskId | None = None, hint: Hint = None) -> None:
     ui.notify(Notice(Level.WARNING, text, hint, task_id))
 
 
-def inform(ui: UserInterface, text: str, task_id: TaskId | None = None, hint: str | None = None) -> None:
+def inform(ui: UserInterface, text: str, task_id: TaskId | None = None, hint: Hint = None) -> None:
     ui.notify(Notice(Level.INFO, text, hint, task_id))

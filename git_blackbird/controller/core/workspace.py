@@ -12,7 +12,7 @@ from git_blackbird.errors import ElsewhereError, RequestError, UnusableError
 from git_blackbird.git.core.config import color_wanted, read_settings
 from git_blackbird.git.core.repository import Repository, discover
 from git_blackbird.model.base.ids import IdIndex, TaskId
-from git_blackbird.model.base.next_steps import CallOptions
+from git_blackbird.model.base.next_steps import CallOptions, Sentence, TaskCommand
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.config.config import KEYS, Config, NamedCheck
@@ -318,7 +318,8 @@ def find_task(plan: Plan, task_id: str) -> Task:
         from difflib import get_close_matches  # only a misspelt id pays for it
 
         close = get_close_matches(task_id, plan.tasks, n=1)
-        hint = f"did you mean {close[0]}?" if close else "`git blackbird list --all` shows every task"
+        every = Sentence(TaskCommand("list", rest=" --all"), " shows every task")
+        hint = f"did you mean {close[0]}?" if close else every
         raise RequestError(f"unknown id {quoted(task_id)}", hint=hint)
     return task
 

@@ -86,8 +86,8 @@ def mend(diagnosis: Diagnosis, ui: UserInterface) -> Diagnosis:
                 _MENDS[way](workspace, ui)
             except (BlackbirdError, OSError) as error:
                 failure = finding_of(error, workspace.paths.private)
-                hint = "\n".join(failure.ways_out) or None
-                warn(ui, f"{way.value.replace('_', ' ')}: {failure.what}", hint=hint)
+                text = f"{way.value.replace('_', ' ')}: {failure.what}"
+                warn(ui, text, hint=failure.ways_out)
     after = diagnose(workspace.environment)
     mended = tuple(one for one in diagnosis.findings if one not in after.findings)
     # Of what could not be mended another way out goes first, if there is one.
@@ -113,7 +113,7 @@ def _mend_worktrees(workspace: Workspace, ui: UserInterface) -> None:
             try:
                 reopen_place(workspace, run)
             except BlackbirdError as error:
-                warn(ui, error.message, run.task_id, hint=error.hint)
+                warn(ui, error.message, run.task_id, hint=error.ways_out)
 
 
 def _hold_again(workspace: Workspace, ui: UserInterface) -> None:

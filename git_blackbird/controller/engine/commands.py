@@ -165,8 +165,8 @@ def restart_loop(workspace: Workspace, ui: UserInterface, task_id: str, message:
         require_readable(state, task)
         if not task.is_leaf or waits_for(state, task):
             reasons = full_readiness(state, task).reasons
-            hint = "\n".join(full_readiness(state, task).hints) or TaskCommand("show", task.id)
-            raise RequestError(f"{task.id} cannot be started: {'; '.join(reasons)}", hint=hint)
+            ways = full_readiness(state, task).hints or (TaskCommand("show", task.id),)
+            raise RequestError(f"{task.id} cannot be started: {'; '.join(reasons)}", hint=ways)
         return Restart(task, message)
 
     return Loop(workspace, ui, _scope_of(task_id), first)
@@ -256,15 +256,15 @@ def _nothing_to_resume(state: PlanState, task: Task) -> RequestError:
         )
     unready = full_readiness(state, task)
     if task.is_over:
-        way: str = TaskCommand("set-status", task.id, " todo")
+        ways: tuple[str, ...] = (TaskCommand("set-status", task.id, " todo"),)
     elif waits_for(state, task):
-        way = "\n".join(unready.hints) or TaskCommand("show", task.id, remark="says what it waits for")
+        ways = unready.hints or (TaskCommand("show", task.id, remark="says what it waits for"),)
     else:
-        way = TaskCommand("execute", task.id) if unready.is_ready else restart_command(task.id)
+        ways = (TaskCommand("execute", task.id) if unready.is_ready else restart_command(task.id),)
     if not state.history(task.id).work_runs:
-        return RequestError(f"no runs found for {task.id}", hint=way)
+        return RequestError(f"no runs found for {task.id}", hint=ways)
     what = f"nothing to resume: {task.id} has no current run; its status was set to {task.status}"
-    return RequestError(what, hint=way)
+    return RequestError(what, hint=ways)
 
 
 def _request_changes(workspace: Workspace, task: Task, run: Run, request: ResumeRequest) -> PlanState:

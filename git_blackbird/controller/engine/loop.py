@@ -138,7 +138,7 @@ class Loop:
             except (AgentUnavailableError, NotAgreedError) as error:
                 stop = not_started_stop(error)
             except BudgetSpentError as error:
-                stop = call.budget_stop(error.lines)
+                stop = call.budget_stop(error.budgets)
             finally:
                 await call.finish_background_work()
                 drop_recorded_drafts(workspace)
@@ -256,7 +256,7 @@ class Loop:
                     await perform(call, other)
                 except BlackbirdError as error:
                     # The next turn tries it again, and ends with it.
-                    call.ui.notify(Notice(Level.ERROR, error.message, error.hint, other.task.id))
+                    call.ui.notify(Notice(Level.ERROR, error.message, error.ways_out, other.task.id))
                     scope = scope._replace(busy=scope.busy | {other.task.id})
             done = asking.result()
         finally:

@@ -38,7 +38,7 @@ from git_blackbird.controller.launch.run_files import (
 from git_blackbird.controller.place.worktrees import workspace_of
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.model.base.ids import PLANNING, TaskId
-from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
+from git_blackbird.model.base.next_steps import EXECUTE, Sentence, TaskCommand
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.base.timestamps import format_timestamp
@@ -88,7 +88,8 @@ def scan(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState
         if (text := recover_approval(workspace)) is not None:
             inform(ui, text)
     except UnusableError as error:
-        warn(ui, f"an interrupted approval cannot be completed yet: {error.message}", hint=error.hint)
+        text = Sentence("an interrupted approval cannot be completed yet: ", error.message)
+        warn(ui, text, hint=error.ways_out)
     for text in record_deferred(workspace):
         inform(ui, text)
     with workspace.transaction() as transaction:
@@ -101,7 +102,7 @@ def scan(workspace: Workspace, ui: UserInterface, scope: CallScope) -> PlanState
     for task_id, (was, became) in sorted(settled.moved.items()):
         trace.event("derive", task_id, was, "to", became)
         text = f"{task_id}: the plan said {was}; its runs say {became}"
-        inform(ui, text, task_id, f"`{TaskCommand('set-status', task_id)}` sets one by hand")
+        inform(ui, text, task_id, Sentence(TaskCommand("set-status", task_id), " sets one by hand"))
     return settled.state
 
 
@@ -255,7 +256,9 @@ def require_planned(state: PlanState) -> None:
             again = TaskCommand("add", rest=f" --id {name} --title {name}")
             raise HalfWrittenError(
                 f"the change of {run.task_id} is half written, and the plan has no such task",
-                hint=f"bring back the plan that has it, or `{again}`; then `{EXECUTE}` completes it",
+                hint=Sentence(
+                    "bring back the plan that has it, or ", again, "; then ", EXECUTE, " completes it"
+                ),
             )
 
 

@@ -203,7 +203,7 @@ class Scheduler:
                 continue
             except BlackbirdError as error:
                 self._faults[task_id], error.is_told = error, True
-                self._call.ui.notify(Notice(Level.ERROR, error.message, error.hint, task_id))
+                self._call.ui.notify(Notice(Level.ERROR, error.message, error.ways_out, task_id))
                 continue
             if isinstance(done, Stop):
                 self._note_stop(done, job)

@@ -20,6 +20,7 @@ from git_blackbird.messages.display.quantities import counted, format_moment
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import (
     EXECUTE,
+    Sentence,
     TaskCommand,
     dismiss_command,
     restart_command,
@@ -104,7 +105,7 @@ def agent_stopped_stop(workspace: Workspace, refused: Sequence[Run]) -> Stop:
     """Return the stop for an agent that refused several tasks in unknown words."""
     run = refused[-1]
     names = ", ".join(dict.fromkeys(each.task_id for each in refused))
-    shows = f"`git blackbird agent {run.provider}` shows how it is started; fix that"
+    shows = Sentence(TaskCommand("agent", rest=f" {run.provider}"), " shows how it is started; fix that")
     return Stop(
         StopReason.AGENT_UNAVAILABLE,
         f"{run.provider} refuses every task: {one_line((run.error or 'it said nothing').rstrip(' .'))};"

@@ -25,9 +25,9 @@ from git_blackbird.model.run.run import Run
 
 
 class BudgetSpentError(RequestError):
-    def __init__(self, lines: tuple[BudgetLine, ...]) -> None:
-        super().__init__(spent_text(lines))
-        self.lines = lines
+    def __init__(self, budgets: tuple[BudgetLine, ...]) -> None:
+        super().__init__(spent_text(budgets))
+        self.budgets = budgets
 
 
 @dataclass

@@ -49,7 +49,7 @@ from git_blackbird.git.worktree.saved_trees import WORKTREE_REFS, keep_commit, s
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.writing.write_back import take_signatures, write_all_paths, writing_lock
 from git_blackbird.model.base.ids import RunId, TaskId, build_run_id
-from git_blackbird.model.base.next_steps import EXECUTE, restart_command
+from git_blackbird.model.base.next_steps import Sentence, ShellLine, TaskCommand, restart_command
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.timestamps import SECOND
 from git_blackbird.model.run.run import Run
@@ -190,15 +190,17 @@ def _release_old(workspace: Workspace, task_id: TaskId) -> tuple[str, ...]:
     except BlackbirdError as error:
         set_aside(found.repo)
         text = f"{task_id} gets another worktree: {error.message}"
-        return (f"{text}; `git blackbird worktrees prune` tries again to remove that",)
+        return (Sentence(text, "; ", TaskCommand("worktrees prune"), " tries again to remove that"),)
     return () if kept is None else (kept_text(task_id, kept),)
 
 
 def kept_text(task_id: str, kept: str) -> str:
     """Say where files edited in a removed worktree are kept, and how to get them."""
     name = kept.rpartition("/")[2]
-    command = f"git blackbird restore {kept} --branch kept-{name}"
-    return f"what was edited in the worktree of {task_id} is kept in {kept}:head; `{command}` has it"
+    command = TaskCommand("restore", rest=f" {kept} --branch kept-{name}")
+    return Sentence(
+        f"what was edited in the worktree of {task_id} is kept in {kept}:head; ", command, " has it"
+    )
 
 
 def _make(workspace: Workspace, task_id: TaskId, notices: tuple[str, ...]) -> Opened:
@@ -235,7 +237,7 @@ def _begin_checkout(workspace: Workspace, linked: Repository, task_id: TaskId, t
     except GitError as error:
         raise UnusableError(
             f"the files of {task_id} cannot be checked out in its worktree: {error.message}",
-            hint=f"`{EXECUTE} --jobs 1 --no-worktrees` works on it in place",
+            hint=Sentence(TaskCommand("execute", rest=" --jobs 1 --no-worktrees"), " works on it in place"),
         ) from error
 
 
@@ -387,8 +389,8 @@ def take_whole(workspace: Workspace, linked: Repository) -> Snapshot:
     kept, or if somebody locked the worktree; SnapshotError.
     """
     if is_locked(linked):
-        unlock = f"git worktree unlock {shell_word(str(linked.top))}"
-        raise RequestError(f"{linked.top} stays: it is locked", hint=f"`{unlock}`, {PRUNE_AFTERWARDS}")
+        unlock = ShellLine(f"git worktree unlock {shell_word(str(linked.top))}")
+        raise RequestError(f"{linked.top} stays: it is locked", hint=Sentence(unlock, ", ", PRUNE_AFTERWARDS))
     # No agent has worked in one that is not whole yet.
     is_whole = not is_checkout_incomplete(linked)
     if is_whole:

@@ -105,7 +105,7 @@ class _Deletion:
             if (run := self._pending(below)) is not None and not force:
                 raise RequestError(
                     f'refusing to delete "{below}": a decision on it is due (run {run.id})',
-                    hint=f"{decide_run_command(run)}\n--force deletes it anyway",
+                    hint=(decide_run_command(run), "--force deletes it anyway"),
                 )
         if self._dependents and not force:
             named = "; ".join(

@@ -19,7 +19,7 @@ from git_blackbird.model.base.ids import (
     task_id_fault,
     task_id_from,
 )
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.plan.graph import find_new_deadlock, started_dependents
 from git_blackbird.model.plan.plan import Plan, Task, new_task
 from git_blackbird.model.plan.status import Status
@@ -108,7 +108,7 @@ def require_no_runs(workspace: Workspace, task_id: TaskId) -> None:
     if workspace.store.records.history(task_id).work_runs:
         raise RequestError(
             f'runs of a deleted task "{task_id}" are still here and would count for the new one',
-            hint=f"choose another id; {TaskCommand('runs', task_id)} shows them",
+            hint=Sentence("choose another id; ", TaskCommand("runs", task_id), " shows them"),
         )
 
 

@@ -15,7 +15,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.imports.common import Source
 from git_blackbird.messages.forms.page import PageError, PageTask, given_fields, parse_page, render_page
 from git_blackbird.model.base.ids import IdIndex, TaskId
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.storage.notes import load_imports, save_import
 
@@ -150,7 +150,7 @@ class _Merge:
             if others := {self._from[one] for one in self._source if self._is_others(one)}:
                 from_there = f"--as {min(others)} updates what came from there"
                 ways.append(f"--prefix gives new ids to its tasks; {from_there}")
-            raise RequestError(tuple(faults), hint="\n".join(ways))
+            raise RequestError(tuple(faults), hint=tuple(ways))
         known = dict.fromkeys((*(one for one in self._before if one in base), *base))
         ordered = {one: base[one] for one in known}
         # New tasks at the top come last, wherever they are in the source: it would move all others.
@@ -195,7 +195,7 @@ class _Merge:
         yield from (f"{one} was deleted here (--prefer source brings it back)" for one in self._deleted)
         for task_id in self._before:
             if task_id in self._now and task_id not in self._source:
-                yield f"{task_id} is no longer in the source: {TaskCommand('delete', task_id)}"
+                yield Sentence(f"{task_id} is no longer in the source: ", TaskCommand("delete", task_id))
         for task_id, task in self._source.items():
             status = task.fields.get("status")
             if (
@@ -205,7 +205,7 @@ class _Merge:
                 and not self._plan.tasks[task_id].is_over
             ):
                 command = TaskCommand("set-status", task_id, f" {status}")
-                yield f"{task_id} is {status} in the source: {command}"
+                yield Sentence(f"{task_id} is {status} in the source: ", command)
 
 
 def _by_id(tasks: Sequence[PageTask]) -> dict[TaskId, PageTask]:

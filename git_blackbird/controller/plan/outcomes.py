@@ -6,7 +6,7 @@ from git_blackbird.controller.plan.deletion import DeleteResult
 from git_blackbird.controller.plan.edit import MoveResult
 from git_blackbird.controller.plan.page import PageResult
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.messages.document import Line, command, line
+from git_blackbird.messages.document import Line, line
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.plan.status import Status
@@ -66,7 +66,7 @@ def deletion_lines(result: DeleteResult) -> Iterator[Line]:
         yield line(f"  the decision due on run {run_id} {'would be' if would else 'is'} dropped")
     for task_id, runs in result.runs.items():
         kept = f"  kept: {counted(len(runs), 'run')} of {task_id} ("
-        yield line(kept, command(TaskCommand("runs", task_id)), ")")
+        yield line(kept, TaskCommand("runs", task_id), ")")
     yield from _changed_status_lines(result.followed)
 
 

@@ -11,7 +11,7 @@ from git_blackbird.controller.plan.page_reading import AddedTask, PageReading
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.page import PageTask
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.plan.graph import find_new_deadlock
 from git_blackbird.model.plan.plan import Plan, Task
@@ -64,10 +64,12 @@ class RemovedError(RequestError):
 
     def __init__(self, task_ids: tuple[TaskId, ...]) -> None:
         names = ", ".join(task_ids)
-        deletes, renames = (TaskCommand(name, task_ids[0]) for name in ("delete", "rename"))
+        deletes, renames = TaskCommand("delete", task_ids[0]), TaskCommand("rename", task_ids[0], " NEW")
         super().__init__(
             f"the page has no longer: {names}",
-            hint=f"nothing was changed; `{deletes}` deletes a task, `{renames} NEW` gives it another id",
+            hint=Sentence(
+                "nothing was changed; ", deletes, " deletes a task, ", renames, " gives it another id"
+            ),
         )
         self.task_ids = task_ids
 

@@ -136,7 +136,7 @@ class PlanSession:
         except (AgentUnavailableError, NotAgreedError) as error:
             planned = Planned(not_started_stop(error))
         except BudgetSpentError as error:
-            planned = Planned(budget_stop(workspace, error.lines, self._again()))
+            planned = Planned(budget_stop(workspace, error.budgets, self._again()))
         stop = planned.stop.with_options(workspace.call_options)
         if stop.reason is not StopReason.COMPLETED:
             call.prompter.end(stop, workspace.plan_state())

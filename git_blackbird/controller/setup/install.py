@@ -26,6 +26,7 @@ from git_blackbird.git.hooks.script import HookCommand
 from git_blackbird.git.worktree.linked import task_worktrees
 from git_blackbird.git.worktree.saved_trees import delete_refs, list_our_refs
 from git_blackbird.messages.display.quantities import counted, some_of
+from git_blackbird.model.base.next_steps import EXECUTE, Sentence, ShellLine, TaskCommand
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.system import STATE_NAME
 from git_blackbird.model.run.states import RunStatus
@@ -208,10 +209,11 @@ def remove_all(workspace: Workspace) -> None:
     with _without_agents(workspace):
         # Nothing would know them any more.
         if places := [str(place.repo.top) for place in task_worktrees(workspace.repo)]:
-            more = "".join(f"\ngit worktree remove --force {shell_word(place)}" for place in places)
+            others = (ShellLine(f"git worktree remove --force {shell_word(place)}") for place in places)
+            done = Sentence(TaskCommand("worktrees prune"), " removes those that are done with; the others:")
             raise RequestError(
                 f"tasks have worktrees of their own: {', '.join(places)}",
-                hint=f"`git blackbird worktrees prune` removes those that are done with; the others:{more}",
+                hint=(done, *others),
             )
         if _is_ours(view_hook(workspace.environment)):
             uninstall_hook(workspace.environment)
@@ -237,7 +239,7 @@ def _without_agents(workspace: Workspace) -> Iterator[None]:
                 if history.live is not None and is_alive(history.live):
                     raise LockedError(
                         f"an agent is working on {history.live.task_id} (process {history.live.pid})",
-                        hint="`git blackbird execute` takes it up; or stop it",
+                        hint=Sentence(EXECUTE, " takes it up; or stop it"),
                     )
             for holder in filter(None, map(controller_holder, other_layouts(workspace))):
                 raise LockedError(

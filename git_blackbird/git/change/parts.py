@@ -10,6 +10,7 @@ from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import EXECUTABLE, REGULAR, TreeEntry, TreeStore
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.patch.parse import Patch
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.run.summary import ChangedLines, ChangePart, Extent, Trees
 
@@ -35,7 +36,7 @@ def limited_to(repo: Repository, pair: Trees, only: Iterable[ChangePart]) -> Tre
         if not named:
             raise RequestError(
                 f"the change has no file {quoted(part.path)}",
-                hint="its run names its files: `git blackbird runs`",
+                hint=Sentence("its run names its files: ", TaskCommand("runs")),
             )
         if part.lines is not None:
             some[path[:-1]] = _with_lines(repo, trees, pair, part, part.lines)

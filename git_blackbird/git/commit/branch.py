@@ -48,16 +48,16 @@ def list_remotes(repo: Repository) -> list[str]:
     return repo.git("remote").lines(lambda lines: [os.fsdecode(line) for line in lines])
 
 
-def push_branch(repo: Repository, name: str, remote: str) -> str | None:
+def push_branch(repo: Repository, name: str, remote: str) -> tuple[str, ...]:
     """Push a branch and set its upstream, with the user's hooks and credentials.
 
-    Returns the words of git where it refused.
+    Returns the words of git, in lines, where it refused.
     """
     ref = f"refs/heads/{name}"
     # The user's configuration and prompts are wanted: it is as if they had typed it.
     command = ("git", "push", "--set-upstream", *operands(remote, f"{ref}:{ref}"))
     done = run_user_program(command, cwd=repo.top, environ=repo.git_environ)
-    return None if done.code == 0 else error_output(done)[-_MAX_LETTERS:]
+    return () if done.code == 0 else tuple(error_output(done)[-_MAX_LETTERS:].split("\n"))
 
 
 def request_program(environ: Mapping[str, str]) -> str | None:
@@ -72,8 +72,8 @@ def open_request(repo: Repository, program: str, branch: str, title: str, body: 
     command = (program, *begin, branch, f"--title={title}", f"{option}={body}")
     done = run_user_program(command, cwd=repo.top, environ=repo.git_environ)
     if done.code != 0:
-        why = error_output(done)[-_MAX_LETTERS:]
-        text = f"{program} opened no request for {branch}: {why}"
-        raise RequestError(tuple(text.split("\n")), hint="the branch is pushed")
+        first, *more = error_output(done)[-_MAX_LETTERS:].split("\n")
+        text = f"{program} opened no request for {branch}: {first}"
+        raise RequestError((text, *more), hint="the branch is pushed")
     *_, address = done.lines(lambda lines: [line for line in lines if line.strip()] or [b""])
     return one_line(address.decode(errors="replace"), _MAX_LETTERS)

@@ -28,6 +28,7 @@ from git_blackbird.git.worktree.base_commits import write_commit
 from git_blackbird.git.worktree.index import may_have_submodules, writing
 from git_blackbird.git.worktree.remote_refs import fetch_checked
 from git_blackbird.git.worktree.snapshot import SnapshotLimits, take_full_snapshot
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.base.system import describe
 from git_blackbird.model.run.summary import MAX_SUBMODULE_FILES, SubmoduleChange, Trees
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 MODULES = "modules"
 _MODE = f"{SUBMODULE:o} "
 _NAMED = 5
-PRUNE_AFTERWARDS = "then `git blackbird worktrees prune`"
+PRUNE_AFTERWARDS = Sentence("then ", TaskCommand("worktrees prune"))
 
 
 class Uncommitted(NamedTuple):
@@ -173,7 +174,7 @@ def new_commits(linked: Repository, home: Repository) -> tuple[NewCommits, ...]:
         if commits and own is None:
             raise RequestError(
                 f"{linked.top} stays: you have no repository of its submodule {name} for its commits",
-                hint=f"`git submodule update --init` makes one, {PRUNE_AFTERWARDS}",
+                hint=Sentence("`git submodule update --init` makes one, ", PRUNE_AFTERWARDS),
             )
         if commits and own is not None:
             found.append(NewCommits(git_dir, own, commits))
@@ -260,7 +261,9 @@ def require_no_repository(linked: Repository, limits: SnapshotLimits) -> None:
         what, they = ("repository", "it") if len(found) == 1 else ("repositories", "them")
         raise RequestError(
             f"{linked.top} stays: the git {what} in {names} would go with it",
-            hint=f"move {they} away (a linked worktree with `git worktree move`), {PRUNE_AFTERWARDS}",
+            hint=Sentence(
+                f"move {they} away (a linked worktree with `git worktree move`), ", PRUNE_AFTERWARDS
+            ),
         )
 
 

@@ -33,6 +33,7 @@ from git_blackbird.git.worktree.saved_trees import checkout_paths, find_private_
 from git_blackbird.git.worktree.snapshot import Snapshot
 from git_blackbird.git.writing.path_writer import NESTED, Journal, PathWriter, Signature, signature_of
 from git_blackbird.messages.display.quantities import counted
+from git_blackbird.model.base.next_steps import EXECUTE, Sentence
 from git_blackbird.model.base.system import describe, tick_of
 from git_blackbird.model.run.summary import Trees
 
@@ -231,7 +232,7 @@ def write_paths(
         try:
             folder = checkout_paths(repo, change.head, files, private, timeout_seconds=timeout_seconds)
         except UnusableError as error:
-            raise WriteBackError(error.message, hint=error.hint) from error
+            raise WriteBackError(error.lines, hint=error.ways_out) from error
         new = {path: folder / os.fsdecode(path) for path in files}
         for path, oid in files.items():
             if find_private_object(repo, oid) is not None and not new[path].is_symlink():
@@ -285,7 +286,7 @@ def require_written(repo: Repository, refused: Mapping[bytes, str]) -> None:
     if refused:
         raise WriteBackError(
             f"{repo.top} cannot be brought up to date: {describe_unwritten(refused)}",
-            hint="move that away; `git blackbird execute` goes on with it",
+            hint=Sentence("move that away; ", EXECUTE, " goes on with it"),
         )
 
 

@@ -6,8 +6,8 @@ from itertools import islice
 from git_blackbird.messages.display.fitting import Passage, Rank, bulleted, lines_of, one_line
 from git_blackbird.messages.display.format import place_words, render_path, render_totals, some_paths
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.messages.document import Line, Style, block, code, command, line, plain, styled
-from git_blackbird.model.base.next_steps import SETTING_BACK, TaskCommand
+from git_blackbird.messages.document import Line, Style, block, code, line, plain, styled
+from git_blackbird.model.base.next_steps import SETTING_BACK, Sentence, TaskCommand
 from git_blackbird.model.change.decision import SPECS
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import VERBS, Choice
@@ -24,9 +24,11 @@ from git_blackbird.model.views.checkpoint import CommentOutcome, SinceRequest
 from git_blackbird.model.views.undo import UndoResult
 
 SEEN = "seen while agents worked, by them or by others"
-_PERHAPS_OUTSIDE = (
-    "HEAD moved during the run; part of the change, since nothing tells whose it was"
-    " (the hook tells of commits: `git blackbird hooks install`)"
+_PERHAPS_OUTSIDE = Sentence(
+    "HEAD moved during the run; part of the change, since nothing tells whose it was",
+    " (the hook tells of commits: ",
+    TaskCommand("hooks install"),
+    ")",
 )
 _TAKES_BACK = "takes back edits of yours, or of tasks that have landed, that are in no commit"
 _ID_LETTERS = 10
@@ -132,7 +134,7 @@ def seen_lines(outside: Outside) -> Iterator[str]:
     """Say what it or anybody else may have done."""
     for change in outside.seen:
         back = way_back(change)
-        yield seen_text(change) + (f" (`{back}` sets it back)" if back else "")
+        yield Sentence(seen_text(change), *((" (", back, " sets it back)") if back else ()))
 
 
 def seen_text(change: OutsideChange) -> str:
@@ -173,10 +175,10 @@ def undo_result_lines(result: UndoResult) -> Iterator[Line]:
     if result.commit is not None:
         yield line(f"committed as {result.commit[:12]}")
     if not result.is_whole:
-        again = command(TaskCommand(words.command, result.task.id))
+        again = TaskCommand(words.command, result.task.id)
         yield line("this is half done; once nothing is in the way, this completes it: ", again)
     if not result.is_dry_run:
-        back = command(TaskCommand(VERBS[words.back].command, result.task.id))
+        back = TaskCommand(VERBS[words.back].command, result.task.id)
         yield line("to turn that round: ", back)
 
 

@@ -8,9 +8,9 @@ from git_blackbird.messages.display.format import render_totals, review_word
 from git_blackbird.messages.display.merged_review import review_lines
 from git_blackbird.messages.display.quantities import counted, render_cost, render_duration, waiting_text
 from git_blackbird.messages.display.reviews import render_failing, render_no_verdict, render_review_end
-from git_blackbird.messages.document import Line, Style, block, command, line, plain, styled
+from git_blackbird.messages.document import Line, Style, block, line, plain, styled
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.base.next_steps import EXECUTE
+from git_blackbird.model.base.next_steps import EXECUTE, Sentence
 from git_blackbird.model.run.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
@@ -132,7 +132,8 @@ def render_told(run: Run, *, is_watched: bool) -> str:
         when = "at once" if run.stops_at_once else "when its present step ends, within a minute"
         paused = f"run {run.id} is paused for it {when}"
         return f"told {run.task_id}: {paused}, and goes on with it in its session"
-    return f"told {run.task_id}: no call is at work, so the next `{EXECUTE}` goes on with it in its session"
+    next_call = "so the next ", EXECUTE, " goes on with it in its session"
+    return Sentence(f"told {run.task_id}: no call is at work, ", *next_call)
 
 
 def _verb(event: RunStarted) -> str:
@@ -262,7 +263,7 @@ def step_lines(step: Progress, prefix: str = "", most: int | None = None) -> Ite
 def render_notice(notice: Notice) -> str:
     """Format a notice like git's messages on standard error, with hints below."""
     word = "" if notice.weight is Level.INFO else f"{notice.weight.value}: "
-    hints = "".join(f"\nhint: {text}" for text in (notice.hint or "").splitlines())
+    hints = "".join(f"\nhint: {way}" for way in notice.ways_out)
     return f"{word}{notice.text}{hints}"
 
 
@@ -286,7 +287,7 @@ def next_step_lines(stop: Stop) -> Iterator[Line]:
     is_choice = stop.is_choice and len(steps) > 1
     if is_choice:
         yield line("next step, one of:")
-    yield from (line("  " if is_choice else "next step: ", command(step)) for step in steps)
+    yield from (line("  " if is_choice else "next step: ", step) for step in steps)
 
 
 def rights_lines(question: RightsQuestion) -> tuple[Line, Line]:

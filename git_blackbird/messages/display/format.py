@@ -7,7 +7,7 @@ from typing import assert_never
 from git_blackbird.clean import one_line
 from git_blackbird.messages.display.quantities import counted, format_moment, some_of
 from git_blackbird.messages.document import Line, Span, Style, block, line, plain
-from git_blackbird.model.base.next_steps import ADOPT
+from git_blackbird.model.base.next_steps import ADOPT, Sentence
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.base.timestamps import seconds_between
 from git_blackbird.model.change.messages import PendingMessages
@@ -263,7 +263,10 @@ _ADOPTABLE_NOUNS = {
 
 def adoptable_text(items: Sequence[Adoptable]) -> str:
     """Say in a line what lies below ``.blackbird/`` and could be adopted; "" for nothing."""
-    return f"of another program or clone, not counted: {adoptable_counts(items)}; {ADOPT}" if items else ""
+    if not items:
+        return ""
+    counts = adoptable_counts(items)
+    return Sentence(f"of another program or clone, not counted: {counts}; ", ADOPT, f" {ADOPT.remark}")
 
 
 def adoptable_counts(items: Sequence[Adoptable]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from git_blackbird.messages.display.format import question_line, unblocks_text
-from git_blackbird.messages.document import Line, Span, Style, command, line
+from git_blackbird.messages.document import Line, Span, Style, line
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.change.stages import Due
 from git_blackbird.model.rules.queue import PENDING, Flagged, Item, Questions
@@ -52,12 +52,12 @@ def item_lines(item: Item) -> Iterator[Line]:
                 yield line(item.why, gives_way=0)
             if flagged.skipped:
                 yield line(f"skipped: {', '.join(flagged.skipped)}", gives_way=0)
-            yield from (line(command(step)) for step in flagged.commands)
+            yield from (line(step) for step in flagged.commands)
             return
         case _:
             pass
     if verdict := reviews_text(item):
-        yield line(f"{verdict} (", command(TaskCommand("review show", item.task.id)), ")")
+        yield line(f"{verdict} (", TaskCommand("review show", item.task.id), ")")
     if item.why:
         yield line(item.why) if item.due in PENDING else line(item.why, gives_way=0)
-    yield line(command(item.command))
+    yield line(item.command)

@@ -1,6 +1,6 @@
 """Describe reviews."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from git_blackbird.messages.document import (
     styled,
     table,
 )
-from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, TaskCommand, dismiss_command
+from git_blackbird.model.base.next_steps import EXECUTE, MESSAGE, Sentence, TaskCommand, dismiss_command
 from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
@@ -122,7 +122,7 @@ def dismissal_lines(parent: Task, dropped: Sequence[str]) -> Iterator[Line]:
         yield line(f"  its feedback is no longer pending for: {', '.join(dropped)}")
 
 
-def _parent_facts(view: ReviewView, named: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+def _parent_facts(view: ReviewView) -> Iterator[tuple[str, str]]:
     """Describe the state of a parent's review in a few words."""
     yield "status", view.parent.status.value
     yield "children", ", ".join(view.parent.children)
@@ -133,7 +133,7 @@ def _parent_facts(view: ReviewView, named: Callable[[str], str]) -> Iterator[tup
         yield "run", _run_of(view.said)
         yield "about", f"the children as they {'are now' if view.is_present else 'were before'}"
     if len(view.reviews) > 1:
-        yield "rounds", f"{len(view.reviews)} ({named(TaskCommand('runs', view.parent.id))})"
+        yield "rounds", Sentence(f"{len(view.reviews)} (", TaskCommand("runs", view.parent.id), ")")
 
 
 def _run_of(run: Run) -> str:
@@ -154,12 +154,9 @@ def _parent_state(view: ReviewView) -> str:
     return verdict_word(view.said) if allows_done(view.said) else f"failed, but blocks nothing ({_SWITCH})"
 
 
-def parent_document(view: ReviewView, named: Callable[[str], str] = str) -> Iterator[Section | Table]:
-    """Yield the state of a parent's review, its criteria, the findings, and pending feedback.
-
-    ``named`` says how an interface names a command.
-    """
-    yield facts(_parent_facts(view, named), "  ")
+def parent_document(view: ReviewView) -> Iterator[Section | Table]:
+    """Yield the state of a parent's review, its criteria, the findings, and pending feedback."""
+    yield facts(_parent_facts(view), "  ")
     criteria = view.parent.acceptance_criteria
     yield section("acceptance criteria", (f"- {criterion}" for criterion in criteria))
     if view.said is not None:
@@ -170,7 +167,7 @@ def parent_document(view: ReviewView, named: Callable[[str], str] = str) -> Iter
         for run in view.attempts
     )
     yield section("without a verdict", chain.from_iterable(attempts))
-    yield section("open feedback", _open_feedback(view, named))
+    yield section("open feedback", _open_feedback(view))
 
 
 _VERDICTS = {ChildStatus.PASSED: Style.DONE, ChildStatus.FAILED: Style.FAILED}
@@ -202,11 +199,11 @@ def _dismissal(review: Run) -> Iterator[Line]:
         yield from block(dismissed.reason)
 
 
-def _open_feedback(view: ReviewView, named: Callable[[str], str]) -> Iterator[Line]:
+def _open_feedback(view: ReviewView) -> Iterator[Line]:
     for feedback in view.outstanding:
         yield line(f"{feedback.task.id}  {feedback.task.title} ({feedback.task.status.value})")
         yield from block(feedback.feedback.feedback, indent="    ")
-        yield line(f"      {named(feedback.command)}")
+        yield line("      ", feedback.command)
 
 
 def parent_steps(view: ReviewView) -> tuple[str, ...]:
@@ -217,7 +214,7 @@ def parent_steps(view: ReviewView) -> tuple[str, ...]:
         steps.append(TaskCommand("resume --all", parent.id, remark="all of them"))
     is_due = view.gate is GateState.REVIEW_DUE and parent.status is not Status.DONE
     if is_due and not view.outstanding:
-        steps.append(TaskCommand("review run", parent.id, remark="or `git blackbird execute`"))
+        steps.append(TaskCommand("review run", parent.id, remark=Sentence("or ", EXECUTE)))
     is_held = is_due or view.gate is GateState.FAILING or bool(view.outstanding)
     # A child that is not done any more is what holds it then.
     if is_held and all(feedback.task.is_over for feedback in view.outstanding):

@@ -145,7 +145,7 @@ def origin_document(origin: CommitProvenance) -> Iterator[Line | Table]:
 
 
 def _run_command(run: Run) -> Line:
-    return line(f"    {TaskCommand('runs', run.task_id, f' {run.id}')}")
+    return line("    ", TaskCommand("runs", run.task_id, f" {run.id}"))
 
 
 def _maker_row(maker: CommitSource) -> tuple[Span | str, ...]:

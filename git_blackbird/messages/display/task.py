@@ -24,7 +24,6 @@ from git_blackbird.messages.document import (
     Style,
     Table,
     block,
-    command,
     line,
     section,
     table,
@@ -85,13 +84,13 @@ def _due(view: TaskView) -> Iterator[Line]:
         steps = next_steps(item.run) if item.due is Due.FAILED and item.run is not None else ()
         if item.due in REVIEWS_OF_PARENTS:
             steps = (TaskCommand("review show", view.task.id),)
-        yield from (line(_STEP, command(step)) for step in steps if step != item.command)
+        yield from (line(_STEP, step) for step in steps if step != item.command)
 
 
 def _readiness(view: TaskView) -> Iterator[Line]:
-    yield from (line(command(item.command)) for item in view.due if item.due is Due.START)
+    yield from (line(item.command) for item in view.due if item.due is Due.START)
     yield from map(line, view.readiness.reasons)
-    yield from (line(_STEP, command(hint)) for hint in view.readiness.hints)
+    yield from (line(_STEP, hint) for hint in view.readiness.hints)
 
 
 def told_sections(view: TaskView, most: int | None = None) -> Iterator[Section]:
@@ -122,7 +121,7 @@ def _runs(runs: Sequence[Run], task: Task, now: str, most: int, *, narrow: bool)
     else:
         yield runs_table(runs[:most], now, OF_TASK)
     if len(runs) > most:
-        yield line(f"and {len(runs) - most} more: ", command(TaskCommand("runs", task.id)))
+        yield line(f"and {len(runs) - most} more: ", TaskCommand("runs", task.id))
 
 
 def _check(run: Run) -> Iterator[str | Line]:
@@ -132,15 +131,13 @@ def _check(run: Run) -> Iterator[str | Line]:
         first, *rest = evidence_lines(run.landing_evidence)
         yield from (f"of the merged files: {first}", *rest)
     if run.evidence is not None or run.landing_evidence is not None:
-        yield line(_STEP, command(TaskCommand("runs", run.task_id, f" {run.id}")))
+        yield line(_STEP, TaskCommand("runs", run.task_id, f" {run.id}"))
 
 
 def _reviews(run: Run) -> Iterator[Line]:
     if run.merged_review is not None:
         word = overall_word(merged_or_none(run))
-        yield line(
-            f"{word}, round {run.review_round or 1}: ", command(TaskCommand("review show", run.task_id))
-        )
+        yield line(f"{word}, round {run.review_round or 1}: ", TaskCommand("review show", run.task_id))
 
 
 def request_title(task: Task) -> str:

@@ -1,6 +1,6 @@
 """Command lines shown to people, safe to paste whatever ids they contain."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, Self
 
 from git_blackbird.model.base.sanitize import shell_word
@@ -99,6 +99,32 @@ class ShellLine(str):
 
     def _ending_with(self, ending: str) -> str:
         return f"{self.command.removesuffix(self.blank.asks if self.blank else '')}{ending}"
+
+
+class Sentence(str):
+    """Prose that names commands, each in backticks; ``parts`` has them as they are.
+
+    An interface that has keys for commands names those instead.
+    """
+
+    __slots__ = ("parts",)
+
+    parts: tuple[str, ...]
+
+    def __new__(cls, *parts: str) -> Self:
+        flat = [one for part in parts for one in (part.parts if isinstance(part, Sentence) else (part,))]
+        sentence = super().__new__(cls, "".join(map(_in_prose, flat)))
+        sentence.parts = tuple(flat)
+        return sentence
+
+    def naming(self, name: Callable[[ShellLine], str | None]) -> str:
+        """Return its text with other names for commands, where they have one."""
+        shown = ((isinstance(one, ShellLine) and name(one)) or _in_prose(one) for one in self.parts)
+        return "".join(shown)
+
+
+def _in_prose(part: str) -> str:
+    return f"`{part.command}`" if isinstance(part, ShellLine) else part
 
 
 class FixedCommand(ShellLine):

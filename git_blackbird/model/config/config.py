@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast
 
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.config.keys import Key, Row, Value, keys_of
 from git_blackbird.model.config.layers import DEFAULT_AGENT, AgentName, OnLimit, PlanStatuses, ReviewMode
 
@@ -520,7 +521,7 @@ def nearest_key(name: str) -> str:
     close = get_close_matches(name.lower(), _FOLDED, n=1, cutoff=0.55)
     if close:
         return f"did you mean {_FOLDED[close[0]].name}?"
-    return "`git blackbird config` lists every key"
+    return Sentence(TaskCommand("config"), " lists every key")
 
 
 _Section = TypeVar("_Section")

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+from git_blackbird.model.base.next_steps import Sentence, ShellLine
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.config.config import (
     KEYS,
@@ -120,7 +121,7 @@ def _with_removal(hint: str, setting: RawSetting) -> str:
         command = f"git blackbird config --unset {shell_word(setting.name)}{_OWN_FILES[setting.layer]}"
     else:
         return hint
-    return f"{hint}{' ' if hint.endswith('?') else '; '}`{command}` removes it"
+    return Sentence(hint, " " if hint.endswith("?") else "; ", ShellLine(command), " removes it")
 
 
 def _validated(key: Key, given: RawSetting) -> Setting:

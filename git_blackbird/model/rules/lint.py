@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.plan.named_paths import named_paths, overlaps
@@ -159,13 +159,13 @@ def _unordered(
                 first,
                 "deps",
                 f"{_listed(tuple(tasks))} name {path}, and none waits for the other",
-                f"{_deps_command('add', beside[first][0], first)}, or say which part is whose",
+                Sentence(_deps_command("add", beside[first][0], first), ", or say which part is whose"),
                 tuple(map(item_place, tasks)),
             )
 
 
-def _deps_command(action: str, task_id: TaskId, dep: TaskId) -> str:
-    return str(TaskCommand(f"deps {action}", task_id, f" {shell_word(dep)}"))
+def _deps_command(action: str, task_id: TaskId, dep: TaskId) -> TaskCommand:
+    return TaskCommand(f"deps {action}", task_id, f" {shell_word(dep)}")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -211,6 +211,6 @@ def _needless(plan: Plan, task: Task, paths: Mapping[TaskId, frozenset[str]]) ->
             task.id,
             "deps",
             f"it waits for {dep}, and nothing says why: they name different files",
-            f"{_deps_command('remove', task.id, dep)}, or give the reason: `because {dep}: …`",
+            Sentence(_deps_command("remove", task.id, dep), f", or give the reason: `because {dep}: …`"),
             (f"{item_place(task.id)}.deps[{task.deps.index(dep)}]",),
         )

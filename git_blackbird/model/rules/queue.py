@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import (
     EXECUTE,
+    Sentence,
     TaskCommand,
     dismiss_command,
     restart_command,
@@ -320,7 +321,8 @@ class Item:
         blank = answers_blank(self.questions)
         back = ""
         if run.terminal_reason is TerminalReason.WORKER_LOST:
-            back = f"once that worker is back; {TaskCommand('restart', task_id)} starts it elsewhere"
+            again = TaskCommand("restart", task_id)
+            back = Sentence("once that worker is back; ", again, " starts it elsewhere")
         return TaskCommand(verb, task_id, remark=back, blank=blank)
 
     @property

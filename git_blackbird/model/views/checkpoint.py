@@ -3,7 +3,7 @@
 from typing import Annotated, NamedTuple, TypeVar
 
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import NO_OPTIONS, CallOptions, ShellLine, TaskCommand
+from git_blackbird.model.base.next_steps import NO_OPTIONS, CallOptions, Sentence, ShellLine, TaskCommand
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.change import Asked, Told
 from git_blackbird.model.change.decision import VIEWS, ChoiceSpec, Decision, choices_for
@@ -70,7 +70,7 @@ class WorkElsewhere(NamedTuple):
     @property
     def text(self) -> str:
         """Both on one harmless line."""
-        return f"its work seems to be in {self.where}; `{self.command.command}` takes it"
+        return Sentence(f"its work seems to be in {self.where}; ", self.command, " takes it")
 
 
 class CommentOutcome(NamedTuple):

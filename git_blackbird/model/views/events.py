@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
 
-from git_blackbird.clean import legible, legible_lines
+from git_blackbird.errors import joined_lines, legible_lines
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.rules.limits import LimitHold
@@ -143,14 +143,14 @@ class Level(StrEnum):
 class _NoticeFields(NamedTuple):
     weight: Annotated[Level, Shown("How important it is.", "level")]
     text: Annotated[str, Shown("What it is, in one line.")]
-    hint: Annotated[str | None, Shown("What to do.")] = None
+    ways_out: tuple[str, ...] = ()
     task_id: Annotated[TaskId | None, Shown("The task that it is about.", "task")] = None
 
 
 class Notice(_NoticeFields):
-    """Something to know. Its text is cleaned here, since it may name anything; a hint may have lines.
+    """Something to know. Its texts are cleaned here, since they may name anything.
 
-    The text is one line or, given several, these.
+    The text is one line or, given several, these; ways out are commands or prose, as those of an error.
     """
 
     __slots__ = ()
@@ -159,11 +159,14 @@ class Notice(_NoticeFields):
         cls,
         weight: Level,
         text: str | tuple[str, ...],
-        hint: str | None = None,
+        hint: str | tuple[str, ...] | None = None,
         task_id: TaskId | None = None,
     ) -> Self:
-        shown = legible(text) if isinstance(text, str) else "\n".join(map(legible, text))
-        return tuple.__new__(cls, (weight, shown, hint and legible_lines(hint), task_id))
+        return tuple.__new__(cls, (weight, joined_lines(legible_lines(text)), legible_lines(hint), task_id))
+
+    @property
+    def hint(self) -> Annotated[str | None, Shown("What to do, in lines.")]:
+        return joined_lines(self.ways_out)
 
 
 class Phase(StrEnum):

@@ -1,6 +1,6 @@
 """The reviews of a parent or of a leaf's change, with the actions on them; those not possible say why."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.change.decision import REVIEW_AND_FIX, may_fix
 from git_blackbird.model.rules.reviews import ChangeReviewView, OutstandingFeedback, ReviewView
 from git_blackbird.model.run.run import Run
+from git_blackbird.tui.keys import KeyTable
 from git_blackbird.tui.screens.modal import ScrollingModal
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
 from git_blackbird.tui.widgets.line_view import WrappedView, document_lines
@@ -78,9 +79,8 @@ class ReviewScreen(ScrollingModal[Request]):
 class ParentReviewScreen(ReviewScreen):
     """Shows the review of one parent."""
 
-    def __init__(self, view: ReviewView, obstacles: Obstacles, named: Callable[[str], str]) -> None:
-        """Show it; ``named`` names commands by keys."""
-        lines = _parent_lines(view, named)
+    def __init__(self, view: ReviewView, obstacles: Obstacles, keys: KeyTable) -> None:
+        lines = _parent_lines(view, keys)
         super().__init__(f"Review of {view.parent.id}", lines, _parent_items(view, obstacles))
 
 
@@ -107,9 +107,9 @@ def _resume_item(feedback: OutstandingFeedback, obstacle: str | None) -> ChoiceI
     return ChoiceItem(Request(action, task.id), f"{verb} {task.id}", task.title, obstacle)
 
 
-def _parent_lines(view: ReviewView, named: Callable[[str], str]) -> Iterator[Line]:
+def _parent_lines(view: ReviewView, keys: KeyTable) -> Iterator[Line]:
     yield styled(view.parent.title, Style.HEADING)
-    yield from document_lines(parent_document(view, named))
+    yield from document_lines(keys.in_document(parent_document(view)))
 
 
 class ChangeReviewScreen(ReviewScreen):

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Self
@@ -187,8 +187,6 @@ class LivePane(Vertical):
         self.followed: TaskId | None = None
         # Whether each line names its task, as of agents that start one by one and then work side by side.
         self.is_parallel = False
-        # How the screen names a command in a text.
-        self.named: Callable[[str], str] = str
 
     def has_others(self, task_id: TaskId) -> bool:
         """Whether a run of another task is at work that it shows."""
@@ -239,7 +237,7 @@ class LivePane(Vertical):
         else:
             text = render_event(event)
         if text is not None:
-            self._queue.put(self.named(text), event_style(event))
+            self._queue.put(text, event_style(event))
 
     def add_step(self, run_id: RunId, step: Progress) -> None:
         """Show one step of an active run, marked where others work side by side."""

@@ -1,6 +1,6 @@
 """The details of one task: what waits for a person, why it is or is not ready, its texts and runs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -14,8 +14,7 @@ from git_blackbird.messages.display.task import (
     text_sections,
     told_sections,
 )
-from git_blackbird.messages.document import Line, Section, Style, Table, section, styled
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.messages.document import Line, Style, section, styled
 from git_blackbird.model.views.task import TaskView
 from git_blackbird.tui.keys import KeyTable
 from git_blackbird.tui.widgets.line_view import LONGEST_TEXT, WrappedView, document_lines
@@ -56,18 +55,8 @@ def task_lines(shown: TaskAndKeys, now: str) -> Iterator[Line]:
         [section("of another program or clone, not counted", adoptable_lines(view.adoptable))],
         [section("unreadable", _faults(view))],
     )
-    yield from document_lines(in_keys(document, shown.keys, task.id))
+    yield from document_lines(shown.keys.in_document(document, task.id))
 
 
 def _faults(view: TaskView) -> Iterator[Line]:
     return (styled(f"{error.path}: {error.what}", Style.WARNING) for error in view.unreadable)
-
-
-def in_keys(document: Iterable[Section], keys: KeyTable, current: TaskId) -> Iterator[Section]:
-    """Yield sections with keys instead of commands; a line with one stands once in its section."""
-    for title, parts in document:
-        shown: dict[Line | Table | int, Line | Table] = {}
-        for number, part in enumerate(parts):
-            named = part if isinstance(part, Table) else keys.in_keys(part, current)
-            shown[number if named is part else named] = named
-        yield Section(title, tuple(shown.values()))

@@ -67,14 +67,14 @@ def test_an_import_again_takes_what_changed_there_and_keeps_what_changed_here(tr
         "added T004\n"
         "updated T001: title\n"
         "left out: T002 was deleted here (--prefer source brings it back)\n"
-        "left out: T003 is done in the source: git blackbird set-status T003 done\n"
+        "left out: T003 is done in the source: `git blackbird set-status T003 done`\n"
     )
     said = trial.expect(0, "show", "T001")
     assert "Write the store of goods  [DONE]" in said
     assert "In `store.py`." in said
     assert "Write the cash register" in trial.expect(0, "show", "T003")
     write(trial, changed)
-    assert "left out: T004 is no longer in the source: git blackbird delete T004\n" in read(trial)
+    assert "left out: T004 is no longer in the source: `git blackbird delete T004`\n" in read(trial)
 
 
 def test_where_both_changed_nothing_is_until_it_is_said_who_is_right(trial: Trial) -> None:

@@ -30,7 +30,7 @@ FOUND = """blocking: no task names the requirement FR-002 (requirement_not_cover
 blocking: api: nothing says when it is done (leaf_acceptance_criteria_missing)
     add what must hold in the end, as something that can be looked at or run
 warning: api: api, page name api.py, and none waits for the other (unordered_same_file)
-    git blackbird deps add page api, or say which part is whose
+    `git blackbird deps add page api`, or say which part is whose
 warning: 2 tasks: no criterion names a command or a file, and no check is set (criterion_without_check)
     name in `…` what shows that it holds, or set check.command
     page, store

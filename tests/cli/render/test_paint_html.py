@@ -1,7 +1,7 @@
 """Documents as HTML: nothing of a text is a tag, and what belongs together is one paragraph."""
 
 from git_blackbird.cli.render.paint_html import paint_html
-from git_blackbird.messages.document import Span, Style, command, line, section, table
+from git_blackbird.messages.document import Span, Style, line, section, table
 from git_blackbird.model.base.next_steps import TaskCommand
 
 HOSTILE = "<script>\x1b[2J&</script>"
@@ -19,7 +19,7 @@ def test_every_text_is_escaped() -> None:
 
 
 def test_what_is_indented_belongs_to_the_line_above() -> None:
-    step = line("    ", command(TaskCommand("retry", "a", remark="begins \x1b[2J<again>")))
+    step = line("    ", TaskCommand("retry", "a", remark="begins \x1b[2J<again>"))
     shown = '<code>git blackbird retry a</code> <span class="dim">begins &lt;again&gt;</span>'
     assert list(paint_html(section("", ["a  failed", step, "b"]).parts)) == [
         f'<p class="item">a  failed<br>{shown}</p>',

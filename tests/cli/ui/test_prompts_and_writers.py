@@ -312,7 +312,7 @@ CHANGED = Summary(totals=Totals(files=3, additions=12, deletions=4), files=("x",
             RunEnded(FAILING.updated(superseded_at=STAMP, superseded_by="plan-changed"), "T", 3),
             "the review of a does not count: the work it reviewed has changed since",
         ),
-        (Notice(Level.WARNING, "odd", "do this\nor that"), "warning: odd\nhint: do this\nhint: or that"),
+        (Notice(Level.WARNING, "odd", ("do this", "or that")), "warning: odd\nhint: do this\nhint: or that"),
         (Notice(Level.INFO, "so it is"), "so it is"),
     ],
 )

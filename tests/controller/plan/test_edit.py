@@ -294,7 +294,7 @@ def test_a_new_task_does_not_inherit_the_runs_of_a_deleted_one(repo: Path) -> No
     delete_task(open_at(repo), "a")
     assert refused(lambda: add_task(open_at(repo), NewTask("Again", id="a"))) == (
         'runs of a deleted task "a" are still here and would count for the new one',
-        "choose another id; git blackbird runs a shows them",
+        "choose another id; `git blackbird runs a` shows them",
     )
     assert plan_of(repo).tasks == {}
 
@@ -346,7 +346,7 @@ def test_work_in_hand_does_not_become_a_parent(repo: Path) -> None:
         run("c", status=RunStatus.FAILED, **PENDING),
     )
     put_plan(repo, *plan_of(repo).tasks.values(), task("n"))
-    retry = "finish it first, or abandon it: git blackbird retry a"
+    retry = "finish it first, or abandon it: `git blackbird retry a`"
     assert refused(lambda: move_task(open_at(repo), "n", "a")) == (
         "a cannot become a parent while it is waiting_user",
         retry,

@@ -77,7 +77,7 @@ def test_unordered_tasks_that_name_one_file_are_found_together() -> None:
     same = [good(name, prompt="Change src/app.py and look into src/.") for name in "abc"]
     (found,) = judged(*same)
     assert found.message == "a, b, c name src/app.py, and none waits for the other"
-    assert found.suggestion == "git blackbird deps add b a, or say which part is whose"
+    assert found.suggestion == "`git blackbird deps add b a`, or say which part is whose"
     assert found.places == ('$.items["a"]', '$.items["b"]', '$.items["c"]')
     a, b, c = same
     chain = a, replace(b, deps=(a.id,)), replace(c, deps=(b.id,))

@@ -54,7 +54,7 @@ from git_blackbird.git.commit.plan import CommitPlan, plan_commit
 from git_blackbird.git.core.user_programs import FOREGROUND
 from git_blackbird.git.worktree.index_lock import require_free_index
 from git_blackbird.git.worktree.log import commit_of_run, tree_of
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.commits import render_commit_message
@@ -99,12 +99,12 @@ def warn_uncommitted(workspace: Workspace, ui: UserInterface) -> None:
     if not workspace.commits_approvals or workspace.commits_checked or execution.stop_after_each_task:
         return
     why = "execution.commit commits what is approved, and it does not stop for that"
-    hint = "--stop-after-each stops after each task"
+    way = "--stop-after-each stops after each task"
     if execution.commit == "checked":
         why = "execution.commit commits what passes the check, and check.command is not set"
-        hint = "git blackbird config check.command    # is for the command that checks"
+        way = TaskCommand("config", rest=" check.command", remark="is for the command that checks")
     approve = "decide --approve commits the change of a task that is done"
-    warn(ui, f"this call commits nothing: {why}", hint=f"{hint}\n{approve}")
+    warn(ui, f"this call commits nothing: {why}", hint=(way, approve))
 
 
 def preview_commit(
@@ -155,8 +155,9 @@ def commit_change(
         except RequestError as error:
             if result.oid is None:
                 raise
-            message = f"{error.message}; its change is already in commit {result.oid[:12]}"
-            raise RequestError(message, hint=error.hint) from error
+            *lines, last = error.lines
+            there = f"{last}; its change is already in commit {result.oid[:12]}"
+            raise RequestError((*lines, there), hint=error.ways_out) from error
 
 
 def _plan(workspace: Workspace, approval: ApprovalRequest) -> tuple[CommitPlan, tuple[str, ...], str]:
@@ -206,7 +207,8 @@ def _commit(
         with own_writes(workspace, *moved_branch(plan.head)):
             created = commit_in_subprocess(workspace.repo, plan, message, run.id, right)
     except CommitWorkerKilled as error:
-        why = f"the process committing its change was killed, and git may still be at work\n{error.message}"
+        killed = "the process committing its change was killed, and git may still be at work"
+        why = killed, *error.lines
         raise ApprovalRefusedError(task, why, "wait for git") from error
     except CommitRefusedError as error:
         drop_pending_approval(workspace.paths)
@@ -214,7 +216,7 @@ def _commit(
             hint = TaskCommand("decide", task.id, " --approve")
             message = f"{task.id} is not approved: its commit was interrupted"
             raise InterruptedByUserError(message, hint=hint) from error
-        why = f"git did not commit its change\n{error.message}"
+        why = "git did not commit its change", *error.lines
         if isinstance(error, HookRefusedError):
             raise _refused_by_hook(
                 workspace, task, why, error, find_hook_edits(workspace, plan, worktree)
@@ -225,11 +227,11 @@ def _commit(
 
 
 def _refused_by_hook(
-    workspace: Workspace, task: Task, why: str, error: HookRefusedError, edits: HookEdits
+    workspace: Workspace, task: Task, why: tuple[str, ...], error: HookRefusedError, edits: HookEdits
 ) -> ApprovalRefusedError:
     look = f"look at what the hook made of {named_edits(edits)}, which is part of the change now"
     diff = TaskCommand("runs", task.id, " --diff")
-    refusal = ApprovalRefusedError(task, why, f"{look} (`{diff}`)," if edits else "resolve that")
+    refusal = ApprovalRefusedError(task, why, Sentence(look, " (", diff, "),") if edits else "resolve that")
     # Masked before its end is cut out, so that no part of a secret is taken for ordinary text.
     redactor = workspace.store.redactor()
     refusal.hook_output = error.output if redactor is None else redactor.mask_text(error.output)

@@ -31,7 +31,7 @@ from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import bulleted_lines
 from git_blackbird.messages.display.quantities import some_of
 from git_blackbird.model.base.ids import TaskId
-from git_blackbird.model.base.next_steps import TaskCommand, approve_without_commit
+from git_blackbird.model.base.next_steps import Sentence, ShellLine, TaskCommand, approve_without_commit
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.change.change import contributions
 from git_blackbird.model.plan.plan import Task
@@ -182,25 +182,28 @@ _MAX_SET_ASIDE = 5
 class ApprovalRefusedError(RequestError):
     """The change of an approval cannot be committed now; the decision stays pending.
 
-    ``why`` may have lines. ``hook_output`` is what a hook said that refused the commit, ``hook_edits`` what
-    it made of the files.
+    ``why`` is one line or several. ``hook_output`` is what a hook said that refused the commit,
+    ``hook_edits`` what it made of the files.
     """
 
     hook_output: str | None = None
     hook_edits: HookEdits = MappingProxyType({})
 
     def __init__(
-        self, task: Task, why: str, remedy: str | None = "resolve that", commands: Iterable[str] = ()
+        self,
+        task: Task,
+        why: str | tuple[str, ...],
+        remedy: str | None = "resolve that",
+        commands: Iterable[str] = (),
     ) -> None:
-        is_done = task.status is Status.DONE
-        by_hand = "" if is_done else f", and approve without a commit: {approve_without_commit(task.id)}"
-        again = f"{remedy} and approve again; what HEAD already has is not committed again"
-        hint = (
-            "\n".join([again, *commands, f"or commit by hand{by_hand}"])
-            if remedy is not None
-            else f"commit by hand what you still want of it{by_hand}"
-        )
-        super().__init__(tuple(f"{task.id} is not approved: {why}".split("\n")), hint=hint)
+        without = ", and approve without a commit: ", approve_without_commit(task.id)
+        by_hand = () if task.status is Status.DONE else without
+        hint: tuple[str, ...] = (Sentence("commit by hand what you still want of it", *by_hand),)
+        if remedy is not None:
+            again = Sentence(remedy, " and approve again; what HEAD already has is not committed again")
+            hint = again, *commands, Sentence("or commit by hand", *by_hand)
+        first, *more = (why,) if isinstance(why, str) else why
+        super().__init__((f"{task.id} is not approved: {first}", *more), hint=hint)
 
 
 def require_branch(task: Task, strayed: OtherBranch | None) -> None:
@@ -218,7 +221,7 @@ def _switch_hint(branch: OtherBranch) -> str:
     if branch.by_agent:
         # The agent's own commits are here, so that going back would leave them out.
         return f"{here},"
-    return f"go back with `git switch {shell_word(branch.worked_on)}`, or {here},"
+    return Sentence("go back with ", ShellLine(f"git switch {shell_word(branch.worked_on)}"), f", or {here},")
 
 
 def obstructed_error(workspace: Workspace, task: Task, tree: str, plan: CommitPlan) -> ApprovalRefusedError:
@@ -226,16 +229,16 @@ def obstructed_error(workspace: Workspace, task: Task, tree: str, plan: CommitPl
 
     ``tree`` is what the change made of the worktree.
     """
-    why = "\n".join(["its change cannot be committed yet", *bulleted_lines(plan.obstacles, MAX_NAMED)])
+    why = "its change cannot be committed yet", *bulleted_lines(plan.obstacles, MAX_NAMED)
     if plan.has_moved_on:
         return ApprovalRefusedError(task, why, None)
     if not plan.later_edits:
         return ApprovalRefusedError(task, why, plan.hint or "resolve that")
-    remedies = [plan.hint, "set the later edits aside as below"]
+    before = (plan.hint, ", ") if plan.hint else ()
     return ApprovalRefusedError(
         task,
         why,
-        ", ".join(filter(None, remedies)),
+        Sentence(*before, "set the later edits aside as below"),
         _aside_commands(workspace, task, plan.later_edits, tree),
     )
 
@@ -251,9 +254,11 @@ def name_undecided(
     if together := tasks_waiting_mutually(workspace, state, worktree, task_id):
         paths = sorted({path for paths in together.values() for path in paths})
         later_edits = tuple(edit for edit in plan.later_edits if edit.path not in paths)
-        first = (
-            f"{' and '.join(together)} each changed what the other had changed, so commit that"
-            f" together first (`{_commit_command(workspace, paths)}`)"
+        tasks = " and ".join(together)
+        first = Sentence(
+            f"{tasks} each changed what the other had changed, so commit that together first (",
+            _commit_command(workspace, paths),
+            ")",
         )
         named = replace(named, hint=_hint_with_first(plan, waiting, first), later_edits=later_edits)
     return named
@@ -274,22 +279,23 @@ def _blocked_by_tasks(
     }
     obstacles = tuple(why + remarks.get(why, "") for why in plan.obstacles)
     others = sorted(set(waiting.values()))
-    commands = [f"`{TaskCommand('decide', other, ' --approve')}`" for other in others]
-    first = f"{verb} {', '.join(others)} first ({', '.join(commands)})"
+    commands = [part for other in others for part in (", ", TaskCommand("decide", other, " --approve"))]
+    first = Sentence(f"{verb} {', '.join(others)} first (", *commands[1:], ")")
     return replace(plan, obstacles=obstacles, hint=_hint_with_first(plan, waiting, first))
 
 
 def _hint_with_first(plan: CommitPlan, waiting: Mapping[bytes, TaskId], first: str) -> str:
     if len(waiting) < len(plan.edited_before):
-        first = f"{first}, {COMMIT_EDITS_FIRST}"
-    return (plan.hint or "").replace(COMMIT_EDITS_FIRST, first)
+        first = Sentence(first, ", ", COMMIT_EDITS_FIRST)
+    before, is_there, after = (plan.hint or "").partition(COMMIT_EDITS_FIRST)
+    return Sentence(before, first, after) if is_there else before
 
 
-def _commit_command(workspace: Workspace, paths: Iterable[bytes]) -> str:
+def _commit_command(workspace: Workspace, paths: Iterable[bytes]) -> ShellLine:
     start = os.path.relpath(workspace.environment.cwd, workspace.repo.top)
     names = [os.path.relpath(os.fsdecode(path), start) for path in paths]
     words, git = " ".join(map(shell_word, names)), _git_command_for(*names)
-    return f"{git} add -- {words} && {git} commit -- {words}"
+    return ShellLine(f"{git} add -- {words} && {git} commit -- {words}")
 
 
 def _git_command_for(*names: str) -> str:
@@ -312,5 +318,5 @@ def _aside_commands(workspace: Workspace, task: Task, edits: Sequence[LaterEdit]
         back.append(f"  mv -- {aside} {name}" if edit.in_worktree else f"  rm -- {name}")
     if len(edits) > _MAX_SET_ASIDE:
         yield f"  # and likewise for {len(edits) - _MAX_SET_ASIDE} more"
-    yield f"  {TaskCommand('decide', task.id, ' --approve')}"
+    yield f"  {TaskCommand('decide', task.id, ' --approve').command}"
     yield from back

@@ -20,7 +20,7 @@ from git_blackbird.messages.outgoing.rulings import render_overruled
 from git_blackbird.messages.patch.comments import is_taken_up, moved_along
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.next_steps import restart_command, restart_with_text
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand, restart_command, restart_with_text
 from git_blackbird.model.change.change import (
     Change,
     RequestedChange,
@@ -168,13 +168,14 @@ def find_pending(state: PlanState, task_id: TaskId, run_id: RunId | None) -> Run
     if run is not None and run_id is not None and run.id != run_id:
         raise RequestError(
             f"run {run_id} is not the latest of {task_id}: that is run {run.id}",
-            hint="`git blackbird status` shows what is due",
+            hint=Sentence(TaskCommand("status"), " shows what is due"),
         )
     if run is None or not run.is_pending:
         decision = run.decision_state if run is not None else None
         decided = f" (run {run.id} is {decision.words})" if run is not None and decision is not None else ""
         raise RequestError(
-            f"no decision is pending on {task_id}{decided}", hint="`git blackbird status` shows what is due"
+            f"no decision is pending on {task_id}{decided}",
+            hint=Sentence(TaskCommand("status"), " shows what is due"),
         )
     return run
 

@@ -48,7 +48,7 @@ from git_blackbird.messages.display.format import bare_quote_error
 from git_blackbird.messages.outgoing.prompts import bound_output, render_suggestion
 from git_blackbird.messages.patch.comments import sent_comments
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.base.next_steps import MESSAGE, TaskCommand
+from git_blackbird.model.base.next_steps import MESSAGE, Sentence, TaskCommand
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import Stage, stage_of
@@ -268,8 +268,12 @@ def _require_resolved(workspace: Workspace, run: Run, pair: Trees, only: tuple[s
         folder = TaskCommand("worktrees open", run.task_id)
         raise UnresolvedError(
             f"{run.task_id} is not approved: {text}",
-            hint=f"resolve it in its worktree (`{folder}` says where), `git add` what is right as it is, and "
-            "approve again; or approve the rest with --files",
+            hint=Sentence(
+                "resolve it in its worktree (",
+                folder,
+                " says where), `git add` what is right as it is, and approve again; or approve the rest with"
+                " --files",
+            ),
         )
 
 
@@ -313,10 +317,9 @@ def _keep_hook_output(
 
     update_run(workspace, run, refused)
     if run.is_pending and why_not_resumable(workspace, history, run) is None:
-        command = TaskCommand(
-            "decide", run.task_id, " --request-changes", remark="sends what the hook printed"
-        )
-        refusal.hint = f"{refusal.hint}\nor have the agent fix it: {command}"
+        sends = TaskCommand("decide", run.task_id, " --request-changes")
+        asks = Sentence("or have the agent fix it: ", sends, " sends what the hook printed")
+        refusal.hint = (*refusal.ways_out, asks)
 
 
 def require_words(rulings: Iterable[Ruling], request: str) -> None:

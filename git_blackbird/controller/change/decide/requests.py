@@ -19,6 +19,7 @@ from git_blackbird.messages.outgoing.prompts import join_messages, render_sugges
 from git_blackbird.messages.outgoing.rulings import render_overruled
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.next_steps import Sentence, ShellLine
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.rules.reviews import merged_or_none
@@ -47,7 +48,9 @@ def edit_request(workspace: Workspace, task_id: str, run_id: RunId | None) -> Re
         if len(form.encode(errors="replace")) > MAX_BYTES:
             raise RequestError(
                 "the diff is too large to be commented in an editor",
-                hint="comment it on the screen, `git blackbird`, or say it with -m",
+                hint=Sentence(
+                    "comment it on the screen, ", ShellLine("git blackbird"), ", or say it with -m"
+                ),
             )
         draft.replace(form)
         # From now on it is a part of the form.
@@ -58,8 +61,10 @@ def edit_request(workspace: Workspace, task_id: str, run_id: RunId | None) -> Re
     except ReviewFormError as error:
         raise RequestError(
             f"the review is not understood: {error}",
-            hint=f"understood before: {error.understood.words}\n"
-            f"all of it is kept in {draft.path}; the same command continues it",
+            hint=(
+                f"understood before: {error.understood.words}",
+                f"all of it is kept in {draft.path}; the same command continues it",
+            ),
         ) from None
     if edited.is_empty:
         draft.drop()

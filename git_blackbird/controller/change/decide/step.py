@@ -144,8 +144,7 @@ async def _record(
     except (ApprovalRefusedError, UnresolvedError, HalfWrittenError, LockedError) as error:
         for note in error_notes(error):
             call.ui.notify(Notice(Level.INFO, note, task_id=run.task_id))
-        lines = tuple(error.message.split("\n"))
-        call.ui.notify(Notice(Level.ERROR, lines, error.hint, run.task_id))
+        call.ui.notify(Notice(Level.ERROR, error.lines, error.ways_out, run.task_id))
         call.refused_decisions += 1
         # Endless input of the same answer comes from no person.
         if call.refused_decisions >= _MAX_REFUSALS:

@@ -27,7 +27,7 @@ from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.linked import altered_worktrees, other_owner
 from git_blackbird.git.writing.write_back import describe_unwritten, find_edited
 from git_blackbird.messages.outgoing.prompts import bound_output
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import Sentence, ShellLine, TaskCommand
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
@@ -125,7 +125,7 @@ def land(
     if plan is not None and plan.obstacles:
         plan = name_uncommitted(workspace, state, plan)
         why = "; ".join(("its change cannot be committed", *plan.obstacles))
-        return block_landing(workspace, run, f"{why}: {plan.hint}" if plan.hint else why)
+        return block_landing(workspace, run, Sentence(why, ": ", plan.hint) if plan.hint else why)
     move = _move(workspace, run, landing.pair)
     refused = write(move, landing, partial(_record_begun, workspace, run))
     if refused is None or find_edited(workspace.repo, {path: landing.found[path] for path in refused}):
@@ -199,11 +199,11 @@ def block_on_other_branch(workspace: Workspace, run: Run) -> LandingEnded | None
     branch = _other_branch_now(workspace, run)
     if branch is None:
         return None
-    switch = "" if branch.worked_on == DETACHED else f"`git switch {shell_word(branch.worked_on)}` and "
+    switch = ShellLine(f"git switch {shell_word(branch.worked_on)}"), " and "
+    back = () if branch.worked_on == DETACHED else switch
     way_out = TaskCommand("decide", run.task_id, " --approve --any-branch")
-    return block_landing(
-        workspace, run, f"{wrong_branch(branch)}; {switch}approve again, or commit here: `{way_out}`"
-    )
+    ways = *back, "approve again, or commit here: ", way_out
+    return block_landing(workspace, run, Sentence(wrong_branch(branch), "; ", *ways))
 
 
 class StaleLandingError(UnusableError):
@@ -261,9 +261,11 @@ def _landed(stored: Run, at: str, merge: Merge, uncommitted: str | None = None) 
 
 
 def _uncommitted_text(run: Run, refusal: ApprovalRefusedError) -> str:
-    message = refusal.message.removeprefix(f"{run.task_id} is not approved: ")
-    why = message.replace("\n", ": ", 1).replace("\n", "; ")
-    return f"it is not committed: {why}; `{TaskCommand('decide', run.task_id, ' --approve')}` tries again"
+    first, *more = refusal.lines
+    said = first.removeprefix(f"{run.task_id} is not approved: ")
+    why = ": ".join(filter(None, (said, "; ".join(more))))
+    again = TaskCommand("decide", run.task_id, " --approve")
+    return Sentence(f"it is not committed: {why}; ", again, " tries again")
 
 
 def remove_place(workspace: Workspace, run: Run) -> list[str]:

@@ -20,7 +20,7 @@ from git_blackbird.messages.outgoing.prompts import (
     render_merged_check_request,
     render_unresolved_request,
 )
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.run.parts import ConflictMerge, LandingBlocked, LandingDue, Merge
 from git_blackbird.model.run.run import Run
@@ -97,8 +97,8 @@ def send_back(workspace: Workspace, run: Run, reason: Reason, merged: Trees | No
                 bring_merge(workspace, run, place.repo, merged.base)
         why = obstacle or f"sent back {sent} of {most} times (landing.maxRounds)"
         folder = TaskCommand("worktrees open", run.task_id)
-        resolve = f"; resolve it in its worktree (`{folder}` says where), and approve"
-        text = f"{reason.text}; {why}{resolve if reason.evidence is None else ''}"
+        resolve = "; resolve it in its worktree (", folder, " says where), and approve"
+        text = Sentence(f"{reason.text}; {why}", *(resolve if reason.evidence is None else ()))
         return block_landing(workspace, run, text, evidence=reason.evidence)
     now = workspace.environment.timestamp()
     change = run.change_elsewhere

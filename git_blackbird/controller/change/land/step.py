@@ -35,7 +35,7 @@ from git_blackbird.git.change.merging import MergeRefusedError
 from git_blackbird.git.worktree.linked import worktree_name
 from git_blackbird.git.worktree.saved_trees import JOURNAL_REFS, save_pair
 from git_blackbird.git.writing.write_back import describe_unwritten
-from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
+from git_blackbird.model.base.next_steps import EXECUTE, Sentence, TaskCommand
 from git_blackbird.model.change.stages import (
     CheckFollowUp,
     accepted_outcomes,
@@ -133,8 +133,8 @@ def _finish(call: Call, item: Item, landing: Prepared, evidence: "Evidence | Non
     workspace, run = call.workspace, item.of_run
     if landing.left:
         way_out = TaskCommand("decide", run.task_id, " --approve")
-        hint = f"; get that out of the way and approve again (`{way_out}`), or the rest, with --files"
-        return block_landing(workspace, run, f"{describe_unwritten(landing.left)}{hint}")
+        hint = "; get that out of the way and approve again (", way_out, "), or the rest, with --files"
+        return block_landing(workspace, run, Sentence(describe_unwritten(landing.left), *hint))
     if landing.merge.conflicts:
         is_back = run.moving is not None and take_back(workspace, run, run.moving)
         reason = conflict_reason(workspace, landing.merge)

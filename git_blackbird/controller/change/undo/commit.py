@@ -15,7 +15,7 @@ from git_blackbird.git.commit.create import CommitRefusedError, IndexUpdateError
 from git_blackbird.git.commit.plan import plan_commit
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.worktree.log import commit_of_run, commit_parts, commits_in_head, find_commit, tree_of
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.commits import render_undo_message, undo_mark
 from git_blackbird.model.run.run import Run
@@ -69,9 +69,8 @@ class UndoCommitter:
             return NO_COMMIT
         again = TaskCommand(VERBS[self.verb].command, self.task.id)
         if not is_whole:
-            return UndoCommit(
-                why_not=f"some files could not be written; `{again}` tries again", is_refused=True
-            )
+            why = Sentence("some files could not be written; ", again, " tries again")
+            return UndoCommit(why_not=why, is_refused=True)
         plan = plan_commit(workspace.repo, wanted, wanted.head)
         mark = undo_mark(self.verb, run_id)
         if not plan.edits and not plan.obstacles and self.goes_on:
@@ -86,7 +85,8 @@ class UndoCommitter:
             with approval_lock(workspace.paths, run_id) as right, own_writes(workspace, *moved):
                 created = commit_in_subprocess(workspace.repo, plan, message, mark, right)
         except CommitRefusedError as error:
-            return UndoCommit(why_not=f"{error.message}\n`{again}` tries again", is_refused=True)
+            why = Sentence(error.message, "\n", again, " tries again")
+            return UndoCommit(why_not=why, is_refused=True)
         created = follow_in_staged_plan(workspace, plan.base_tree, created)
         is_locked = created.left_behind is not None and not created.is_final
         return UndoCommit(created.oid, behind=created.left_behind, is_locked=is_locked)

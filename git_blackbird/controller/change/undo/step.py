@@ -27,6 +27,8 @@ async def finish_undo(call: Call, item: Item) -> None:
     if not result.is_whole:
         raise RequestError(
             f"the {words.noun} of {task_id} is half done",
-            hint=f"{TaskCommand(words.command, task_id)}    # completes it, once nothing is in the way\n"
-            f"{TaskCommand(VERBS[words.back].command, task_id)}    # turns it round",
+            hint=(
+                TaskCommand(words.command, task_id, remark="completes it, once nothing is in the way"),
+                TaskCommand(VERBS[words.back].command, task_id, remark="turns it round"),
+            ),
         )

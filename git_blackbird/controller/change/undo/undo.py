@@ -19,7 +19,7 @@ from git_blackbird.git.change.merging import OVERLAPS, with_earlier_attempt
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import bulleted_lines
-from git_blackbird.model.base.next_steps import EXECUTE, ShellLine, TaskCommand
+from git_blackbird.model.base.next_steps import EXECUTE, Sentence, ShellLine, TaskCommand
 from git_blackbird.model.change.moves import moves_since
 from git_blackbird.model.change.work import Work
 from git_blackbird.model.plan.graph import dependents
@@ -112,7 +112,7 @@ def runs_to_undo(state: PlanState, task: Task, *, is_rejected: bool = False) -> 
         is_at_work = history.live is not None and is_alive(history.live)
         raise RequestError(
             f"{task.id} is not finished: it is {task.status.value}",
-            hint=f"{UNWATCHED}; `{EXECUTE}` stops it" if is_at_work else gives_up,
+            hint=Sentence(UNWATCHED, "; ", EXECUTE, " stops it") if is_at_work else gives_up,
         )
     work = Work(history)
     undone = work.undone
@@ -122,7 +122,7 @@ def runs_to_undo(state: PlanState, task: Task, *, is_rejected: bool = False) -> 
         # The obstacle may be gone, or the change is half brought back.
         runs = [run for run in undone if run.has_changed_worktree]
     if not runs:
-        next_step = "`git blackbird runs` shows what tasks changed"
+        next_step: str = Sentence(TaskCommand("runs"), " shows what tasks changed")
         if undone:
             next_step = TaskCommand("redo", task.id, remark="brings back what was taken back")
         raise RequestError(f"{task.id} has changed nothing that could be taken back", hint=next_step)

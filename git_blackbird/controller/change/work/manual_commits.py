@@ -31,7 +31,7 @@ from git_blackbird.git.worktree.log import read_commits
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.format import some_paths
 from git_blackbird.model.base.ids import TaskId, task_id_fault
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import EXECUTE, Sentence, TaskCommand
 from git_blackbird.model.change.moves import recorded_by_others
 from git_blackbird.model.plan.graph import readiness
 from git_blackbird.model.plan.plan import Task
@@ -120,7 +120,7 @@ def _dropped_task_texts(
             continue
         text = f"run {run.id} of {name} was commit {replaced[:_SHORT]}, which does not name {name} any more"
         option = ("decide", " --reject") if run.is_pending else ("set-status", " todo")
-        yield f"{text}; to take it back: {TaskCommand(option[0], task.id, option[1])}"
+        yield Sentence(text, "; to take it back: ", TaskCommand(option[0], task.id, option[1]))
 
 
 def _record(
@@ -206,8 +206,8 @@ def _recorded_line(recorded: RecordedCommit, work: ManualCommit) -> str:
     text += _part_text(recorded.part)
     if not run.is_pending:
         return f"{text}; the task is done"
-    command = TaskCommand("decide", run.task_id, " --approve", remark="or --reject")
-    return f"{text}; to decide: {command}"
+    approve = TaskCommand("decide", run.task_id, " --approve")
+    return Sentence(text, "; to decide: ", approve, " or --reject")
 
 
 def _part_text(part: OwnPart) -> str:
@@ -219,7 +219,7 @@ def _part_text(part: OwnPart) -> str:
 
 # The committing person should not notice it.
 _HOOK_PATIENCE_SECONDS = 0.5
-_LATER = "the next `git blackbird execute`, or a decision, records it"
+_LATER = Sentence("the next ", EXECUTE, ", or a decision, records it")
 
 
 def record_or_defer(workspace: Workspace, name: str) -> tuple[str, ...]:
@@ -271,7 +271,7 @@ def require_recorded(workspace: Workspace, task_id: TaskId) -> None:
     if oid is not None:
         raise StaleTaskError(
             f"{task_id} was not started: commit {oid[:10]} is work on it that is still to be recorded",
-            hint="`git blackbird execute` records it; its first lines say what prevents that",
+            hint=Sentence(EXECUTE, " records it; its first lines say what prevents that"),
         )
 
 

@@ -58,7 +58,7 @@ async def start_task(call: Call, item: Item) -> Stop | None:
     except (BegunElsewhereError, TaskLockedError) as error:
         if call.scope.only == frozenset({task.id}):
             raise
-        warn(call.ui, error.message, task.id, error.hint)
+        warn(call.ui, error.message, task.id, error.ways_out)
         call.scope = call.scope._replace(elsewhere=call.scope.elsewhere | {task.id})
     return None
 

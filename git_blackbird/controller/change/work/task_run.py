@@ -302,7 +302,7 @@ def _hold(call: Call, workspace: Workspace, run: Run) -> Iterator[None]:
                 stack.enter_context(session_lock(folder, run.provider, run.provider_session_ref, holder))
             except UnusableError as error:
                 text = f"{error.message}; the session is not locked against copies of this worktree"
-                warn(call.ui, text, run.task_id, error.hint)
+                warn(call.ui, text, run.task_id, error.ways_out)
         yield
 
 

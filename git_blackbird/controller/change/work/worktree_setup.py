@@ -61,7 +61,9 @@ class SetUp:
         except SetupError:
             raise
         except BlackbirdError as error:
-            raise SetupError(f"the set-up of {self.what} failed: {error.message}", hint=error.hint) from error
+            raise SetupError(
+                f"the set-up of {self.what} failed: {error.message}", hint=error.ways_out
+            ) from error
 
     def _copy(self) -> None:
         config, repo = self.workspace.config.worktree, self.workspace.repo

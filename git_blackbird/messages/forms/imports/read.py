@@ -114,8 +114,8 @@ def located(name: str) -> Iterator[None]:
     try:
         yield
     except RequestError as error:
-        lines = tuple(f"{name}: {line}" for line in error.message.split("\n"))
-        raise RequestError(lines, hint=error.hint) from error
+        lines = tuple(f"{name}: {line}" for line in error.lines)
+        raise RequestError(lines, hint=error.ways_out) from error
 
 
 def _form_of(text: str) -> TaskForm:

@@ -55,6 +55,8 @@ from tests.controller.support import (
 from tests.support import Prepared, commit, git, wait_until, write
 
 PATIENCE_SECONDS = 60
+AGAIN = " and approve again; what HEAD already has is not committed again"
+WITHOUT = "and approve without a commit"
 
 
 @pytest.fixture
@@ -193,18 +195,18 @@ def test_an_overlap_is_foreseen_named_and_asked_again(gated: Path) -> None:
         checkpoint.commit.obstacles for checkpoint in person.checkpoints if checkpoint.commit is not None
     ]
     assert foreseen == [(), (obstacle,)]
+    restore = f"git restore --source={head_tree(gated)} --worktree"
     assert [event for event in person.events if isinstance(event, Notice)] == [
         Notice(
             "error",  # type: ignore[arg-type]
-            f"a is not approved: its change cannot be committed yet\n- {obstacle}",
-            "set the later edits aside as below and approve again; "
-            "what HEAD already has is not committed again\n"
-            "  mv -i -- x.txt x.txt.later && "
-            f"git restore --source={head_tree(gated)} --worktree -- x.txt\n"
-            "  git blackbird decide a --approve\n"
-            "  mv -- x.txt.later x.txt\n"
-            "or commit by hand, and approve without a commit: "
-            "git blackbird decide a --approve --no-commit",
+            ("a is not approved: its change cannot be committed yet", f"- {obstacle}"),
+            (
+                f"set the later edits aside as below{AGAIN}",
+                f"  mv -i -- x.txt x.txt.later && {restore} -- x.txt",
+                "  git blackbird decide a --approve",
+                "  mv -- x.txt.later x.txt",
+                f"or commit by hand, {WITHOUT}: `git blackbird decide a --approve --no-commit`",
+            ),
             leaf("a").id,
         )
     ]
@@ -336,7 +338,7 @@ def test_a_hook_that_fails_leaves_the_decision_pending(waiting: Path) -> None:
 def test_what_a_hook_said_is_the_change_request_that_is_suggested(waiting: Path, name: str) -> None:
     hook(waiting, name, "printf '\\033[31mx.txt: no final line\\033[0m\\n' >&2; exit 1")
     assert hint_of(waiting).splitlines()[-1] == (
-        "or have the agent fix it: git blackbird decide a --request-changes    # sends what the hook printed"
+        "or have the agent fix it: `git blackbird decide a --request-changes` sends what the hook printed"
     )
     suggestion = (
         "A hook of the repository refused to commit your change. Fix what it reports, and check that it "

@@ -40,7 +40,7 @@ from tests.controller.support import (
 from tests.support import commit, git, run_trees, write
 
 PATIENCE_SECONDS = 120.0
-TO_DECIDE = "to decide: git blackbird decide a --approve    # or --reject"
+TO_DECIDE = "to decide: `git blackbird decide a --approve` or --reject"
 
 
 @pytest.fixture
@@ -270,7 +270,7 @@ def test_a_task_that_an_amended_commit_names_no_more_is_said(free: Path) -> None
     do(free, "a")
     was, run = head_of(free), only_run(free, "a")
     left = f"run {run.id} of a was commit {was[:10]}, which does not name a any more"
-    back = "to take it back: git blackbird set-status a todo"
+    back = "to take it back: `git blackbird set-status a todo`"
     said = amend(free, message("b"))
     done = f"commit {head_of(free)[:10]} is recorded as run {only_run(free, 'b').id} of b; the task is done"
     assert said == [done, f"{left}; {back}"]
@@ -283,7 +283,7 @@ def test_what_is_due_on_a_task_that_is_named_no_more_can_be_rejected(gated: Path
     put_plan(gated, leaf("a"))
     do(gated, "a")
     (said,) = amend(gated, "Nothing of that")
-    assert said.endswith("; to take it back: git blackbird decide a --reject")
+    assert said.endswith("; to take it back: `git blackbird decide a --reject`")
 
 
 def test_a_commit_that_changes_nothing_is_said_to(free: Path) -> None:
