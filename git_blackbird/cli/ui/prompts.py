@@ -34,7 +34,7 @@ from questionary.prompts.common import InquirerControl
 from git_blackbird.cli.ui.writer import STDOUT, Writer
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.messages.display.dialogue import NOTHING_CHOSEN, UNDECIDED
-from git_blackbird.messages.document import line
+from git_blackbird.messages.document import line, plain, width_of, wrapped
 from git_blackbird.model.base.path_search import MENTION, PathIndex
 
 
@@ -61,6 +61,8 @@ class PathCompleter(Completer):
 _ESCAPE_SECONDS = 0.1
 _SEQUENCE_SECONDS = 0.4
 _MOST_DIGITS = 9
+# The mark before a question, and a blank before and behind it.
+_MARK_COLUMNS = 3
 _REFRESH_SECONDS = 1.0
 HOW_TO_CHOOSE = "(arrows, j/k or digits; Enter chooses)"
 _COMPOSING = "(Alt+Enter or Ctrl+S sends, Esc goes back, @ names files,\n  Ctrl+X Ctrl+E opens your editor)\n"
@@ -126,7 +128,7 @@ class Prompts:
             if choice.auto_shortcut:
                 choice.shortcut_key = str(number) if has_digits else False
         question = questionary.select(
-            line(message).text,
+            _folded(message),
             choices,
             default=start,  # type: ignore[arg-type]  # any value of a choice
             use_shortcuts=has_digits,
@@ -180,7 +182,7 @@ class Prompts:
     ) -> str | UnfinishedText:
         """Read a text that a draft follows; ``missing`` is the complaint about a blank one, if any."""
         question = questionary.text(
-            line(message).text,
+            _folded(message),
             validate=lambda text: True if missing is None or text.strip() else missing,
             validate_while_typing=False,
             key_bindings=bindings,
@@ -244,6 +246,11 @@ class Prompts:
         control = FormattedTextControl(lambda: [("class:instruction", remark() or self._at_work())])
         is_shown = ~is_done & Condition(lambda: bool(remark() or self._at_work()))
         return ConditionalContainer(Window(control, height=1, dont_extend_height=True), filter=is_shown)
+
+
+def _folded(message: str) -> str:
+    """Return a question on lines that end between words, as far as they do."""
+    return "\n".join(plain(wrapped(line(message), max(1, _size().columns - _MARK_COLUMNS), width_of)))
 
 
 def _composing() -> KeyBindings:

@@ -48,9 +48,9 @@ from git_blackbird.messages.display.events import (
     render_verdicts,
 )
 from git_blackbird.messages.display.format import review_word
-from git_blackbird.messages.document import Style, block, styled
+from git_blackbird.messages.document import Line, Style, block, line, styled
 from git_blackbird.model.base.ids import RunId
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.base.system import signals_to_program
 from git_blackbird.model.change.decision import Reply
 from git_blackbird.model.plan.plan import Task
@@ -258,6 +258,9 @@ class TerminalUI(AskingUI):
         finally:
             draft.save()
 
+    def _print(self, *parts: str | Line) -> None:
+        self._display.show(line(part) if isinstance(part, str) else part for part in parts)
+
     async def agree(self, step: Confirm) -> bool | Unanswered | None:
         self._print("", *step.remarks)
         await self._take_terminal(is_first=True)
@@ -288,7 +291,7 @@ class TerminalUI(AskingUI):
         """Say where a request is that was begun and is not sent."""
         if draft.text.strip() and draft.fault is None:
             command = TaskCommand("resume", checkpoint.run.task_id, " -e")
-            self._print(f"Your text was not sent; it is kept, and `{command}` continues it.")
+            self._print(Sentence("Your text was not sent; it is kept, and ", command, " continues it."))
 
     def _rows_below(self, checkpoint: Checkpoint) -> int:
         """Return how many rows the list of choices takes, and what is at work below it."""

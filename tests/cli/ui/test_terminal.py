@@ -670,9 +670,10 @@ def test_enter_starts_no_agent_that_may_do_more_than_edit(repo: Path) -> None:
     commit(repo, {"README.md": "# A project\n"})
     configure(repo, agent="command", command__run="cat >/dev/null; echo x >$BLACKBIRD_TASK_ID")
     put_plan(repo, leaf("a"))
-    with Terminal(repo, "execute") as terminal:
+    with Terminal(repo, "execute", columns=40, environ={"COLUMNS": None}) as terminal:
         terminal.wait_for("Start the agent 'command'?")
         terminal.wait_for("2) Yes, start it")
+        assert "It does not stop after each task\n(--stop-after-each stops it).\n" in terminal.text
         terminal.type(ENTER)
         assert terminal.end() == 130
         assert terminal.text.endswith("the agent 'command' was not started")
