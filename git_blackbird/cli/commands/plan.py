@@ -69,18 +69,19 @@ def init(call: CommandContext, *, hooks: bool | None, statuses: str | None) -> E
         statuses = "lasting" if not asks or confirm("Write only what lasts?", default=True) else None
     if statuses is not None:
         change = write_key(workspace, "plan.statuses", statuses, Scope.PROJECT)
-        call.print(f"plan.statuses = {statuses}: {change.place}")
-    if made:
-        way = "    # opens a page of tasks in your editor"
-        if not call.can_confirm(sys.stdout):
-            way = " -    # reads a page of tasks from standard input"
-        call.print(f"next: git blackbird add{way}")
+        which = "only statuses that last" if statuses == "lasting" else "every status"
+        call.print(f"writes {which} into the plan: {change.place} (plan.statuses)")
     result = None
     if hooks is not False:
         from git_blackbird.cli.commands.setup import install_hook_and_report, offer_hook  # often not wanted
 
         result = install_hook_and_report(call) if hooks else offer_hook(call)
     hook = None if result is None else result.outcome
+    if made:
+        way = "    # opens a page of tasks in your editor"
+        if not call.can_confirm(sys.stdout):
+            way = " -    # reads a page of tasks from standard input"
+        call.print(f"next: git blackbird add{way}")
     if call.as_json:
         from git_blackbird.cli.printed.setup import InitOutput
 
