@@ -56,7 +56,10 @@ def test_an_approved_change_is_taken_back_and_brought_back(planned: Path) -> Non
 def test_the_question_is_to_be_seen_however_many_files_there_are(
     planned: Path, size: tuple[int, int]
 ) -> None:
-    put_plan(planned, leaf("alpha", "\n".join(f"write dir/{number:02}.txt one" for number in range(70))))
+    long = "write a.txt " + "one\\n" * 90
+    put_plan(
+        planned, leaf("alpha", "\n".join([long, *(f"write dir/{number:02}.txt one" for number in range(69))]))
+    )
     execute(planned, Person([APPROVE]))
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
@@ -65,6 +68,9 @@ def test_the_question_is_to_be_seen_however_many_files_there_are(
             app, pilot, "would take back the change of alpha: 70 files", "1. Leave it", "2. Take it back"
         )
         await see(app, pilot, "Take the change of alpha out of your files?", "enter chooses")
+        if size > (100, 0):
+            # Where there is room, no row of the summary is broken.
+            await see(app, pilot, "| 90 " + "-" * 40)
         await pilot.press("ctrl+end")
         await see(app, pilot, "70 files changed", "1. Leave it")
         await pilot.press("escape")

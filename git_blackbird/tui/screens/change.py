@@ -327,6 +327,7 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
         return files
 
     def action_scroll(self, pages: int) -> None:
+        self._unsay()
         if self._is_diff_shown:
             self._diff.view.action_page(pages)
         else:

@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 
 from git_blackbird.messages.display.dialogue import Confirm
-from git_blackbird.messages.document import Line, Style, line, styled
+from git_blackbird.messages.document import Line, Style, line, styled, width_of
 from git_blackbird.tui.keys import EVERYWHERE, KEY_COLUMNS
 from git_blackbird.tui.widgets.bars import SingleLineInput
 from git_blackbird.tui.widgets.choices import ChoiceItem, ChoiceList
@@ -18,6 +18,9 @@ from git_blackbird.tui.widgets.line_view import WrappedView, to_content, whole_l
 from git_blackbird.tui.widgets.scrolling import SCROLL_BINDINGS, ScrollsText
 
 T = TypeVar("T")
+
+# In a box of the usual width, which app.tcss has.
+_BOX_COLUMNS = 56
 
 
 class Modal(ModalScreen[T | None], Generic[T]):
@@ -81,8 +84,8 @@ class ScrollingModal(ScrollsText, Modal[T], Generic[T]):
 class ChoiceModal(Modal[T], Generic[T]):
     """Asks for one of a few items; None when it is left."""
 
-    def __init__(self, title: str, items: Sequence[ChoiceItem[T]], start: int = 0) -> None:
-        super().__init__(title, "enter chooses, esc goes back")
+    def __init__(self, title: str, items: Sequence[ChoiceItem[T]], start: int = 0, size: str = "") -> None:
+        super().__init__(title, "enter chooses, esc goes back", size)
         self._items = items
         self._start = start
 
@@ -98,7 +101,8 @@ class ConfirmModal(ScrollingModal[bool], ChoiceModal[bool]):
 
     def __init__(self, step: Confirm) -> None:
         items = [ChoiceItem(False, step.no), ChoiceItem(True, step.yes)]
-        super().__init__(step.question, items)
+        is_long = any(width_of(remark.text) > _BOX_COLUMNS for remark in step.remarks)
+        super().__init__(step.question, items, size="wide" if is_long else "")
         self._remarks = step.remarks
 
     def compose_head(self) -> ComposeResult:
