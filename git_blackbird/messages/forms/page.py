@@ -24,7 +24,8 @@ _CRITERION = re.compile(r"- \[[ xX]\](?: (.*))?")
 _BECAUSE = r'because (?:"(?:[^"\\]|\\.)*"|[^":]+)'
 _FIELD = re.compile(rf"(id|after|agent|model|description|notes|prompt|status|{_BECAUSE}): ?(.*)")
 _MISPLACED = re.compile(
-    r"[\s*-]*(id|after|agent|model|notes|description|depends on|parent|because [^:]*)\**:", re.IGNORECASE
+    r"[\s*-]*(id|after|agent|model|notes|description|deps?|depends(?: on)?|parent|because [^:]*)\**:",
+    re.IGNORECASE,
 )
 _END = re.compile(r"<!-- \d+ tasks? -->")
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
@@ -155,6 +156,8 @@ class _Reader:
         self._body: list[str] = []
         self._fence: tuple[str, int] | None = None
         self._has_fields = False
+        # Whether no blank line has come since the heading.
+        self._is_below_heading = False
         # Whether an indented line would go on with the criterion above it.
         self._is_in_criterion = False
 
@@ -181,7 +184,7 @@ class _Reader:
             self.fault(number, "this heading is deeper than a child of the task above it")
             depth = most
         self._tasks.append(_Draft(self._value(number, title), depth, number))
-        self._has_fields, self._is_in_criterion = True, False
+        self._has_fields, self._is_below_heading, self._is_in_criterion = True, True, False
 
     def _take_field(self, number: int, name: str, text: str) -> None:
         task = self._tasks[-1]
@@ -210,8 +213,9 @@ class _Reader:
             task.criteria[-1] = f"{task.criteria[-1]} {line.strip()}".strip()
             return
         self._is_in_criterion = False
-        if line.strip() and task.text_line is None:
-            task.text_line = number
+        self._is_below_heading = self._is_below_heading and line.strip() != ""
+        if line.strip() and (task.text_line is None or self._is_below_heading):
+            task.text_line = task.text_line or number
             if misplaced := _MISPLACED.match(line):
                 where = _BELOW_PARENT if misplaced[1].lower() == "parent" else _BELOW_HEADING
                 self.fault(number, f"{where}; `\\` makes it text")

@@ -132,8 +132,10 @@ def test_a_criterion_goes_on_where_the_next_line_is_indented() -> None:
         ),
         ("## a\n\n**Depends on**: x", "line 3: a field" + _FIELD),
         ("## a\n\nafter: x", "line 3: a field" + _FIELD),
+        ("## a\nrequires: b\nafter: c", "line 3: a field" + _FIELD),
+        ("## a\ndeps: b", "line 2: a field" + _FIELD),
         (
-            "## a\nparent: b\nafter: c",
+            "## a\nparent: b\n\nafter: c",
             "line 2: a child stands below its parent, and its heading has one # more; `\\` makes it text",
         ),
         ("## a\udc80", "line 1: not UTF-8: '## a\\udc80'"),
