@@ -53,7 +53,10 @@ class RequirementSource(NamedTuple):
 def lint_plan(
     plan: Plan, sources: Sequence[RequirementSource], *, has_check: bool
 ) -> tuple[LintFinding, ...]:
-    """Return the findings, by task, field, severity and code; ``has_check``: changes are checked anyway."""
+    """Return the findings, in the order of the plan, then by field, severity and code.
+
+    ``has_check``: changes are checked anyway.
+    """
     leaves = [task for task in plan.leaves() if not task.is_over]
     paths = {task.id: _files(task) for task in leaves}
     found = (
@@ -62,7 +65,13 @@ def lint_plan(
         *_unordered(plan, leaves, paths),
         *(finding for task in leaves for finding in _needless(plan, task, paths)),
     )
-    return tuple(sorted(found, key=lambda one: (one.task_id or "", one.field, one.severity, one.code)))
+    places = {task.id: place for place, task in enumerate(leaves)}
+
+    def order(one: LintFinding) -> tuple[int, str, Severity, str]:
+        place = -1 if one.task_id is None else places[one.task_id]
+        return place, one.field, one.severity, one.code
+
+    return tuple(sorted(found, key=order))
 
 
 def blocking_findings(leaves: Iterable[Task]) -> Iterator[LintFinding]:

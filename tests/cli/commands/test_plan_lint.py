@@ -29,11 +29,11 @@ FOUND = """blocking: no task names the requirement FR-002 (requirement_not_cover
     spec.md:2
 blocking: api: nothing says when it is done (leaf_acceptance_criteria_missing)
     add what must hold in the end, as something that can be looked at or run
-warning: api: api, page name api.py, and none waits for the other (unordered_same_file)
-    `git blackbird deps add page api`, or say which part is whose
 warning: 2 tasks: no criterion names a command or a file, and no check is set (criterion_without_check)
     name in `…` what shows that it holds, or set check.command
-    page, store
+    store, page
+warning: api: api, page name api.py, and none waits for the other (unordered_same_file)
+    `git blackbird deps add page api`, or say which part is whose
 2 blocking, 3 warnings
 """
 
@@ -59,7 +59,9 @@ def test_what_is_doubtful_is_said_and_what_blocks_is_an_exit_code(trial: Trial) 
 def test_programs_are_told_where(trial: Trial) -> None:
     said = json.loads(trial.expect(1, "plan", "lint", "--source", "spec.md", "--json"))
     assert said["command"] == "plan lint"
-    assert said["data"]["findings"][:2] == [
+    findings = said["data"]["findings"]
+    assert [one["taskId"] for one in findings] == [None, "store", "api", "api", "page"]
+    assert [findings[0], findings[2]] == [
         {
             "severity": "blocking",
             "code": "requirement_not_covered",
