@@ -10,6 +10,7 @@ from pydantic import Field
 
 from git_blackbird.model.base.record import Record
 from git_blackbird.model.rules.evidence import TreeVerdict
+from git_blackbird.model.run.coverage import TreeCoverage
 from git_blackbird.model.run.evidence import CaseResults, CheckResult
 from git_blackbird.model.run.states import CheckOutcome
 from git_blackbird.storage.files import write_private
@@ -34,11 +35,14 @@ def load_check(paths: Paths, wanted: CheckResult) -> TreeVerdict | None:
     if found is None:
         return None
     found = found.updated(tree=wanted.tree, name=wanted.name, criterion=wanted.criterion)
-    if not found.results:
-        return TreeVerdict(found)
-    tests = load_note(CaseResults, paths.case_results(_digest(found)))
-    # Without the file it says less than it did; one without tests says that none ran.
-    return None if tests is None else TreeVerdict(found, tests if tests.states else None)
+    digest = _digest(found)
+    tests = load_note(CaseResults, paths.case_results(digest)) if found.results else None
+    coverage = load_note(TreeCoverage, paths.case_lines(digest)) if found.coverage else None
+    if (found.results and tests is None) or (found.coverage and coverage is None):
+        # Without its files it says less than it did.
+        return None
+    # One without tests says that none ran.
+    return TreeVerdict(found, tests if tests is not None and tests.states else None, coverage)
 
 
 def load_flaky(paths: Paths) -> Mapping[str, int]:
@@ -48,10 +52,14 @@ def load_flaky(paths: Paths) -> Mapping[str, int]:
 
 def save_check(paths: Paths, verdict: TreeVerdict) -> None:
     """Add one verdict; the oldest make room for it."""
-    checks, (result, tests) = load_note(_Checks, paths.checks) or _Checks(), verdict
+    checks, (result, tests, coverage) = load_note(_Checks, paths.checks) or _Checks(), verdict
+    digest = _digest(result)
     if result.results:
         ran = tests or CaseResults(states={})
-        write_private(paths.case_results(_digest(result)), dump_json(ran.to_json()))
+        write_private(paths.case_results(digest), dump_json(ran.to_json()))
+    if result.coverage:
+        lines = coverage or TreeCoverage()
+        write_private(paths.case_lines(digest), dump_json(lines.to_json()))
     names = () if tests is None else tests.flaky
     if not names and result.outcome is CheckOutcome.FLAKY:
         names = (result.command or "",)
@@ -59,13 +67,15 @@ def save_check(paths: Paths, verdict: TreeVerdict) -> None:
     most = sorted(flaky.items(), key=lambda item: -item[1])[:_MAX_FLAKY]
     results = (*checks.results, result)
     for old in results[:-_MAX_CHECKS]:
-        paths.case_results(_digest(old)).unlink(missing_ok=True)
+        for path in (paths.case_results(_digest(old)), paths.case_lines(_digest(old))):
+            path.unlink(missing_ok=True)
     saved = _Checks(results=results[-_MAX_CHECKS:], flaky=dict(most))
     write_private(paths.checks, dump_json(saved.to_json()))
 
 
 def _key(check: CheckResult) -> tuple[object, ...]:
-    return check.part or check.tree, check.command, check.prepared or (), check.results or ()
+    leaves = check.results or (), check.coverage or ()
+    return check.part or check.tree, check.command, check.prepared or (), *leaves
 
 
 def _digest(check: CheckResult) -> str:

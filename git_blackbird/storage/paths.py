@@ -142,6 +142,9 @@ class Paths:
     def case_results(self, digest: str) -> Path:
         return self.tests / f"{digest}.json"
 
+    def case_lines(self, digest: str) -> Path:
+        return self.tests / f"{digest}.lines.json"
+
     def make_folder(self, folder: Path) -> None:
         """Create a folder at or below ``.blackbird/``, and its ``.gitignore`` with the first.
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,13 @@ from tests.support import git, set_config
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 120.0
 Record = dict[str, Any]
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:
+        return b""
 
 
 @dataclass
@@ -54,6 +62,24 @@ class Trial:
         seen, said = self.run(*args, stdin=stdin, cwd=cwd)
         assert seen == code, said
         return said
+
+    def on_terminal(self, *args: str) -> bytes:
+        """All that a command sends to a terminal."""
+        ours, theirs = pty.openpty()
+        changed = {"TERM": "xterm-256color", "PAGER": "cat", "NO_COLOR": ""}
+        process = self.popen(
+            [*preloaded.PROGRAM, *args],
+            cwd=self.repo,
+            env={**self.all_variables(), **changed},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        )
+        os.close(theirs)
+        data = b"".join(iter(lambda: _read(ours), b""))
+        os.close(ours)
+        process.wait()
+        return data
 
     def approve(self, task_id: str, *options: str) -> str:
         """Approve a change while another call is at work: it is that which would land it."""

@@ -115,7 +115,7 @@ def test_a_name_is_part_of_a_key_and_no_repository_may_set_one(trial: Trial) -> 
     assert '["api", "lock"]' in shown
     assert "check.docs.command  (unset)  default\n" in trial.expect(0, "config", "check.docs.command")
     rows = [line.split()[0] for line in trial.expect(0, "config").splitlines() if "check." in line]
-    assert rows[-9:] == [f"check.{name}.{key}" for name in ("api", "pages", "web") for key in KEYS]
+    assert rows[-12:] == [f"check.{name}.{key}" for name in ("api", "pages", "web") for key in KEYS]
     assert "only succeed" in trial.expect(0, "config", "check.docs.command", "true")
     assert "unknown key check.docs.comand" in trial.expect(2, "config", "check.docs.comand", "x")
     assert "unknown key check.mode.command" in trial.expect(2, "config", "check.mode.command", "x")
@@ -131,4 +131,4 @@ def test_a_name_is_part_of_a_key_and_no_repository_may_set_one(trial: Trial) -> 
     )
 
 
-KEYS = ("command", "paths", "results")
+KEYS = ("command", "paths", "results", "coverage")

@@ -1,7 +1,5 @@
 """Whatever an agent prints, writes or names: a terminal gets colours and text of it, nothing else."""
 
-import os
-import pty
 import re
 import sys
 from pathlib import Path
@@ -9,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.cli.render.transcript import painted_diff
-from tests import preloaded
-from tests.preloaded import PROGRAM
 from tests.support import commit, git
 from tests.trial.program import Trial
 
@@ -46,36 +42,8 @@ def trial(repo: Path, tmp_path: Path) -> Trial:
     return trial
 
 
-def sent(trial: Trial, *args: str) -> bytes:
-    """All that a command sends to a terminal."""
-    ours, theirs = pty.openpty()
-    changed = {"TERM": "xterm-256color", "PAGER": "cat", "NO_COLOR": ""}
-    process = preloaded.Popen(
-        [*PROGRAM, *args],
-        cwd=trial.repo,
-        env={**trial.all_variables(), **changed},
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-    )
-    os.close(theirs)
-    data = b""
-    while piece := read(ours):
-        data += piece
-    os.close(ours)
-    process.wait()
-    return data
-
-
-def read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 65536)
-    except OSError:
-        return b""
-
-
 def test_nothing_raw_reaches_a_terminal(trial: Trial) -> None:
-    shown = {"execute": sent(trial, "execute", "--stream", "--no-input")}
+    shown = {"execute": trial.on_terminal("execute", "--stream", "--no-input")}
     run = trial.records("a")[0]["id"]
     for command in (
         ("status",),
@@ -89,7 +57,7 @@ def test_nothing_raw_reaches_a_terminal(trial: Trial) -> None:
         ("execute", "--no-input"),
         ("decide", "a", "--reject"),
     ):
-        shown[" ".join(command)] = sent(trial, *command)
+        shown[" ".join(command)] = trial.on_terminal(*command)
     raw = {command: RAW.findall(COLOR.sub(b"", data)) for command, data in shown.items()}
     assert {command: found for command, found in raw.items() if found} == {}
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.syntax.look import NEWEST
@@ -149,9 +150,10 @@ def _show_part(
 def _show_diff(
     workspace: Workspace, history: History, task_id: str, run_id: str | None, *, since_request: bool
 ) -> ExitCode:
-    from git_blackbird.cli.render.transcript import painted_diff  # no list needs either
+    from git_blackbird.cli.render.transcript import marked_diff  # no list needs either
     from git_blackbird.controller.queries import diff
 
+    run = history.latest
     if since_request or run_id is None:
         pair = diff.change_pair(workspace, history, task_id, since_request=since_request)
     else:
@@ -159,5 +161,6 @@ def _show_diff(
         if run.tree_pair is None:
             raise RequestError(f"run {run.id} has no pair of snapshots to compare")
         pair = run.tree_pair
-    code = diff.page_diff(workspace, pair, painted_diff)
+    coverage = None if run is None else run.coverage
+    code = diff.page_diff(workspace, pair, partial(marked_diff, coverage=coverage))
     return ExitCode.OK if code == 0 else ExitCode.UNUSABLE

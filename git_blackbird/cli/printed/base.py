@@ -15,7 +15,7 @@ from git_blackbird.model.rules.limits import LimitHold
 from git_blackbird.model.rules.reviews import merged_or_none, result_of
 from git_blackbird.model.rules.spending import BudgetLine, BudgetScope, BudgetUnit
 from git_blackbird.model.run.commits import RunCommit
-from git_blackbird.model.run.evidence import CheckResult, Evidence
+from git_blackbird.model.run.evidence import ChangeCoverage, CheckResult, Evidence
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
 from git_blackbird.model.run.history import Adoptable, AdoptableKind
 from git_blackbird.model.run.parent_verdict import ChildStatus, Dismissal, Feedback
@@ -187,6 +187,9 @@ class ChangeEvidence(Printed[Evidence]):
         "The worst verdict of the user's checks; `not_run`: none was run.", lambda it: it.outcome
     )
     checks: tuple[CheckResult, ...] = field("The verdict of each check.", lambda it: it.checks)
+    coverage: ChangeCoverage | None = field(
+        "Which of the lines that it added tests ran; null where no check says it.", lambda it: it.coverage
+    )
 
 
 def change_evidence(evidence: Evidence | None) -> ChangeEvidence | None:

@@ -12,6 +12,7 @@ from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.estimate import Estimate, Spread
 from git_blackbird.model.rules.spending import Spent
+from git_blackbird.model.run.evidence import ChangeCoverage
 from git_blackbird.model.run.states import CheckOutcome
 
 
@@ -24,6 +25,9 @@ class WorkedTask(Printed[ReportedTask]):
     status: Status | None = field("How it stands; null where it left the plan.", lambda it: it.status)
     spent: Spent = field("What its runs took.", lambda it: it.spent)
     check: CheckOutcome | None = field("What the user's check says of its change.", lambda it: it.check)
+    coverage: ChangeCoverage | None = field(
+        "Which of the lines that it added tests ran.", lambda it: it.coverage
+    )
     reviews: str | None = field("What its reviewers say of its change.", lambda it: it.reviews)
     both_added: tuple[str, ...] = field(
         "The paths in which it landed beside what others had added there.", lambda it: it.both_added
@@ -57,6 +61,10 @@ class ReportOutput(Printed[Report]):
     )
     checks: Mapping[CheckOutcome, int] = field(
         "How many of those done (parents apart) have which verdict of the user's check.", lambda it: it.checks
+    )
+    coverage: ChangeCoverage = field(
+        "How many lines they added, and how many of these no test ran, as far as it is known.",
+        lambda it: it.coverage,
     )
     reviews: Mapping[str, int] = field(
         "How many of those done have which verdict of their reviewers.", lambda it: it.reviews

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from git_blackbird.controller.queries.report import AgentSpent, Report, ReportedTask
+from git_blackbird.messages.display.evidence import coverage_word
 from git_blackbird.messages.display.quantities import (
     budget_rows,
     counted,
@@ -111,9 +112,10 @@ def known_text(report: Report) -> str:
     reviews = [f"{number} {verdict}" for verdict, number in report.reviews.items()]
     parts = [
         f"checks: {', '.join(checks)}" if checks else "no checks",
+        coverage_word(report.coverage),
         f"reviews of changes: {', '.join(reviews)}" if reviews else "no reviews of changes",
     ]
-    return "; ".join(parts)
+    return "; ".join(filter(None, parts))
 
 
 def spent_text(spent: Spent) -> str:

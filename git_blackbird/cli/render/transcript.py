@@ -1,6 +1,7 @@
 """What an agent does as blocks of text, step by step, and sanitized coloured output of git."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from git_blackbird.cli.paint import paint
 from git_blackbird.messages.display.quantities import render_spent
@@ -8,6 +9,9 @@ from git_blackbird.messages.document import Line, Style, block, char_width, code
 from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.evidence import ChangeCoverage
 
 # What a plain output's last line is was printed already; figures alone are no step.
 _VERBS = {
@@ -109,6 +113,26 @@ def painted_diff(pieces: Iterator[bytes], colors: Mapping[str, str]) -> Iterator
         text = code(row.removesuffix(b"\r").decode(errors="replace")).text
         color = colors.get(slot, "")
         yield f"{color}{text}{_RESET if color else ''}\n".encode()
+
+
+def marked_diff(
+    pieces: Iterator[bytes], colors: Mapping[str, str], coverage: "ChangeCoverage | None"
+) -> Iterator[bytes]:
+    """Colour a plain diff, with a column of marks before it if no test ran some of its lines."""
+    if coverage is None or not coverage.files:
+        yield from painted_diff(pieces, colors)
+        return
+    # Few changes have such lines.
+    from git_blackbird.messages.patch.missed import MISSED, missed_lines, missed_words
+    from git_blackbird.messages.patch.parse import Patch
+
+    whole = b"".join(pieces)
+    missed = missed_lines(Patch(whole.decode(errors="replace")), coverage)
+    mark, other = (paint(MISSED, Style.WARNING) if colors else MISSED, " ") if missed else ("", "")
+    if missed:
+        yield f"{missed_words(missed)}\n".encode()
+    for number, row in enumerate(painted_diff(iter([whole]), colors)):
+        yield (mark if number in missed else other).encode() + row
 
 
 _SLOTS = {b"@": "frag", b"+": "new", b"-": "old"}

@@ -115,8 +115,8 @@ class AskingUI(BaseUI):
         """Ask what its remarks, which are shown, are about."""
 
     @abstractmethod
-    async def _show_diff(self, pair: Trees) -> None:
-        """Show a diff. Raises BlackbirdError."""
+    async def _show_diff(self, pair: Trees, run: Run) -> None:
+        """Show a diff of the change of a run. Raises BlackbirdError."""
 
     def _unsent(self, run: Run) -> Unsent:
         """Return what was written about the change of a run and is not sent."""
@@ -137,7 +137,7 @@ class AskingUI(BaseUI):
                 self._print(step.text)
             case ShowDiff():
                 try:
-                    await self._show_diff(step.trees)
+                    await self._show_diff(step.trees, checkpoint.run)
                 except BlackbirdError as error:
                     self._print(no_diff_text(error.message))
             case WriteRequest():

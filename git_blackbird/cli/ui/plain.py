@@ -265,7 +265,8 @@ class PlainUI(AskingUI):
     async def _agrees(self, question: str) -> bool:
         return (await self._line(f"{question} [y/N] ")).strip().casefold() in {"y", "yes"}
 
-    async def _show_diff(self, pair: Trees) -> None:
+    async def _show_diff(self, pair: Trees, run: Run) -> None:
+        del run
         self._print(*block(full_diff(self._workspace, pair)))
 
     async def review_plan(self, panel: PlanPanel) -> PlanReply | Unanswered | None:

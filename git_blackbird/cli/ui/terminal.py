@@ -8,12 +8,13 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import questionary
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.cli.render.transcript import painted_diff
+from git_blackbird.cli.render.transcript import marked_diff
 from git_blackbird.cli.ui.base import AskingUI, OpenDraft
 from git_blackbird.cli.ui.display import (
     LiveActivity,
@@ -57,6 +58,7 @@ from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.limits import LimitHold
 from git_blackbird.model.rules.spending import Spent, total_of
 from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import REVIEWER_TYPES, Choice
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.checkpoint import Checkpoint
@@ -370,8 +372,9 @@ class TerminalUI(AskingUI):
         if is_first:
             self._prompts.forget_typed()
 
-    async def _show_diff(self, pair: Trees) -> None:
-        await self.run_apart(lambda: page_diff(self._workspace, pair, painted_diff))
+    async def _show_diff(self, pair: Trees, run: Run) -> None:
+        painted = partial(marked_diff, coverage=run.coverage)
+        await self.run_apart(lambda: page_diff(self._workspace, pair, painted))
         # The pager's keys are no choice from the list.
         self._prompts.forget_typed()
 

@@ -24,6 +24,7 @@ from git_blackbird.model.rules.estimate import Estimate, Sample, estimate
 from git_blackbird.model.rules.reviews import merged_or_none
 from git_blackbird.model.rules.spending import Spent, spent_in, total_of
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.evidence import ChangeCoverage
 from git_blackbird.model.run.history import RecordError
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import CheckOutcome, RunStatus, RunType
@@ -38,9 +39,9 @@ _MAX_AGE = "--max-age="
 class ReportedRun(NamedTuple):
     """One run of the time that is reported; ``began`` is in nanoseconds since 1970, 0 if unknown.
 
-    ``check`` (``verdict`` in a word) and ``reviews`` are what is known of its change, ``decision`` is what
-    became of it, in a word, ``rulings`` are the questions that its agent was to decide itself.
-    ``both_added`` are the paths in which it landed beside what others had added there.
+    ``check`` (``verdict`` in a word), ``coverage`` and ``reviews`` are what is known of its change,
+    ``decision`` is what became of it, in a word, ``rulings`` are the questions that its agent was to decide
+    itself. ``both_added`` are the paths in which it landed beside what others had added there.
     """
 
     id: RunId
@@ -52,6 +53,7 @@ class ReportedRun(NamedTuple):
     spent: Spent
     check: CheckOutcome | None
     verdict: str | None
+    coverage: ChangeCoverage | None
     reviews: str | None
     decision: str
     rulings: tuple[str, ...]
@@ -90,6 +92,10 @@ class ReportedTask:
     @property
     def verdict(self) -> str | None:
         return None if self.last is None else self.last.verdict
+
+    @property
+    def coverage(self) -> ChangeCoverage | None:
+        return None if self.last is None else self.last.coverage
 
     @property
     def reviews(self) -> str | None:
@@ -162,6 +168,14 @@ class Report:
         """The number of done tasks with each verdict of the user's check."""
         found = [task.check for task in self.done_leaves]
         return {outcome: found.count(outcome) for outcome in CheckOutcome if outcome in found}
+
+    @property
+    def coverage(self) -> ChangeCoverage:
+        """How many lines done tasks added and how many of them no test ran, as far as that is known."""
+        known = [task.coverage for task in self.done_leaves if task.coverage is not None]
+        return ChangeCoverage(
+            lines=sum(each.lines for each in known), missed=sum(each.missed for each in known)
+        )
 
     @property
     def reviews(self) -> Mapping[str, int]:
@@ -279,6 +293,7 @@ def _reported(run: Run, now: str) -> ReportedRun:
         spent_in(run, now),
         None if run.evidence is None else run.evidence.outcome,
         None if run.evidence is None else run.evidence.label,
+        run.coverage,
         None if run.merged_review is None else overall_word(merged_or_none(run)),
         format_decision(run),
         tuple(ruling.question.prompt for ruling in run.rulings),

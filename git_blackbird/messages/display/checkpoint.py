@@ -9,7 +9,7 @@ from git_blackbird.messages.display.change import (
     summary_passages,
 )
 from git_blackbird.messages.display.events import render_reason
-from git_blackbird.messages.display.evidence import check_details, check_word, evidence_word
+from git_blackbird.messages.display.evidence import check_details, check_word, coverage_lines, evidence_word
 from git_blackbird.messages.display.fitting import (
     Height,
     Passage,
@@ -190,6 +190,9 @@ def _outcome(checkpoint: Checkpoint) -> Iterator[Passage]:
         style = Style.PLAIN if check.has_passed else Style.WARNING
         lines = (styled(f"  {line}", Style.FAINT) for line in check_details(check))
         yield Passage((styled(verdict, style), *lines), Rank.CHECK, _run_command(run), 1)
+    if known := [*coverage_lines(run.coverage)]:
+        where = (styled(f"  {line}", Style.FAINT) for line in known[1:])
+        yield Passage((styled(f"Lines: {known[0]}", Style.PLAIN), *where), Rank.CHECK, _run_command(run), 1)
     if checkpoint.conflict is not None:
         goes_back = "" if stage_of(run) is Stage.BLOCKED else f"; approved as it is, {GOES_BACK}"
         yield one_line(f"Careful: {checkpoint.conflict}{goes_back}", Style.WARNING)

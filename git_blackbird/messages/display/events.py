@@ -3,7 +3,13 @@
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 
-from git_blackbird.messages.display.evidence import NO_CHECK, check_details, check_word
+from git_blackbird.messages.display.evidence import (
+    NO_CHECK,
+    check_details,
+    check_word,
+    coverage_lines,
+    coverage_word,
+)
 from git_blackbird.messages.display.format import render_totals, review_word
 from git_blackbird.messages.display.merged_review import review_lines
 from git_blackbird.messages.display.quantities import counted, render_cost, render_duration, waiting_text
@@ -200,11 +206,14 @@ def _check_lines(event: CheckEnded) -> Iterator[str]:
         yield f"{check.title} of {event.task_id}{' ended:' if check.is_bare else ''} {check_word(check)}"
     if not event.evidence.checks:
         yield f"{event.task_id}: {NO_CHECK}"
+    coverage = event.evidence.coverage
+    if coverage is not None and (word := coverage_word(coverage)) and event.run.is_pending:
+        yield f"lines of {event.task_id}: {word}"
     if event.run.requested_by is Requester.CHECK:
         yield f"changes to {event.task_id} requested by its check"
     if not event.run.is_pending:
         details = chain.from_iterable(map(check_details, event.evidence.checks))
-        yield from (f"  {line}" for line in details)
+        yield from (f"  {line}" for line in chain(details, coverage_lines(coverage)))
     yield from (render_reason(reason) for reason in event.reasons)
 
 

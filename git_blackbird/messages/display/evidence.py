@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from git_blackbird.messages.display.format import render_path
 from git_blackbird.messages.display.quantities import counted, render_duration, some_of
 from git_blackbird.messages.document import block, plain
 from git_blackbird.model.run.states import CheckOutcome
 
 if TYPE_CHECKING:
-    from git_blackbird.model.run.evidence import CheckResult, ComparedTests, Evidence
+    from git_blackbird.model.run.evidence import ChangeCoverage, CheckResult, ComparedTests, Evidence
 
 _MAX_LINES = 10
 _MAX_NAMES = 5
@@ -18,8 +19,9 @@ NO_CHECK = "no check is for its files"
 
 
 def evidence_word(evidence: "Evidence") -> str:
-    """Return the verdicts on a change on one line."""
-    return "; ".join(map(_named_word, evidence.checks)) or NO_CHECK
+    """Return the verdicts on a change on one line, and how many of its lines no test ran."""
+    coverage = "" if evidence.coverage is None else coverage_word(evidence.coverage)
+    return "; ".join(filter(None, (*map(_named_word, evidence.checks), coverage))) or NO_CHECK
 
 
 def evidence_lines(evidence: "Evidence") -> Iterator[str]:
@@ -29,6 +31,7 @@ def evidence_lines(evidence: "Evidence") -> Iterator[str]:
         yield from check_details(check)
     if not evidence.checks:
         yield NO_CHECK
+    yield from coverage_lines(evidence.coverage)
 
 
 def _named_word(check: "CheckResult") -> str:
@@ -71,3 +74,26 @@ def case_lines(tests: "ComparedTests") -> Iterator[str]:
 def _named(what: str, names: Sequence[str]) -> Iterator[str]:
     if names:
         yield f"{what}: {some_of(names, _MAX_NAMES)}"
+
+
+def coverage_word(coverage: "ChangeCoverage") -> str:
+    """Say on one line how many added lines no test ran; "" where there are none that tests can run."""
+    lines = f"{counted(coverage.lines, 'added line')} that can run"
+    if coverage.missed:
+        return f"no test ran {coverage.missed} of {lines}"
+    return f"tests ran all of {lines}" if coverage.lines else ""
+
+
+def coverage_lines(coverage: "ChangeCoverage | None") -> Iterator[str]:
+    """Yield that, below it where these lines are, and of which files nothing is known."""
+    if coverage is None:
+        return
+    if coverage.lines:
+        yield coverage_word(coverage)
+    for file in coverage.files[:_MAX_LINES]:
+        yield f"  {render_path(file.path)}: {some_of(file.lines.split(','), _MAX_LINES)}"
+    if more := coverage.files[_MAX_LINES:]:
+        yield f"  and {counted(len(more), 'more file')}"
+    yield from _named("in no report of the lines that tests ran", [*map(render_path, coverage.absent)])
+    if coverage.fault:
+        yield f"which lines tests ran is not known: {coverage.fault}"

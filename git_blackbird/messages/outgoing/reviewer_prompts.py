@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from git_blackbird.clean import one_line, visible
 from git_blackbird.messages.display.change import SEEN, own_lines, seen_lines
-from git_blackbird.messages.display.evidence import case_lines
+from git_blackbird.messages.display.evidence import case_lines, coverage_lines
 from git_blackbird.messages.document import line, plain
 from git_blackbird.messages.outgoing.prompts import join_parts, render_section
 from git_blackbird.messages.outgoing.review_context import diff_command
@@ -99,7 +99,10 @@ _CHECK_OUTCOMES = {
 
 def evidence_for_reviewers(evidence: "Evidence | None") -> str:
     """Say what is known of a change from running it; "" for nothing."""
-    return "" if evidence is None else "\n".join(filter(None, map(_check_for_reviewers, evidence.checks)))
+    if evidence is None:
+        return ""
+    checks = filter(None, map(_check_for_reviewers, evidence.checks))
+    return "\n".join((*checks, *coverage_lines(evidence.coverage)))
 
 
 def _check_for_reviewers(check: "CheckResult") -> str:

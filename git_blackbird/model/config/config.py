@@ -211,6 +211,14 @@ _CheckResults = Annotated[
         see="reviews.md#checks",
     ),
 ]
+_CheckCoverage = Annotated[
+    tuple[str, ...],
+    Row(
+        "where the check leaves which lines its tests ran, as lcov or Cobertura: `cov.xml`",
+        own="user",
+        see="reviews.md#checks",
+    ),
+]
 
 
 class NamedCheck(NamedTuple):
@@ -233,6 +241,7 @@ class NamedCheck(NamedTuple):
         ),
     ] = ()
     results: _CheckResults = ()
+    coverage: _CheckCoverage = ()
 
 
 class CheckConfig(NamedTuple):
@@ -247,6 +256,7 @@ class CheckConfig(NamedTuple):
         ),
     ] = None
     results: _CheckResults = ()
+    coverage: _CheckCoverage = ()
     timeout_seconds: Annotated[
         int,
         Row(
@@ -285,7 +295,8 @@ class CheckConfig(NamedTuple):
     @property
     def all(self) -> Mapping[str, NamedCheck]:
         """Every check that has a command, by its name; that of ``check.command`` has none."""
-        checks = {"": NamedCheck(self.command, (), self.results), **dict(sorted(self.named.items()))}
+        unnamed = NamedCheck(self.command, (), self.results, self.coverage)
+        checks = {"": unnamed, **dict(sorted(self.named.items()))}
         return {name: check for name, check in checks.items() if (check.command or "").strip()}
 
 

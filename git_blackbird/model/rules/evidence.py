@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from git_blackbird.clean import legible
 from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.run.coverage import TreeCoverage
 from git_blackbird.model.run.evidence import (
     MOST_NAMED,
     CaseResults,
@@ -70,21 +71,22 @@ def is_shown_whole(command: str) -> bool:
 
 
 class TreeVerdict(NamedTuple):
-    """What a check says of one tree; its tests where it leaves their results."""
+    """What a check says of one tree; its tests, and the lines that they ran, where it leaves these."""
 
     result: CheckResult
     tests: CaseResults | None = None
+    coverage: TreeCoverage | None = None
 
 
 def against_results(verdict: TreeVerdict) -> TreeVerdict:
     """Return what a run says that is to leave results: one that exits with 0 has not passed by that alone."""
-    result, tests = verdict
+    result, tests, _ = verdict
     is_green = result.outcome is CheckOutcome.PASSED
     if tests is None and result.outcome is not CheckOutcome.BROKEN:
         outcome = CheckOutcome.BROKEN if is_green else result.outcome
-        return TreeVerdict(result.updated(outcome=outcome, reason=_NOTHING_RAN))
+        return verdict._replace(result=result.updated(outcome=outcome, reason=_NOTHING_RAN))
     if is_green and tests is not None and tests.named(CaseState.FAILED):
-        return TreeVerdict(result.updated(outcome=CheckOutcome.FAILED), tests)
+        return verdict._replace(result=result.updated(outcome=CheckOutcome.FAILED))
     return verdict
 
 
@@ -98,7 +100,7 @@ def together(tries: Sequence[TreeVerdict]) -> TreeVerdict:
         result = result.updated(outcome=CheckOutcome.FLAKY)
     known = [verdict.tests for verdict in tries if verdict.tests is not None]
     if len(known) < len(tries):
-        return TreeVerdict(result, last.tests)
+        return last._replace(result=result)
     failed = [tests.named(CaseState.FAILED) for tests in known]
     always = frozenset.intersection(*failed)
     flaky = frozenset.union(*failed) - always
@@ -106,7 +108,8 @@ def together(tries: Sequence[TreeVerdict]) -> TreeVerdict:
     failures = tuple(failure for failure in known[-1].failures if failure.name in always)
     if flaky and not always:
         result = result.updated(outcome=CheckOutcome.FLAKY)
-    return TreeVerdict(result, CaseResults(states=states, failures=failures, flaky=tuple(sorted(flaky))))
+    tests = CaseResults(states=states, failures=failures, flaky=tuple(sorted(flaky)))
+    return TreeVerdict(result, tests, last.coverage)
 
 
 def judged(head: TreeVerdict, base: TreeVerdict | None, unreliable: Collection[str] = ()) -> CheckResult:

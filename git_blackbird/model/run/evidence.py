@@ -48,8 +48,8 @@ class CheckResult(Record):
     ``part`` is a digest of what the tree has at the paths that the check depends on, if not on all of it.
     ``output`` is the end of what it printed, ``reason`` why it is ``broken`` or ``weakened``, or what else
     there is to a failure; ``exit_code`` is negative for a signal. ``prepared`` is what its files were made
-    ready with, ``results`` where it leaves those of its tests. Where it ran more than once, ``tries`` times,
-    output and exit code are of a run that failed.
+    ready with, ``results`` where it leaves those of its tests, ``coverage`` where the lines that these ran.
+    Where it ran more than once, ``tries`` times, output and exit code are of a run that failed.
     """
 
     outcome: CheckOutcome
@@ -65,6 +65,7 @@ class CheckResult(Record):
     reason: str | None = None
     started_at: str | None = None
     results: Unmasked[tuple[str, ...] | None] = None
+    coverage: Unmasked[tuple[str, ...] | None] = None
     tries: int | None = None
     tests: ComparedTests | None = None
 
@@ -116,6 +117,30 @@ class CheckResult(Record):
                 return self.label
 
 
+class MissedLines(Record):
+    """Lines that a change added to a file and no test ran, as in ``3-5,9``, and the id of its ``content``."""
+
+    path: Unmasked[str]
+    content: Unmasked[str]
+    lines: Unmasked[str]
+
+
+class ChangeCoverage(Record):
+    """What is known of the lines that a change added.
+
+    Tests can run ``lines`` of them, and none ran ``missed``: where those are is in ``files``, but for a few
+    ``more`` of very many. ``absent`` are files of the change that no report has, of a kind of which it has
+    some. ``fault`` is why less is known.
+    """
+
+    lines: int = 0
+    missed: int = 0
+    files: tuple[MissedLines, ...] = ()
+    more: int = 0
+    absent: Unmasked[tuple[str, ...]] = ()
+    fault: str | None = None
+
+
 _WORST_FIRST = (
     CheckOutcome.DUE,
     CheckOutcome.FAILED,
@@ -132,6 +157,7 @@ class Evidence(Record):
     """What is known of a change, alone or merged, from running it: the verdict of each check on its files."""
 
     checks: tuple[CheckResult, ...] = ()
+    coverage: ChangeCoverage | None = None
 
     @classmethod
     def from_value(cls, value: Any) -> Self:

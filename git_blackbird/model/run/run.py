@@ -76,7 +76,7 @@ from git_blackbird.model.run.summary import Outside, Summary, Trees
 
 if TYPE_CHECKING:
     from git_blackbird.model.run.ended import Ended
-    from git_blackbird.model.run.evidence import CheckResult, Evidence
+    from git_blackbird.model.run.evidence import ChangeCoverage, CheckResult, Evidence
 
 
 class RunChange(NamedTuple):
@@ -593,6 +593,11 @@ class Run(Record):
     def uncommitted_landing(self) -> str | None:
         """Why the landed change was not committed although its approval was to commit it."""
         return self.landing.uncommitted if isinstance(self.landing, Landed) else None
+
+    @property
+    def coverage(self) -> "ChangeCoverage | None":
+        """Which of the lines that it added tests ran."""
+        return None if self.evidence is None else self.evidence.coverage
 
     @property
     def landing_evidence(self) -> "Evidence | None":

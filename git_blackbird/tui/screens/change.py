@@ -90,7 +90,8 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
                 (*(one.file for one in merged.findings), *(one.file for one in merged.minor))
             )
         self._diff.sign_lines = self._sign_lines
-        self._diff.annotate(self._comments, merged, () if since is None else since.comments)
+        earlier = () if since is None else since.comments
+        self._diff.annotate(self._comments, merged, earlier, self.checkpoint.run.coverage)
         self._show_comments()
         self._path_lister.prepare(self.app)
         if self.checkpoint.pair is not None:

@@ -38,7 +38,8 @@ class HistoryPanes:
         if self._shown != (task_id, history):
             self._shown = task_id, history
             latest = history.latest
-            self.diff.annotate(None, None if latest is None else merged_or_none(latest))
+            merged = None if latest is None else merged_or_none(latest)
+            self.diff.annotate(None, merged, coverage=None if latest is None else latest.coverage)
             _ = self.diff.run_worker(
                 lambda: self._find_change(task_id, history), thread=True, exclusive=True, group="find"
             )

@@ -20,7 +20,7 @@ from git_blackbird.messages.display.checkpoint import (
 from git_blackbird.model.base.ids import ObjectId, RunId, TaskId
 from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.change.change import Asked, Told
-from git_blackbird.model.run.evidence import CheckResult, Evidence
+from git_blackbird.model.run.evidence import ChangeCoverage, CheckResult, Evidence, MissedLines
 from git_blackbird.model.run.findings import (
     Finding,
     MergedReview,
@@ -130,7 +130,14 @@ RUN = Run(
     error="markerror",
     final_text="markanswer",
     evidence=Evidence(
-        checks=(CheckResult(outcome=CheckOutcome.FAILED, command="make", exit_code=1, output="markcheck"),)
+        checks=(CheckResult(outcome=CheckOutcome.FAILED, command="make", exit_code=1, output="markcheck"),),
+        coverage=ChangeCoverage(
+            lines=9,
+            missed=1,
+            files=(MissedLines(path="markmissed", content=A, lines="1"),),
+            absent=("markabsent",),
+            fault="markfault",
+        ),
     ),
     hook_output="markhook",
     plan_edits=("markplan",),

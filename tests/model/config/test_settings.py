@@ -199,8 +199,8 @@ UNSAFE = {key.name: key for key in keys_with(["check.web"]) if not key.clone_saf
 
 def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
     assert [
-        *("check.command", "check.criteria", "check.results", "check.slots"),
-        *("check.web.command", "check.web.paths", "check.web.results"),
+        *("check.command", "check.coverage", "check.criteria", "check.results", "check.slots"),
+        *("check.web.command", "check.web.coverage", "check.web.paths", "check.web.results"),
         *("claude.args", "claude.path", "claude.permissionMode", "cluster.address", "cluster.remote"),
         *("codex.args", "codex.path", "codex.sandbox", "command.run", "command.schema"),
         *("execution.agents", "execution.onLimit", "execution.questions", "execution.wrapper"),

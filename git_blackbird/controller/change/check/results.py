@@ -1,7 +1,8 @@
 """The results that a check leaves in its checkout: removed before it runs, read after it."""
 
+import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
@@ -9,7 +10,7 @@ from git_blackbird.messages.incoming.junit import read_junit
 from git_blackbird.model.base.globs import matching
 from git_blackbird.model.base.system import describe
 from git_blackbird.model.run.evidence import CaseResults
-from git_blackbird.storage.files import load_in, opened_folder
+from git_blackbird.storage.files import MOST_NAMED, load_in, opened_folder
 
 
 def remove_results(checkout: Path, globs: Sequence[str]) -> None:
@@ -23,19 +24,33 @@ def remove_results(checkout: Path, globs: Sequence[str]) -> None:
 
 def read_results(checkout: Path, globs: Sequence[str]) -> CaseResults | None:
     """Return the tests that a run left, None where there are none. Raises UnusableError for another file."""
-    contents: list[tuple[str, bytes]] = []
+    contents = dict(left_files(checkout, globs))
+    for top in tops_of(checkout):
+        # A test that is named by its file has the same name in each checkout.
+        contents = {path: data.replace(f"{top}/".encode(), b"") for path, data in contents.items()}
+    results = read_junit(contents.items())
+    return results if results.states else None
+
+
+def tops_of(checkout: Path) -> Collection[str]:
+    """Return its path, and the one that a link in it leads to: programs write either."""
+    return {str(checkout), str(checkout.resolve())}
+
+
+def left_files(checkout: Path, globs: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield what a run left, by paths below the top. Raises UnusableError."""
     for path in _found(checkout, globs):
         try:
-            with opened_folder(path.parent) as folder:
-                data = load_in(folder, path.name)
+            yield str(path.relative_to(checkout)), _content(path)
         except OSError as error:
             raise UnusableError(f"the results of the check cannot be read: {describe(error)}") from error
-        # A test that is named by its file has the same name in each checkout.
-        for place in {checkout, checkout.resolve()}:
-            data = data.replace(f"{place}/".encode(), b"")
-        contents.append((str(path.relative_to(checkout)), data))
-    results = read_junit(contents)
-    return results if results.states else None
+
+
+def _content(path: Path) -> bytes:
+    if path.lstat().st_size > MOST_NAMED:
+        raise OSError(errno.EFBIG, f"larger than {MOST_NAMED >> 20} MB", path.name)
+    with opened_folder(path.parent) as folder:
+        return load_in(folder, path.name)
 
 
 def _found(checkout: Path, globs: Sequence[str]) -> Iterator[Path]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from posixpath import normpath
 
 from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.check.coverage import coverage_of, tree_coverage
 from git_blackbird.controller.change.check.criteria import asked_criteria
 from git_blackbird.controller.change.check.programs import IN_CHECK_VARIABLE, UserCommand
 from git_blackbird.controller.change.check.results import read_results, remove_results
@@ -38,6 +39,7 @@ from git_blackbird.model.change.stages import CheckFollowUp, Due, after_check, d
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.evidence import TreeVerdict, against_results, commands_in, judged, together
 from git_blackbird.model.rules.queue import Item
+from git_blackbird.model.run.coverage import TreeCoverage
 from git_blackbird.model.run.ended import Ended, ExitCause
 from git_blackbird.model.run.evidence import CheckResult, Evidence
 from git_blackbird.model.run.run import Run
@@ -51,6 +53,7 @@ from git_blackbird.storage.paths import SETUP_STREAM
 _UNASKED = {None, Due.REVIEW}
 _TRIES = 3
 _UNKNOWN = CheckOutcome.BROKEN  # until it has run
+_FAILED = {CheckOutcome.FAILED, CheckOutcome.FAILED_BEFORE, CheckOutcome.BROKEN}
 _NO_SNAPSHOTS = "there are no snapshots of the change"
 
 
@@ -89,24 +92,37 @@ async def run_checks(call: Call, task: Task, run: Run, pair: Trees, what: str = 
 
 
 async def _run_checks(call: Call, task: Task, run: Run, pair: Trees, what: str) -> Evidence | None:
-    results = []
+    results, reports = [], []
     for asked, paths in (*_checks(call.workspace), *[(one, ()) for one in await asked_criteria(call, task)]):
         work = _Check(call, run, asked, paths, what)
         base, head = await run_in_thread(partial(work.asked, pair))
         if paths and head.part == base.part:
             continue
-        result = asked if asked.outcome is CheckOutcome.NOT_RUN else await work.run(base, head)
-        if result is None:
+        found = (asked, None) if asked.outcome is CheckOutcome.NOT_RUN else await work.run(base, head)
+        if found is None:
             return None
+        result, coverage = found
         results.append(result)
-    return Evidence(checks=tuple(results))
+        # What failed has not run all that it would.
+        if coverage is not None and result.outcome not in _FAILED:
+            reports.append(coverage)
+    evidence = Evidence(checks=tuple(results))
+    if not reports:
+        return evidence
+    coverage_of_change = partial(coverage_of, call.workspace, pair, reports)
+    return evidence.updated(coverage=await run_in_thread(coverage_of_change))
 
 
 def _checks(workspace: Workspace) -> Iterator[tuple[CheckResult, tuple[str, ...]]]:
     """Yield what is asked of each check, and the paths that it depends on."""
     for name, check in workspace.checks.items():
-        results = check.results or None
-        asked = CheckResult(outcome=_UNKNOWN, name=name or None, command=check.command, results=results)
+        asked = CheckResult(
+            outcome=_UNKNOWN,
+            name=name or None,
+            command=check.command,
+            results=check.results or None,
+            coverage=check.coverage or None,
+        )
         yield asked, check.paths
 
 
@@ -127,8 +143,10 @@ class _Check:
         base, head = (asked.updated(tree=tree, part=part) for tree, part in zip(pair, parts, strict=True))
         return base, head
 
-    async def run(self, before: CheckResult, after: CheckResult) -> CheckResult | None:
-        """Return the verdict on a change; None when it was interrupted.
+    async def run(
+        self, before: CheckResult, after: CheckResult
+    ) -> tuple[CheckResult, TreeCoverage | None] | None:
+        """Return the verdict on a change, and the lines that it ran; None when it was interrupted.
 
         What fails on the base as well the task did not break, and tests are compared with those of the base.
         A criterion fails there until the task is done.
@@ -142,7 +160,8 @@ class _Check:
             base = await self._verdict(before, "base")
             if base is None:
                 return None
-        return judged(head, base, load_flaky(self.call.workspace.paths) if is_red else ())
+        result = judged(head, base, load_flaky(self.call.workspace.paths) if is_red else ())
+        return result, head.coverage
 
     async def _verdict(self, asked: CheckResult, which: str) -> TreeVerdict | None:
         """Return the verdict on one tree, known or new; None if interrupted.
@@ -182,7 +201,7 @@ class _Check:
     async def _result(self, asked: CheckResult, which: str) -> TreeVerdict | None:
         """Check a tree out, prepare it and run the command; None if interrupted."""
         call, run = self.call, self.of_run
-        workspace, globs = call.workspace, asked.results or ()
+        workspace, globs, lines = call.workspace, asked.results or (), asked.coverage or ()
         with scratch_dir(workspace.paths, run.id) as folder, call.slots.take() as slot:
             checkout = folder / which
             checkout.mkdir()
@@ -206,14 +225,18 @@ class _Check:
                 workspace.config.check.timeout_seconds,
                 {**apart, **slot.variables},
             )
-            await run_in_thread(lambda: remove_results(checkout, globs))
+            await run_in_thread(lambda: remove_results(checkout, (*globs, *lines)))
             ended = await command.run(workspace, call.force_stop)
             if ended.cause is ExitCause.INTERRUPTED:
                 return None
             tests = await run_in_thread(lambda: read_results(checkout, globs)) if globs else None
+            coverage = None
+            if lines:
+                read = partial(tree_coverage, checkout, lines, workspace.repo, asked.tree or "")
+                coverage = await run_in_thread(read)
         if tests is not None and (redactor := workspace.store.redactor()) is not None:
             tests = masked(tests, redactor.mask_text)
-        verdict = TreeVerdict(asked.with_fields(_judge(command, ended)), tests)
+        verdict = TreeVerdict(asked.with_fields(_judge(command, ended)), tests, coverage)
         return against_results(verdict) if globs else verdict
 
     def _log(self, folder: Path, which: str, stream: str) -> Path:

@@ -12,6 +12,7 @@ from textual.strip import Strip
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.messages.patch.headers import submodule_line
 from git_blackbird.messages.patch.layout import Row, RowKind
+from git_blackbird.messages.patch.missed import MISSED
 from git_blackbird.messages.patch.parse import ADDED, NO_NEWLINE, REMOVED, FilePatch, Patch
 from git_blackbird.messages.patch.text import changed_spans, display_text
 from git_blackbird.tui.widgets.diff.colors import SyntaxColors
@@ -63,6 +64,8 @@ class Painter:
         """The lines that are left out, with a sign at the heads of their hunks."""
         self.moved: frozenset[int] = frozenset()
         """The lines that are only in another place."""
+        self.missed: frozenset[int] = frozenset()
+        """The lines that no test ran."""
         self.is_simple = False
         """Whether the terminal has so few colours that changed lines get those of their mark alone."""
 
@@ -157,7 +160,7 @@ class Painter:
         base, number = self._style(name), self._style("number")
         gutter = [
             Segment(" " * CURSOR_COLUMNS),
-            Segment(f"{numbers} ", number),
+            *self._marked(numbers, number, is_missed=line in self.missed),
             Segment(mark if mark in _SHOWN_MARKS else " ", base + self._style(_MARKS.get(mark, "number"))),
             Segment(" ", base),
         ]
@@ -172,6 +175,11 @@ class Painter:
             Strip([*(below if index else gutter), *part.extend_cell_length(room, base)])
             for index, part in enumerate(parts)
         ]
+
+    def _marked(self, numbers: str, style: Style, *, is_missed: bool) -> Sequence[Segment]:
+        if not is_missed:
+            return [Segment(f"{numbers} ", style)]
+        return [Segment(numbers, style), Segment(MISSED, self._style("missed"))]
 
     def _text(self, line: int, mark: str, base: Style, needle: str) -> Iterator[Segment]:
         if mark == NO_NEWLINE:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import work
 from textual.app import ComposeResult
@@ -18,6 +18,7 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.document import line
 from git_blackbird.messages.patch.comments import comment_on
+from git_blackbird.messages.patch.missed import missed_lines, missed_words
 from git_blackbird.messages.patch.parse import Edit, FilePatch, Patch
 from git_blackbird.model.run.findings import Finding, MergedReview, MinorIssue
 from git_blackbird.model.run.parts import ReviewComment
@@ -33,6 +34,9 @@ from git_blackbird.tui.widgets.diff.notes import (
 from git_blackbird.tui.widgets.diff.rows import DiffOptions
 from git_blackbird.tui.widgets.diff.source import DiffSource
 from git_blackbird.tui.widgets.diff.view import NO_NOTES, DiffView
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.evidence import ChangeCoverage
 
 _RANGE_KEYS = "move to the end of the range; c comments it, esc gives it up"
 _SEARCH_KEYS = "enter searches, esc ends the search"
@@ -113,6 +117,7 @@ class DiffPane(Vertical):
         self._comments: CommentDraft | None = None
         self._merged: MergedReview | None = None
         self._earlier: Sequence[CommentOutcome] = ()
+        self._coverage: ChangeCoverage | None = None
         self._view = DiffView(options)
         self._source: DiffSource | None = None
         self._file: FilePatch | None = None
@@ -201,12 +206,14 @@ class DiffPane(Vertical):
         comments: CommentDraft | None,
         merged: MergedReview | None,
         earlier: Sequence[CommentOutcome] = (),
+        coverage: "ChangeCoverage | None" = None,
     ) -> None:
         """Show comments, which can be written then, and the findings of reviewers under their lines.
 
-        ``earlier`` are those that were sent before.
+        ``earlier`` are those that were sent before; lines that no test ran by ``coverage`` are marked.
         """
         self._comments, self._merged, self._earlier = comments, merged, earlier
+        self._coverage = coverage
         self._view.accepts_comments = comments is not None
         self._show_notes()
 
@@ -222,6 +229,7 @@ class DiffPane(Vertical):
     def _show_notes(self) -> None:
         patch = self._view.patch
         self.show_signs()
+        self._view.show_missed(missed_lines(patch, self._coverage))
         self._view.no_notes = self._no_notes
         comments = () if self._comments is None else self._comments.items
         self._view.annotate(
@@ -343,7 +351,8 @@ class DiffPane(Vertical):
             hidden = "" if self._source is None else self._source.hidden_words(self.shown)
             text = self._caption.text if self.shown or hidden else self._caption.nothing
             moved = f"{counted(self._view.moved, 'moved line')} are dim" if self._view.moved else ""
-            self._show_line("caption", ", ".join(filter(None, (text, hidden, self._folded_words, moved))))
+            words = (text, hidden, self._folded_words, moved, missed_words(self._view.missed))
+            self._show_line("caption", ", ".join(filter(None, words)))
 
     @property
     def _folded_words(self) -> str:

@@ -22,7 +22,7 @@ from git_blackbird.tui.widgets.diff.notes import Note, note_rows, notes_at
 from git_blackbird.tui.widgets.diff.painter import CURSOR_COLUMNS, NOTE_COLUMNS, Frame, Painter
 
 LEAST_SPLIT_COLUMNS = 140
-_PARTS = ("added", "removed", "added-part", "removed-part", "plus", "minus")
+_PARTS = ("added", "removed", "added-part", "removed-part", "plus", "minus", "missed")
 _ROWS = ("place", "fact", "file", "number", "match", "cursor", "moved", "note", "finding", "comment-note")
 _STYLES = frozenset({*_PARTS, *_ROWS, *SYNTAX})
 _CACHED_ROWS = 500
@@ -81,6 +81,17 @@ class DiffRows(ScrollView, can_focus=True):
         """Dim these lines, with a sign at those that have one."""
         if signs != self._painter.signs:
             self._painter.signs = signs
+            self.repaint()
+
+    @property
+    def missed(self) -> frozenset[int]:
+        """The lines that no test ran."""
+        return self._painter.missed
+
+    def show_missed(self, missed: frozenset[int]) -> None:
+        """Mark lines that no test ran."""
+        if missed != self._painter.missed:
+            self._painter.missed = missed
             self.repaint()
 
     def annotate(self, notes: Iterable[Note]) -> None:
