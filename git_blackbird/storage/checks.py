@@ -18,6 +18,7 @@ from git_blackbird.storage.json_codec import dump_json, load_note
 from git_blackbird.storage.paths import Paths
 
 _MAX_CHECKS = 100
+_MAX_COVERAGE = 20
 _MAX_FLAKY = 500
 
 
@@ -29,18 +30,24 @@ class _Checks(Record):
 
 
 def load_check(paths: Paths, wanted: CheckResult) -> TreeVerdict | None:
-    """Return the verdict of a command on what it depends on, prepared in the same way, or None."""
+    """Return the verdict of a command on what it depends on, prepared in the same way, or None.
+
+    One whose lines are wanted and not there is none: it says less than it would.
+    """
     checks, key = load_note(_Checks, paths.checks) or _Checks(), _key(wanted)
     found = next((one for one in checks.results if _key(one) == key), None)
     if found is None:
         return None
-    found = found.updated(tree=wanted.tree, name=wanted.name, criterion=wanted.criterion)
-    digest = _digest(found)
-    tests = load_note(CaseResults, paths.case_results(digest)) if found.results else None
-    coverage = load_note(TreeCoverage, paths.case_lines(digest)) if found.coverage else None
-    if (found.results and tests is None) or (found.coverage and coverage is None):
-        # Without its files it says less than it did.
+    digest, tests, coverage = _digest(found), None, None
+    if found.results and (tests := load_note(CaseResults, paths.case_results(digest))) is None:
         return None
+    if wanted.coverage:
+        coverage = load_note(TreeCoverage, paths.case_lines(digest))
+        if coverage is None or found.coverage != wanted.coverage:
+            return None
+    found = found.updated(
+        tree=wanted.tree, name=wanted.name, criterion=wanted.criterion, coverage=wanted.coverage
+    )
     # One without tests says that none ran.
     return TreeVerdict(found, tests if tests is not None and tests.states else None, coverage)
 
@@ -57,25 +64,25 @@ def save_check(paths: Paths, verdict: TreeVerdict) -> None:
     if result.results:
         ran = tests or CaseResults(states={})
         write_private(paths.case_results(digest), dump_json(ran.to_json()))
-    if result.coverage:
-        lines = coverage or TreeCoverage()
-        write_private(paths.case_lines(digest), dump_json(lines.to_json()))
+    if coverage is not None:
+        write_private(paths.case_lines(digest), dump_json(coverage.to_json()))
     names = () if tests is None else tests.flaky
     if not names and result.outcome is CheckOutcome.FLAKY:
         names = (result.command or "",)
     flaky = {**checks.flaky, **{name: checks.flaky.get(name, 0) + 1 for name in names}}
     most = sorted(flaky.items(), key=lambda item: -item[1])[:_MAX_FLAKY]
-    results = (*checks.results, result)
+    results = (*(one for one in checks.results if _key(one) != _key(result)), result)
     for old in results[:-_MAX_CHECKS]:
-        for path in (paths.case_results(_digest(old)), paths.case_lines(_digest(old))):
-            path.unlink(missing_ok=True)
+        paths.case_results(_digest(old)).unlink(missing_ok=True)
+    for old in results[:-_MAX_COVERAGE]:
+        if old.coverage:
+            paths.case_lines(_digest(old)).unlink(missing_ok=True)
     saved = _Checks(results=results[-_MAX_CHECKS:], flaky=dict(most))
     write_private(paths.checks, dump_json(saved.to_json()))
 
 
 def _key(check: CheckResult) -> tuple[object, ...]:
-    leaves = check.results or (), check.coverage or ()
-    return check.part or check.tree, check.command, check.prepared or (), *leaves
+    return check.part or check.tree, check.command, check.prepared or (), check.results or ()
 
 
 def _digest(check: CheckResult) -> str:
