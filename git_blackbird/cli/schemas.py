@@ -27,8 +27,8 @@ from git_blackbird.cli.printed import (
     tasks,
 )
 from git_blackbird.controller.change.export import BranchResult, RestoreResult
-from git_blackbird.model.base.ids import MODEL_NAME
-from git_blackbird.model.config.config import KEYS, NAME_OF_CHECK, keys_beside
+from git_blackbird.model.base.ids import MODEL_NAME, NAME_OF_CHECK
+from git_blackbird.model.config.config import KEYS, keys_beside
 from git_blackbird.model.config.keys import Key, ValueType
 from git_blackbird.model.plan.plan import PlanFile
 from git_blackbird.model.run.run import Run

@@ -82,8 +82,11 @@ def test_a_change_runs_what_it_touches_and_nothing_twice(trial: Trial, tmp_path:
     # What d left of web and of the pages nobody had looked at.
     assert ran(tmp_path) == ["api", "api", "web", "pages", "web", "api", "pages", "web"]
     trial.plan({"f": ()})
+    trial.configure({"check.lib.command": "true", "check.lib.paths": "libs"})
     trial.command("rm other.txt; echo new >api/new.py")
-    assert "check api of f ended: exit 0" in trial.expect(0, "execute", "--no-input")
+    said = trial.expect(0, "execute", "--no-input")
+    assert "check api of f ended: exit 0" in said
+    assert "the check lib does not run: check.lib.paths names no file" in said
     assert ran(tmp_path) == []
 
 
@@ -117,7 +120,8 @@ def test_a_name_is_part_of_a_key_and_no_repository_may_set_one(trial: Trial) -> 
     rows = [line.split()[0] for line in trial.expect(0, "config").splitlines() if "check." in line]
     assert rows[-12:] == [f"check.{name}.{key}" for name in ("api", "pages", "web") for key in KEYS]
     assert "only succeed" in trial.expect(0, "config", "check.docs.command", "true")
-    assert "unknown key check.docs.comand" in trial.expect(2, "config", "check.docs.comand", "x")
+    misspelt = trial.expect(2, "config", "check.docs.comand", "x")
+    assert "unknown key check.docs.comand\nhint: did you mean check.docs.command?" in misspelt
     assert "unknown key check.mode.command" in trial.expect(2, "config", "check.mode.command", "x")
     trial.expect(0, "config", "--global", "check.mine.command", "make mine")
     assert "make mine" in trial.expect(0, "config", "check.mine.command")

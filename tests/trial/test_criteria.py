@@ -69,12 +69,12 @@ def test_a_criterion_runs_once_its_text_is_agreed_to_and_is_asked_again_when_it_
     assert "criterion $ test -e new.txt: exit 0 (" in shown
     assert "criterion $ rm -rf ~; test -e new.txt: not run: nobody agreed to it on this machine" in shown
     assert "1 not run" in trial.expect(0, "report")
-    planned(trial, d=["$ test -e other.txt"])
-    said = agreed(trial, "$ test -e other.txt", yes=False)
+    planned(trial, d=["$ test -e other.txt", "$ echo fine"])
+    said = agreed(trial, "$ test -e other.txt", "$ echo fine    can only succeed", yes=False)
     # Before its agent starts, and once.
     assert said.index("Run them?") < said.index("completed d") < said.index("not run: nobody agreed")
     assert said.count("Run them? No") == 1
-    assert verdicts(trial, "d") == [("test -e other.txt", "not_run")]
+    assert verdicts(trial, "d") == [("test -e other.txt", "not_run"), ("echo fine", "not_run")]
 
 
 def test_what_is_not_run_has_not_passed(trial: Trial, tmp_path: Path) -> None:

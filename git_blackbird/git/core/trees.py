@@ -198,7 +198,7 @@ class TreeStore:
                     yield prefix + name
 
     def digest(self, oid: str, named: re.Pattern[str]) -> str:
-        """Return a digest of what a tree has at paths; of a folder that is named it has all."""
+        """Return a digest of what a tree has at paths, in a folder that is named all; "" for nothing."""
         found, pending = [], [(b"", oid)]
         while pending:
             prefix, folder = pending.pop()
@@ -208,7 +208,7 @@ class TreeStore:
                     found.append((path, row))
                 elif below is not None:
                     pending.append((path + b"/", below))
-        return hashlib.sha256(repr(sorted(found)).encode()).hexdigest()[:40]
+        return hashlib.sha256(repr(sorted(found)).encode()).hexdigest()[:40] if found else ""
 
     def edited(self, oid: str, edits: Edits) -> str:
         """Write the tree ``oid`` with each path of ``edits`` set, or removed if the value is None.

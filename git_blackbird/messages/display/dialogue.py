@@ -4,7 +4,7 @@ A user interface shows the offers of a checkpoint. ``next_step`` says what a cho
 ends the dialogue, or a step to show, after which the offers are open again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
@@ -14,7 +14,7 @@ from git_blackbird.messages.display.change import moved_back_lines
 from git_blackbird.messages.display.events import rights_lines
 from git_blackbird.messages.display.format import MAX_LISTED, adoptable_lines, bare_quote_error
 from git_blackbird.messages.display.quantities import counted, some_of
-from git_blackbird.messages.document import Line, Style, block, line, styled
+from git_blackbird.messages.document import Line, Span, Style, block, line, styled
 from git_blackbird.messages.incoming.questions import OTHER
 from git_blackbird.model.base.ids import PLANNING, TaskId
 from git_blackbird.model.change.decision import APPROVES, SPECS, VIEWS, Decision, Reply, reply_of
@@ -220,12 +220,13 @@ def confirm_rights(question: RightsQuestion) -> Confirm:
     return Confirm(rights_lines(question), f"Start the agent {name}?", yes, "No, start nothing")
 
 
-def confirm_criteria(commands: Sequence[str]) -> Confirm:
-    """Ask whether to run what the plan has as criteria."""
+def confirm_criteria(commands: Mapping[str, bool]) -> Confirm:
+    """Ask whether to run what the plan has as criteria; of each it is said whether it can only succeed."""
     about = "Criteria in the plan are commands. They would run as you, on copies of the changes:"
-    lines = (line(about), *(line(f"  $ {command}") for command in commands))
+    remark = Span("    can only succeed", Style.WARNING)
+    shown = (line(f"  $ {text}", *([remark] if is_idle else [])) for text, is_idle in commands.items())
     yes = "Yes, run them, and remember these texts in this repository"
-    return Confirm(lines, "Run them?", yes, "No, run none of them")
+    return Confirm((line(about), *shown), "Run them?", yes, "No, run none of them")
 
 
 def confirm_adoption(items: Sequence[Adoptable]) -> Confirm:

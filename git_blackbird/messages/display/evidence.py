@@ -1,5 +1,6 @@
 """What is known of a change from running it, in words: the verdicts of checks, and their tests."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -19,16 +20,27 @@ NO_CHECK = "no check is for its files"
 
 
 def evidence_word(evidence: "Evidence") -> str:
-    """Return the verdicts on a change on one line, and how many of its lines no test ran."""
+    """Return the verdicts on a change on one line, of several the names, and how many lines no test ran."""
     coverage = "" if evidence.coverage is None else coverage_word(evidence.coverage)
-    return "; ".join(filter(None, (*map(_named_word, evidence.checks), coverage))) or NO_CHECK
+    return "; ".join(filter(None, (*_verdict_words(evidence.checks), coverage))) or NO_CHECK
+
+
+def _verdict_words(checks: "Sequence[CheckResult]") -> Iterator[str]:
+    if len(checks) < 2:
+        yield from map(_named_word, checks)
+        return
+    names = defaultdict[str, list[str]](list)
+    for check in checks:
+        names[check.label].append(check.name or check.title)
+    yield from (f"{label}: {some_of(of_label, _MAX_NAMES)}" for label, of_label in names.items())
 
 
 def evidence_lines(evidence: "Evidence") -> Iterator[str]:
     """Yield the verdicts on a change, below each what became of its tests, and what it printed."""
     for check in evidence.checks:
         yield _named_word(check)
-        yield from check_details(check)
+        indent = "  " if len(evidence.checks) > 1 else ""
+        yield from (f"{indent}{line}" for line in check_details(check))
     if not evidence.checks:
         yield NO_CHECK
     yield from coverage_lines(evidence.coverage)

@@ -108,8 +108,8 @@ def evidence_for_reviewers(evidence: "Evidence | None") -> str:
 def _check_for_reviewers(check: "CheckResult") -> str:
     if check.outcome not in _CHECK_OUTCOMES:
         return ""
-    command, outcome = one_line(check.command or ""), _CHECK_OUTCOMES[check.outcome]
-    says = f"The {check.title} of the user, `{command}`, {outcome}."
+    of_user = f" of the user, `{one_line(check.command or '')}`," if check.criterion is None else ""
+    says = f"The {check.title}{of_user} {_CHECK_OUTCOMES[check.outcome]}."
     return says if check.tests is None else "\n".join((f"{says} Its tests:", *case_lines(check.tests)))
 
 

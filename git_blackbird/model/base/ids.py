@@ -21,6 +21,7 @@ RunId = NewType("RunId", str)
 
 MAX_TASK_ID_BYTES = 128
 _TITLE_ID_LENGTH = 30
+NAME_OF_CHECK = "[a-z0-9][a-z0-9-]*"
 MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.:/@+\[\]-]{0,199}$"
 """A model name, which no agent can take for an option."""
 AGENT_NAME = r"^[a-z][a-z0-9-]{0,39}$"

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, cast
 
+from git_blackbird.model.base.ids import NAME_OF_CHECK
 from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.config.keys import Key, Row, Value, keys_of
 from git_blackbird.model.config.layers import DEFAULT_AGENT, AgentName, OnLimit, PlanStatuses, ReviewMode
@@ -494,7 +495,6 @@ class Config(NamedTuple):
 KEYS: Mapping[str, Key] = {key.name: key for key in keys_of(Config())}
 _FOLDED = {name.lower(): key for name, key in KEYS.items()}
 _SECTIONS = frozenset(name.rpartition(".")[0] for name in _FOLDED)
-NAME_OF_CHECK = "[a-z0-9][a-z0-9-]*"
 OF_GO = frozenset({"tui.rundatarefreshintervalseconds", "tui.plandatarefreshintervalseconds"})
 """Keys that only the Go program uses, in lower case."""
 
@@ -529,9 +529,12 @@ def keys_with(named: Iterable[str]) -> Sequence[Key]:
 def nearest_key(name: str) -> str:
     from difflib import get_close_matches  # only a misspelt key pays for it
 
-    close = get_close_matches(name.lower(), _FOLDED, n=1, cutoff=0.55)
+    section = name.lower().rpartition(".")[0]
+    is_named = is_section(section) and section not in _SECTIONS
+    known = {key.name: key for key in keys_beside(section)} if is_named else _FOLDED
+    close = get_close_matches(name.lower(), known, n=1, cutoff=0.55)
     if close:
-        return f"did you mean {_FOLDED[close[0]].name}?"
+        return f"did you mean {known[close[0]].name}?"
     return Sentence(TaskCommand("config"), " lists every key")
 
 

@@ -2,13 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Self
+from typing import Annotated, Any, Self
+
+from pydantic import Field
 
 from git_blackbird.clean import one_line
-from git_blackbird.model.base.ids import ObjectId
+from git_blackbird.model.base.ids import NAME_OF_CHECK, ObjectId
 from git_blackbird.model.base.record import Record, Unmasked
 from git_blackbird.model.run.states import CheckOutcome, describe_exit
 
+# A part of the name of a log.
+CheckName = Annotated[str, Field(pattern=f"^{NAME_OF_CHECK}$")]
 MOST_NAMED = 50
 """So many tests of one kind are named in a record; the numbers are those of all."""
 
@@ -53,7 +57,7 @@ class CheckResult(Record):
     """
 
     outcome: CheckOutcome
-    name: Unmasked[str | None] = None
+    name: Unmasked[CheckName | None] = None
     criterion: int | None = None
     command: Unmasked[str | None] = None
     prepared: Unmasked[tuple[str, ...] | None] = None

@@ -11,7 +11,7 @@ from git_blackbird.messages.display.dialogue import confirm_criteria
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.next_steps import EXECUTE, Sentence
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.evidence import commands_in, is_shown_whole
+from git_blackbird.model.rules.evidence import can_only_succeed, commands_in, is_shown_whole
 from git_blackbird.model.run.evidence import CheckResult
 from git_blackbird.model.run.states import CheckOutcome
 from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement
@@ -50,7 +50,8 @@ async def _agree(call: Call, commands: Collection[str]) -> frozenset[str]:
         ]
         if not set(unknown).isdisjoint(commands):
             digests = frozenset(map(_digest, unknown))
-            answer = await call.prompter.agree(confirm_criteria(unknown))
+            shown = {command: can_only_succeed(command) for command in unknown}
+            answer = await call.prompter.agree(confirm_criteria(shown))
             if answer is True:
                 save_agreement(paths, AgreementKind.AGREED, *digests)
                 agreed |= digests

@@ -97,6 +97,9 @@ async def _run_checks(call: Call, task: Task, run: Run, pair: Trees, what: str) 
         work = _Check(call, run, asked, paths, what)
         base, head = await run_in_thread(partial(work.asked, pair))
         if paths and head.part == base.part:
+            if not head.part:
+                text = f"the {asked.title} does not run: check.{asked.name}.paths names no file"
+                warn(call.ui, text, run.task_id)
             continue
         found = (asked, None) if asked.outcome is CheckOutcome.NOT_RUN else await work.run(base, head)
         if found is None:
@@ -193,8 +196,9 @@ class _Check:
         named = "" if asked.title == "check" else f", {asked.title}"
         try:
             with await self.call.check_slots.take(task_id):
-                text = f"checking {what}{named}{' again' if again else ''}: {asked.command}"
-                inform(self.call.ui, text, task_id)
+                text = f"checking {what}{named}{' again' if again else ''}"
+                command = "" if asked.criterion else f": {asked.command}"
+                inform(self.call.ui, f"{text}{command}", task_id)
                 return await self._result(now, which)
         except (AgentUnavailableError, CheckoutError, SetupError, UnusableError) as error:
             return TreeVerdict(now.updated(reason=error.message))
