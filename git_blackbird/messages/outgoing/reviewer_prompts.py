@@ -108,8 +108,10 @@ def evidence_for_reviewers(evidence: "Evidence | None") -> str:
 def _check_for_reviewers(check: "CheckResult") -> str:
     if check.outcome not in _CHECK_OUTCOMES:
         return ""
-    of_user = f" of the user, `{one_line(check.command or '')}`," if check.criterion is None else ""
-    says = f"The {check.title}{of_user} {_CHECK_OUTCOMES[check.outcome]}."
+    if check.criterion is not None:
+        return f"The {check.title}: {check.words}."  # before the change it did not run
+    command, outcome = one_line(check.command or ""), _CHECK_OUTCOMES[check.outcome]
+    says = f"The {check.title} of the user, `{command}`, {outcome}."
     return says if check.tests is None else "\n".join((f"{says} Its tests:", *case_lines(check.tests)))
 
 

@@ -1,17 +1,29 @@
 """What several runs of a check say together, and what a change did to tests."""
 
 import pytest
+from pydantic import ValidationError
 
+from git_blackbird.messages.display.evidence import evidence_word
+from git_blackbird.messages.outgoing.reviewer_prompts import evidence_for_reviewers
 from git_blackbird.model.rules.evidence import (
     TreeVerdict,
     against_results,
     can_only_succeed,
+    is_shown_whole,
     judged,
     together,
 )
-from git_blackbird.model.run.evidence import CaseResults, CaseState, CheckResult, ComparedTests, FailedCase
+from git_blackbird.model.run.evidence import (
+    CaseResults,
+    CaseState,
+    CheckResult,
+    ComparedTests,
+    Evidence,
+    FailedCase,
+)
 from git_blackbird.model.run.states import CheckOutcome
 
+NO_TESTS = ComparedTests(ran=1)
 P, F, S = CaseState.PASSED, CaseState.FAILED, CaseState.SKIPPED
 BROKEN, FAILED, PASSED, FLAKY = (
     CheckOutcome.BROKEN,
@@ -130,3 +142,39 @@ def test_a_command_that_can_only_succeed_is_known(command: str) -> None:
 )
 def test_of_any_other_it_is_not(command: str) -> None:
     assert not can_only_succeed(command)
+
+
+def test_of_several_verdicts_the_worst_is_that_on_the_change() -> None:
+    bare, tested = (
+        CheckResult(outcome=PASSED, name="api"),
+        CheckResult(outcome=PASSED, name="web", tests=NO_TESTS),
+    )
+    red = CheckResult(outcome=FAILED, criterion=2, command="make all", exit_code=2)
+    assert [Evidence(checks=checks).label for checks in ((tested,), (tested, bare), (tested, bare, red))] == [
+        "passed",
+        "exit 0",
+        "failed",
+    ]
+    whole = Evidence(checks=(tested, bare, red))
+    assert (whole.outcome, whole.has_passed, whole.failed, whole.red) == (FAILED, False, (red,), (red,))
+    assert Evidence.failing((bare, red)) == "the check api and the criterion $ make all fail"
+    assert evidence_word(whole) == "passed: web; exit 0: api; failed: criterion $ make all"
+    assert evidence_for_reviewers(whole).splitlines()[1:] == [
+        "The check api of the user, ``, passes on this change.",
+        "The criterion $ make all: failed: exit 2.",
+    ]
+    assert [check.stream for check in whole.checks] == ["check.web", "check.api", "criterion.2"]
+
+
+@pytest.mark.parametrize("name", ["../../x", "a b", "A", ""])
+def test_a_name_of_a_check_leads_nowhere(name: str) -> None:
+    with pytest.raises(ValidationError, match=r"checks\.0\.name"):
+        Evidence.from_value({"checks": [{"outcome": "passed", "name": name}]})
+
+
+@pytest.mark.parametrize(
+    ("command", "is_whole"),
+    [("make test", True), ("echo \u202e", False), ("a\nb", False), ("a\x1b[2K", False), ("a" * 1001, False)],
+)
+def test_a_command_is_agreed_to_only_if_all_of_it_is_seen(command: str, *, is_whole: bool) -> None:
+    assert is_shown_whole(command) is is_whole
