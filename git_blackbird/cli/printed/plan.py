@@ -128,7 +128,7 @@ class DeleteOutput(Printed[DeleteResult]):
     runs: Mapping[TaskId, tuple[RunId, ...]] = field(
         "Runs of theirs, whose records stay.", lambda it: it.runs
     )
-    dropped: tuple[RunId, ...] = field("Runs on which a decision was due.", lambda it: it.dropped)
+    dropped: tuple[RunId, ...] = field("Runs whose change was not finished.", lambda it: it.dropped)
     changed: tuple[TaskId, ...] = field("Tasks whose status changed with it.", lambda it: tuple(it.followed))
     is_dry_run: bool = field("Whether nothing was changed, only shown.", lambda it: it.is_dry_run)
 

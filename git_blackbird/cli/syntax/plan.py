@@ -165,6 +165,6 @@ delete = CommandSpec(
     "Remove a task from the plan; the records of its runs stay.",
     _TASK,
     flag("Delete everything below it too.", "--cascade-children"),
-    flag("Remove it from the dependencies of other tasks; drop a pending decision.", "--force"),
+    flag("Remove it from the dependencies of other tasks; drop an unfinished change.", "--force"),
     flag("Only show what would be deleted, and what that takes along.", "-n", "--dry-run"),
 )

@@ -11,7 +11,7 @@ from git_blackbird.errors import BlackbirdError, LockedError, RequestError, Unus
 from git_blackbird.git.core.repository import other_worktrees
 from git_blackbird.model.base.ids import PLANNING, RunId, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, Sentence, TaskCommand
-from git_blackbird.model.change.stages import Due, due_of
+from git_blackbird.model.change.stages import Due, due_of, label_of
 from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.plan.status import IN_HAND, Status
@@ -159,6 +159,23 @@ def require_not_busy(workspace: Workspace, task: Task) -> None:
                 f"reviewers are looking at the change of {task.id} (run {review.id}, process {review.pid})",
                 hint="Ctrl+C in the terminal that runs them stops them",
             )
+
+
+_UNFINISHED = frozenset({Due.CHECK, Due.REVIEW, Due.LAND, Due.DECIDE})
+
+
+def unfinished_run(history: History) -> Run | None:
+    """Return the run whose change is yet to be checked, reviewed, decided on or landed; None without one."""
+    run = history.latest
+    return run if run is not None and due_of(run) in _UNFINISHED else None
+
+
+def unfinished_error(run: Run, *ways: str) -> RequestError:
+    """Return the error for a task that would be deleted with its unfinished change."""
+    why = f"its change is not finished: {label_of(run)}"
+    if run.is_pending:
+        why, ways = "a decision on it is due", (decide_run_command(run), *ways)
+    return RequestError(f'refusing to delete "{run.task_id}": {why} (run {run.id})', hint=ways)
 
 
 def require_not_busy_task(workspace: Workspace, plan: Plan, parent_id: TaskId | None) -> None:

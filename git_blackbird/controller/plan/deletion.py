@@ -3,13 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from git_blackbird.controller.core.guards import require_not_busy, require_whole
+from git_blackbird.controller.core.guards import (
+    require_not_busy,
+    require_whole,
+    unfinished_error,
+    unfinished_run,
+)
 from git_blackbird.controller.core.status_sync import supersede_runs
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.plan.edit import changed_statuses, save_change
 from git_blackbird.errors import RequestError
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.plan.graph import subtree
 from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
@@ -23,8 +27,8 @@ from git_blackbird.storage.store import Transaction
 class DeleteResult:
     """What was deleted, or would be: the task first, then those below it.
 
-    ``detached`` depended on them; ``runs`` are their records, which stay; ``dropped`` are those on which a
-    decision was due; ``followed`` had their status changed by it. ``is_dry_run``: nothing was changed.
+    ``detached`` depended on them; ``runs`` are their records, which stay; ``dropped`` are those whose
+    change was not finished; ``followed`` had their status changed by it. ``is_dry_run``: nothing was changed.
     """
 
     task_ids: tuple[TaskId, ...]
@@ -47,7 +51,7 @@ def delete_task(
     """Take a task out of the plan; the records of its runs stay on disk.
 
     ``cascade_children`` takes all below it along. ``force`` takes it out of the dependencies of others, and
-    drops a decision that is due. Raises RequestError for what would be lost or broken, also while an agent
+    drops an unfinished change. Raises RequestError for what would be lost or broken, also while an agent
     works on it.
     """
     workspace.environment.forbid_agents("delete tasks")
@@ -102,11 +106,8 @@ class _Deletion:
             )
         self._require_free()
         for below in self._doomed:
-            if (run := self._pending(below)) is not None and not force:
-                raise RequestError(
-                    f'refusing to delete "{below}": a decision on it is due (run {run.id})',
-                    hint=(decide_run_command(run), "--force deletes it anyway"),
-                )
+            if (run := self._unfinished(below)) is not None and not force:
+                raise unfinished_error(run, "--force deletes it anyway")
         if self._dependents and not force:
             named = "; ".join(
                 f"{dep} (dependents: {', '.join(names)})" for dep, names in self._dependents.items()
@@ -124,11 +125,11 @@ class _Deletion:
         return self._result(self._changed(is_kept=False), is_dry_run=True)
 
     def carry_out(self) -> DeleteResult:
-        """Delete, and resolve the decisions due first: nobody could take them any more."""
-        # Reported are the decisions as they were before.
+        """Delete, and end unfinished changes first: nobody could decide on them any more."""
+        # Reported are the changes as they were before.
         result = self._result(self._before, is_dry_run=False)
         for task_id in self._doomed:
-            if self._pending(task_id) is not None:
+            if self._unfinished(task_id) is not None:
                 workspace = self._workspace
                 history, now = workspace.store.records.history(task_id), workspace.environment.timestamp()
                 supersede_runs(self._transaction, history, now, SUPERSEDED_BY_DELETE)
@@ -145,19 +146,18 @@ class _Deletion:
             is_kept=is_kept,
         )
 
-    def _pending(self, task_id: TaskId) -> Run | None:
-        run = self._workspace.store.records.history(task_id).latest
-        return run if run is not None and run.is_pending else None
+    def _unfinished(self, task_id: TaskId) -> Run | None:
+        return unfinished_run(self._workspace.store.records.history(task_id))
 
     def _result(self, after: Plan, *, is_dry_run: bool) -> DeleteResult:
         records = self._workspace.store.records
         runs = {gone: tuple(run.id for run in records.history(gone).runs) for gone in self._doomed}
-        pending = map(self._pending, self._doomed)
+        unfinished = map(self._unfinished, self._doomed)
         return DeleteResult(
             tuple(self._doomed),
             tuple(sorted({one for others in self._dependents.values() for one in others})),
             {gone: ids for gone, ids in runs.items() if ids},
-            tuple(run.id for run in pending if run is not None),
+            tuple(run.id for run in unfinished if run is not None),
             changed_statuses(self._before, after),
             is_dry_run,
         )

@@ -63,7 +63,7 @@ def deletion_lines(result: DeleteResult) -> Iterator[Line]:
         what = "would remove it" if would else "removed"
         yield line(f"{what} from the dependencies of: {', '.join(result.detached)}")
     for run_id in result.dropped:
-        yield line(f"  the decision due on run {run_id} {'would be' if would else 'is'} dropped")
+        yield line(f"  the unfinished change of run {run_id} {'would be' if would else 'is'} dropped")
     for task_id, runs in result.runs.items():
         kept = f"  kept: {counted(len(runs), 'run')} of {task_id} ("
         yield line(kept, TaskCommand("runs", task_id), ")")

@@ -3,7 +3,13 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from git_blackbird.controller.core.guards import require_not_busy, require_not_busy_task, require_whole
+from git_blackbird.controller.core.guards import (
+    require_not_busy,
+    require_not_busy_task,
+    require_whole,
+    unfinished_error,
+    unfinished_run,
+)
 from git_blackbird.controller.core.status_sync import save_plan
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.plan.edit import EditResult, named_parent, require_no_runs
@@ -12,7 +18,6 @@ from git_blackbird.errors import RequestError
 from git_blackbird.messages.forms.page import PageTask
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import Sentence, TaskCommand
-from git_blackbird.model.change.work import decide_run_command
 from git_blackbird.model.plan.graph import find_new_deadlock
 from git_blackbird.model.plan.plan import Plan, Task
 from git_blackbird.model.rules.plan_edits import rewritten
@@ -167,15 +172,14 @@ def _apply(
 
 
 def _require_free(workspace: Workspace, before: Plan, after: Plan) -> None:
-    """Refuse to change what an agent works on, to delete what waits for a decision, to add what has runs."""
+    """Refuse to change what an agent works on, to delete unfinished changes, to add what has runs."""
     for task_id in before.tasks.keys() - after.tasks.keys():
         history = workspace.store.records.history(task_id)
         require_not_busy(workspace, before.tasks[task_id])
         require_whole(history)
-        if history.latest is not None and history.latest.is_pending:
-            raise RequestError(
-                f'refusing to delete "{task_id}": a decision on it is due',
-                hint=decide_run_command(history.latest),
+        if (run := unfinished_run(history)) is not None:
+            raise unfinished_error(
+                run, TaskCommand("delete", task_id, " --force", remark="deletes it anyway")
             )
     for task in after.tasks.values():
         old = before.tasks.get(task.id)

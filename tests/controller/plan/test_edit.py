@@ -24,6 +24,9 @@ from git_blackbird.controller.plan.edit import (
     set_deps,
 )
 from git_blackbird.controller.plan.outcomes import deletion_lines
+from git_blackbird.controller.plan.page import edit_page
+from git_blackbird.controller.plan.page_reading import page_of
+from git_blackbird.controller.queries.status import build_overview
 from git_blackbird.errors import RequestError
 from git_blackbird.messages.document import plain
 from git_blackbird.model.base.ids import TaskId
@@ -31,10 +34,22 @@ from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.plan_edits import TreePosition
 from git_blackbird.model.rules.task_fields import TaskFields
+from git_blackbird.model.run.parts import LandingDue
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import DecisionState, RunStatus
+from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus
+from git_blackbird.model.views.events import Event, Notice
 from tests.cli.plans import run, task
-from tests.controller.support import execute, leaf, open_at, put_plan, runs_of, status, store_at
+from tests.controller.support import (
+    Person,
+    configure,
+    execute,
+    leaf,
+    open_at,
+    put_plan,
+    runs_of,
+    status,
+    store_at,
+)
 
 A, B, P, Q = map(TaskId, ["a", "b", "p", "q"])
 PENDING: dict[str, Any] = {"decision_required": True, "decision_state": DecisionState.PENDING}
@@ -313,6 +328,48 @@ def test_a_decision_that_is_due_is_not_deleted_unasked(repo: Path) -> None:
     kept = runs_of(repo, "a")[0]
     assert (kept.superseded_by, kept.decision_state) == ("delete", DecisionState.REJECTED)
     assert kept.decision_feedback == "superseded by delete"
+
+
+def test_a_change_that_is_being_checked_is_not_deleted_unasked(repo: Path) -> None:
+    configure(repo, agent="demo", execution__stopAfterEachTask="true", check__command="true")
+    put_plan(repo, leaf("a", "write x 1"))
+    refusals = []
+
+    class Elsewhere(Person):
+        def notify(self, event: Event) -> None:
+            super().notify(event)
+            if isinstance(event, Notice) and event.text == "checking a: true":
+                refusals.append(refused(lambda: delete_task(open_at(repo), "a")))
+                without = partial(edit_page, open_at(repo), page_of(plan_of(repo)), (), None, [A])
+                refusals.append(refused(without))
+                delete_task(open_at(repo), "a", force=True)
+
+    execute(repo, Elsewhere())
+    kept = runs_of(repo, "a")[0]
+    what = f'refusing to delete "a": its change is not finished: check due (run {kept.id})'
+    assert refusals == [
+        (what, "--force deletes it anyway"),
+        (what, "git blackbird delete a --force    # deletes it anyway"),
+    ]
+    assert (kept.superseded_by, kept.is_pending) == ("delete", False)
+    assert build_overview(open_at(repo)).orphaned == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"review_state": ReviewState.DUE}, "its change is not finished: reviews due"),
+        ({"landing": LandingDue()}, "its change is not finished: to commit"),
+    ],
+)
+def test_a_change_that_is_not_finished_is_dropped_with_its_task(
+    repo: Path, fields: dict[str, Any], why: str
+) -> None:
+    put_plan(repo, leaf("a"))
+    record(repo, run("a").updated(**fields))
+    assert refused(lambda: delete_task(open_at(repo), "a"))[0].startswith(f'refusing to delete "a": {why}')
+    assert delete_task(open_at(repo), "a", force=True).dropped == ("019b7c4e52000001",)
+    assert runs_of(repo, "a")[0].superseded_by == "delete"
 
 
 def test_a_task_at_work_is_left_alone(at_work: Path) -> None:
