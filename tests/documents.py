@@ -408,7 +408,7 @@ def _rows() -> Iterator[Sequence[Key]]:
 def _page_key(keys: Sequence[Key]) -> str:
     key = keys[0]
     names = ", ".join(f"`{key.name}`" for key in keys)
-    page = key.row.see.partition("#")[0] or "below"
+    page = "more" if key.row.see.partition("#")[0] else "below"
     link = f": [{page}]({key.row.see})" if key.row.see else ""
     return f"| {names} | {key.row.help}{link} | {type_text(key)} | {default_text(key)} | {_trust(key)} |\n"
 

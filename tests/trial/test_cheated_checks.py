@@ -1,5 +1,6 @@
 """Agents that see to it that their check passes: each is named before the decision, and none passes."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -81,6 +82,53 @@ def test_an_agent_that_cheats_is_named_and_does_not_pass(trial: Trial) -> None:
         assert f"\ncheck\n  {verdict}" in shown
         assert names in shown
     assert set(trial.statuses().values()) == {"waiting_user"}
+
+
+SHELL = {
+    "app.sh": "double() { echo $(($1 + $1)); }\n",
+    "test_app.sh": '. ./app.sh\nset -e\ntest "$(double 2)" = 4\ntest "$(double 3)" = 6\n',
+    "run.sh": "sh ./test_app.sh\n",
+}
+WITHOUT_NAMES = {
+    "exits": (
+        "echo exit 0 >run.sh",
+        "weakened: exit 0, but the change edits run.sh",
+        "run by a check, and edited: run.sh",
+    ),
+    "shortens": (
+        "sed -i 3,4d test_app.sh",
+        "weakened: exit 0, but the change takes tests away",
+        "tests edited or removed: test_app.sh (+0 -2)",
+    ),
+    # It may be right, and nothing but these files tells.
+    "empties": (
+        "sed -i 's/test .*/true/' test_app.sh",
+        "exit 0",
+        "tests edited or removed: test_app.sh (+2 -2)",
+    ),
+}
+
+
+def test_an_exit_code_alone_is_too_little_where_the_change_edits_what_gives_it(trial: Trial) -> None:
+    commit(trial.repo, SHELL, "shell")
+    trial.configure({"check.command": "sh ./run.sh", "check.results": ""})
+    trial.plan(dict.fromkeys(WITHOUT_NAMES, ()))
+    cases = "".join(f"{name}) {cheat};;\n" for name, (cheat, _, _) in WITHOUT_NAMES.items())
+    trial.command(f"sed -i 's/+/*/' app.sh\ncase $BLACKBIRD_TASK_ID in\n{cases}esac\n")
+    said = trial.expect(3, "execute", "--no-input", "--jobs", str(len(WITHOUT_NAMES)))
+    for name, (_, verdict, names) in WITHOUT_NAMES.items():
+        assert re.search(rf"check of {name}( ended:)? {re.escape(verdict)}", said)
+        shown = trial.expect(0, "show", name)
+        assert f"\ncheck\n  {verdict}" in shown
+        assert f"\n  {names}\n" in shown
+    assert trial.statuses() == {"exits": "waiting_user", "shortens": "waiting_user", "empties": "done"}
+
+
+def test_what_is_taken_away_from_tests_is_named_without_any_check(trial: Trial) -> None:
+    trial.configure({"check.command": "", "execution.stopAfterEachTask": "true"})
+    trial.command("sed -i s/4/5/ test_app.py")
+    said = trial.expect(3, "execute", stdin="")
+    assert "Tests edited or removed: test_app.py (+2 -2)" in said
 
 
 @pytest.mark.parametrize("options", [(), ("--worktrees",)], ids=["in place", "in a worktree"])

@@ -194,7 +194,7 @@ SHELL = Project(
     program="sh",
     command="sh run.sh",
     code="app.sh",
-    tests="tests.sh",
+    tests="test_app.sh",
     double="""
 test_double() {
     got=$(double 2); test "$got" = 4 || echo "double 2 is $got"
@@ -210,11 +210,11 @@ test_chance() {
     test $(($(count) % 3)) = 2 || echo by chance
 }
 """,
-    name="tests.{}",
+    name="app.{}",
     message="double 2 is 6",
     files={
         "app.sh": "double() { echo $(($1 + $1)); }\nhalve() { echo $(($1 / 2)); }\n",
-        "tests.sh": """\
+        "test_app.sh": """\
 . ./app.sh
 
 count() {
@@ -222,13 +222,13 @@ count() {
 }
 """,
         "run.sh": """\
-. ./tests.sh
+. ./test_app.sh
 exec >report.xml
 bad=0
 echo "<testsuite>"
-for name in $(sed -n 's/^test_\\(.*\\)() {/\\1/p' tests.sh); do
+for name in $(sed -n 's/^test_\\(.*\\)() {/\\1/p' test_app.sh); do
     says=$("test_$name")
-    echo "<testcase classname='tests' name='$name'>"
+    echo "<testcase classname='app' name='$name'>"
     if [ "$says" ]; then bad=1; echo "<failure message='$says'/>"; fi
     echo "</testcase>"
 done
@@ -285,7 +285,10 @@ def test_a_change_is_judged_by_the_tests_of_its_runner(repo: Path, tmp_path: Pat
         "fixes": ("passed: 2 tests (", (f"failed before, and pass now: {double}",)),
         "removes": (
             "weakened: exit 0, but tests that ran before the change are gone or skipped\n",
-            (f"gone: {half}",),
+            (
+                f"gone: {half}",
+                f"tests edited or removed: {project.tests} (+0 -{project.half.count(chr(10))})",
+            ),
         ),
         "flaky": (
             "flaky: exit 1, and passed when run again on the same files: 2 tests\n",

@@ -15,7 +15,7 @@ from git_blackbird.model.rules.limits import LimitHold
 from git_blackbird.model.rules.reviews import merged_or_none, result_of
 from git_blackbird.model.rules.spending import BudgetLine, BudgetScope, BudgetUnit
 from git_blackbird.model.run.commits import RunCommit
-from git_blackbird.model.run.evidence import ChangeCoverage, CheckResult, Evidence
+from git_blackbird.model.run.evidence import ChangeCoverage, CheckResult, Evidence, RedGreen
 from git_blackbird.model.run.findings import MergedReview, ReviewResult
 from git_blackbird.model.run.history import Adoptable, AdoptableKind
 from git_blackbird.model.run.parent_verdict import ChildStatus, Dismissal, Feedback
@@ -30,7 +30,7 @@ from git_blackbird.model.run.states import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.run.summary import Outside
+from git_blackbird.model.run.summary import FileChange, Outside
 
 
 class ErrorOutput(NamedTuple):
@@ -187,6 +187,15 @@ class ChangeEvidence(Printed[Evidence]):
         "The worst verdict of the user's checks; `not_run`: none was run.", lambda it: it.outcome
     )
     checks: tuple[CheckResult, ...] = field("The verdict of each check.", lambda it: it.checks)
+    edited_tests: tuple[FileChange, ...] = field(
+        "Files of tests from which the change takes something away.", lambda it: it.edited_tests or ()
+    )
+    edited_programs: tuple[str, ...] = field(
+        "Files that the checks start, and the change edits.", lambda it: it.edited_programs or ()
+    )
+    red_green: RedGreen | None = field(
+        "Which tests fail without the change; null where that was not asked for.", lambda it: it.red_green
+    )
     coverage: ChangeCoverage | None = field(
         "Which of the lines that it added tests ran; null where no check says it.", lambda it: it.coverage
     )

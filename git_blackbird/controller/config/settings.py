@@ -13,7 +13,7 @@ from git_blackbird.model.config.config import find_key, nearest_key
 from git_blackbird.model.config.keys import Key, Value, hint_for_this_clone, read_value
 from git_blackbird.model.config.layers import ConfigProblem, Layer, RawSetting
 from git_blackbird.model.config.settings import KeyLayers, Setting, merge_layers
-from git_blackbird.model.rules.evidence import can_only_succeed
+from git_blackbird.model.rules.shell_commands import can_only_succeed
 from git_blackbird.storage.config_files import global_config_path, load_layer, with_key, write_global_config
 from git_blackbird.storage.files import changed_at, write_atomic
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -35,6 +36,16 @@ _PATCH = (*_PLAIN, "diff-tree", "-r", "-p", "--no-color", *_PREFIXES)
 
 def changed_paths(repo: Repository, pair: Trees) -> frozenset[bytes]:
     return frozenset(TreeStore(repo).changed_paths(*pair))
+
+
+def with_files_of(
+    repo: Repository, tree: str, other: str, named: re.Pattern[str]
+) -> tuple[str, tuple[str, ...]]:
+    """Return a tree with the files that a pattern matches as another tree has them, and which these are."""
+    trees = TreeStore(repo)
+    paths = [path for path in trees.changed_paths(tree, other) if named.fullmatch(os.fsdecode(path))]
+    edited = trees.edited(tree, {path: trees.entry(other, path) for path in paths})
+    return edited, tuple(sorted(path.decode(errors="replace") for path in paths))
 
 
 def files_before(repo: Repository, pair: Trees, began: int, now: int) -> frozenset[bytes]:

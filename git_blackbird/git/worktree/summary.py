@@ -134,6 +134,13 @@ def summarize(repo: Repository, pair: Trees) -> Summary:
     )
 
 
+def file_changes(repo: Repository, pair: Trees) -> tuple[FileChange, ...]:
+    """Return every path at which two trees differ, however many there are. Raises UnusableError."""
+    objects = open_fresh_libgit2(repo.git_dir)
+    with using_objects(repo):
+        return tuple(map(_file_change, _changed(objects, _compare(objects, pair))))
+
+
 def _compare(objects: "pygit2.Repository", pair: Trees) -> "pygit2.Diff":
     import pygit2  # loaded by now
 

@@ -9,7 +9,14 @@ from git_blackbird.messages.display.change import (
     summary_passages,
 )
 from git_blackbird.messages.display.events import render_reason
-from git_blackbird.messages.display.evidence import check_details, check_word, coverage_lines, evidence_word
+from git_blackbird.messages.display.evidence import (
+    check_details,
+    check_word,
+    coverage_lines,
+    edit_lines,
+    evidence_word,
+    red_green_lines,
+)
 from git_blackbird.messages.display.fitting import (
     Height,
     Passage,
@@ -186,16 +193,28 @@ def _outcome(checkpoint: Checkpoint) -> Iterator[Passage]:
     why = f" ({run.error})" if run.error else ""
     yield one_line(f"Run status: {run.status}{why}", Style.PLAIN if run.error is None else Style.WARNING)
     for check in () if run.evidence is None else run.evidence.checks:
-        verdict = f"{check.title[:1].upper()}{check.title[1:]}: {check_word(check)}"
+        verdict = f"{_as_sentence(check.title)}: {check_word(check)}"
         style = Style.PLAIN if check.has_passed else Style.WARNING
         lines = (styled(f"  {line}", Style.FAINT) for line in check_details(check))
         yield Passage((styled(verdict, style), *lines), Rank.CHECK, _run_command(run), 1)
     if known := [*coverage_lines(run.coverage)]:
         where = (styled(f"  {line}", Style.FAINT) for line in known[1:])
         yield Passage((styled(f"Lines: {known[0]}", Style.PLAIN), *where), Rank.CHECK, _run_command(run), 1)
+    if run.evidence is not None and (found := run.evidence.red_green) is not None:
+        first, *names = red_green_lines(found)
+        style = Style.PLAIN if found.red else Style.WARNING
+        more = (styled(text, Style.FAINT) for text in names)
+        yield Passage((styled(_as_sentence(first), style), *more), Rank.CHECK, _run_command(run), 1)
+    programs = None if run.evidence is None else run.evidence.edited_programs
+    for text in edit_lines(checkpoint.edited_tests, programs or ()):
+        yield one_line(_as_sentence(text), Style.WARNING)
     if checkpoint.conflict is not None:
         goes_back = "" if stage_of(run) is Stage.BLOCKED else f"; approved as it is, {GOES_BACK}"
         yield one_line(f"Careful: {checkpoint.conflict}{goes_back}", Style.WARNING)
+
+
+def _as_sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _run_command(run: Run) -> str:

@@ -7,8 +7,8 @@ from git_blackbird.messages.display.evidence import (
     NO_CHECK,
     check_details,
     check_word,
-    coverage_lines,
     coverage_word,
+    lines_beside,
 )
 from git_blackbird.messages.display.format import render_totals, review_word
 from git_blackbird.messages.display.merged_review import review_lines
@@ -213,7 +213,7 @@ def _check_lines(event: CheckEnded) -> Iterator[str]:
         yield f"changes to {event.task_id} requested by its check"
     if not event.run.is_pending:
         details = chain.from_iterable(map(check_details, event.evidence.checks))
-        yield from (f"  {line}" for line in chain(details, coverage_lines(coverage)))
+        yield from (f"  {line}" for line in chain(details, lines_beside(event.evidence)))
     yield from (render_reason(reason) for reason in event.reasons)
 
 

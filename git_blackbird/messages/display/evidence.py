@@ -8,9 +8,17 @@ from git_blackbird.messages.display.format import render_path
 from git_blackbird.messages.display.quantities import counted, render_duration, some_of
 from git_blackbird.messages.document import block, plain
 from git_blackbird.model.run.states import CheckOutcome
+from git_blackbird.model.run.summary import FileStatus
 
 if TYPE_CHECKING:
-    from git_blackbird.model.run.evidence import ChangeCoverage, CheckResult, ComparedTests, Evidence
+    from git_blackbird.model.run.evidence import (
+        ChangeCoverage,
+        CheckResult,
+        ComparedTests,
+        Evidence,
+        RedGreen,
+    )
+    from git_blackbird.model.run.summary import FileChange
 
 _MAX_LINES = 10
 _MAX_NAMES = 5
@@ -43,7 +51,40 @@ def evidence_lines(evidence: "Evidence") -> Iterator[str]:
         yield from (f"{indent}{line}" for line in check_details(check))
     if not evidence.checks:
         yield NO_CHECK
+    yield from lines_beside(evidence)
+
+
+def lines_beside(evidence: "Evidence") -> Iterator[str]:
+    """Yield what is known of a change beside the verdicts of checks."""
     yield from coverage_lines(evidence.coverage)
+    yield from edit_lines(evidence.edited_tests or (), evidence.edited_programs or ())
+    if evidence.red_green is not None:
+        yield from red_green_lines(evidence.red_green)
+
+
+def red_green_lines(found: "RedGreen") -> Iterator[str]:
+    """Yield which tests are seen to fail without a change, and which say nothing of it."""
+    if found.red:
+        yield f"tests first: without the change {some_of(found.red, _MAX_NAMES)} failed"
+    else:
+        yield "tests first: missing, no test is known to fail without the change"
+    yield from _named("  pass without it as well", found.green)
+    reason = f" ({found.reason})" if found.reason else ""
+    yield from (f"{line}{reason}" for line in _named("  cannot be loaded without it", found.unloaded))
+
+
+def edit_lines(tests: "Sequence[FileChange]", programs: Sequence[str]) -> Iterator[str]:
+    """Yield what a change takes away from tests, and what of checks it edits."""
+    yield from _named("tests edited or removed", list(map(_edited, tests)))
+    yield from _named("run by a check, and edited", programs)
+
+
+def _edited(test: "FileChange") -> str:
+    if test.status is FileStatus.DELETED:
+        return f"{test.path} (removed)"
+    if test.old_path is not None:
+        return f"{test.old_path} (now {test.path})"
+    return test.path if test.binary else f"{test.path} (+{test.additions} -{test.deletions})"
 
 
 def _named_word(check: "CheckResult") -> str:
@@ -61,6 +102,7 @@ def check_word(check: "CheckResult") -> str:
 
 def check_details(check: "CheckResult") -> Iterator[str]:
     """Yield what became of the tests of a check, and the end of what one printed that failed."""
+    yield from _named("as before", check.restored or ())
     if check.tests is not None:
         yield from case_lines(check.tests)
     is_told = check.tests is not None and (check.has_passed or check.tests.failing)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from git_blackbird.clean import clean, one_line
 from git_blackbird.messages.display.merged_review import render_fix_request
+from git_blackbird.messages.display.quantities import some_of
 from git_blackbird.messages.incoming.questions import QUESTION_FORM
 from git_blackbird.model.base.redaction import MARK
 from git_blackbird.model.base.sanitize import quoted
@@ -367,6 +368,9 @@ def render_check_request(failed: "Sequence[CheckResult]") -> str:
 
 def _check_request(check: "CheckResult") -> str:
     failed = f"The {check.title} of your change failed ({check.ended}): {one_line(check.command or '')}"
+    if check.restored:
+        names = some_of([*map(one_line, check.restored)], 10)
+        failed += f"\n\nProtected files were in it as they were before your change: {names}"
     text = f"{failed}\n\n{_FIX}"
     if check.tests is not None and check.tests.failing:
         cases = "\n\n".join(map(_failed_case, check.tests.failing))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from git_blackbird.clean import one_line, visible
 from git_blackbird.messages.display.change import SEEN, own_lines, seen_lines
-from git_blackbird.messages.display.evidence import case_lines, coverage_lines
+from git_blackbird.messages.display.evidence import case_lines, lines_beside
+from git_blackbird.messages.display.quantities import some_of
 from git_blackbird.messages.document import line, plain
 from git_blackbird.messages.outgoing.prompts import join_parts, render_section
 from git_blackbird.messages.outgoing.review_context import diff_command
@@ -102,7 +103,7 @@ def evidence_for_reviewers(evidence: "Evidence | None") -> str:
     if evidence is None:
         return ""
     checks = filter(None, map(_check_for_reviewers, evidence.checks))
-    return "\n".join((*checks, *coverage_lines(evidence.coverage)))
+    return "\n".join((*checks, *lines_beside(evidence)))
 
 
 def _check_for_reviewers(check: "CheckResult") -> str:
@@ -111,7 +112,8 @@ def _check_for_reviewers(check: "CheckResult") -> str:
     if check.criterion is not None:
         return f"The {check.title}: {check.words}."  # before the change it did not run
     command, outcome = one_line(check.command or ""), _CHECK_OUTCOMES[check.outcome]
-    says = f"The {check.title} of the user, `{command}`, {outcome}."
+    beside = f", with {some_of(check.restored, 10)} as before it" if check.restored else ""
+    says = f"The {check.title} of the user, `{command}`, {outcome}{beside}."
     return says if check.tests is None else "\n".join((f"{says} Its tests:", *case_lines(check.tests)))
 
 

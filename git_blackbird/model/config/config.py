@@ -245,6 +245,12 @@ class NamedCheck(NamedTuple):
     coverage: _CheckCoverage = ()
 
 
+_TESTS_BY_NAME = (
+    *("**/test/**", "**/tests/**", "**/__tests__/**", "**/spec/**"),
+    *("**/test_*", "**/*_test.*", "**/*.test.*", "**/*.spec.*", "**/*Test.*"),
+)
+
+
 class CheckConfig(NamedTuple):
     """A command of the user's that judges a change, and others by name."""
 
@@ -291,7 +297,27 @@ class CheckConfig(NamedTuple):
             see="reviews.md#criteria-that-are-commands",
         ),
     ] = False
+    tests: Annotated[
+        tuple[str, ...],
+        Row(
+            "the files of tests; unset: in folders `test`, `tests`, `__tests__`, `spec`, or named `test_*`, "
+            "`*_test.*`, `*.test.*`, `*.spec.*`, `*Test.*`",
+            own="user",
+            see="reviews.md#tests-of-a-change",
+        ),
+    ] = ()
+    red_green: Annotated[
+        bool, Row("whether to look which tests of a change fail without it", stricter="higher")
+    ] = False
+    protect: Annotated[
+        tuple[str, ...],
+        Row("files with which each check runs once more as they were before the change", own="user"),
+    ] = ()
     named: Mapping[str, NamedCheck] = MappingProxyType({})
+
+    @property
+    def test_globs(self) -> tuple[str, ...]:
+        return self.tests or _TESTS_BY_NAME
 
     @property
     def all(self) -> Mapping[str, NamedCheck]:

@@ -1,6 +1,6 @@
 """What runs of a check say of a change: together, on one tree, and against the base of the change."""
 
-import shlex
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,47 +13,18 @@ from git_blackbird.model.run.evidence import (
     CaseState,
     CheckResult,
     ComparedTests,
+    RedGreen,
 )
 from git_blackbird.model.run.states import CheckOutcome
+from git_blackbird.model.run.summary import FileChange, FileStatus
 
 _NOTHING_RAN = "no test ran: it left no results where check.results says"
 _FEWER = "tests that ran before the change are gone or skipped"
 
 
-# What ends with 0 whatever it is given.
-_HARMLESS = frozenset({"true", ":", "echo", "printf", "pwd", "/bin/true", "/usr/bin/true"})
-
-
-def can_only_succeed(command: str) -> bool:
-    """Whether a shell command ends with 0 whatever happens; of one that is not understood it is not known.
-
-    Its last part decides, and of that what stands behind ``||``.
-    """
-    words = shlex.shlex(command.replace("\n", ";"), posix=True, punctuation_chars=True)
-    words.whitespace_split = True
-    try:
-        parts = list(words)
-    except ValueError:
-        return False
-    if "set" in parts or "|" in parts:
-        return False
-    last = _split(parts, ";")[-1]
-    return all(map(_is_harmless, _split(_split(last, "||")[-1], "&&")))
-
-
-def _split(words: Sequence[str], operator: str) -> list[list[str]]:
-    """Return the parts between operators, without empty ones but the only one."""
-    parts: list[list[str]] = [[]]
-    for word in words:
-        if word == operator:
-            parts.append([])
-        else:
-            parts[-1].append(word)
-    return [part for part in parts if part] or [[]]
-
-
-def _is_harmless(words: Sequence[str]) -> bool:
-    return bool(words) and (words[0] in _HARMLESS or list(words) == ["exit", "0"])
+_NOT_LOADED = re.compile(
+    r"\b(ImportError|ModuleNotFoundError)\b|\bCannot find (module|package)\b|\bdoes not provide an export\b"
+)
 
 
 LONGEST_COMMAND = 1000
@@ -130,7 +101,7 @@ def judged(head: TreeVerdict, base: TreeVerdict | None, unreliable: Collection[s
             return result
         result = result.updated(outcome=CheckOutcome.PASSED if tests.as_before else CheckOutcome.FLAKY)
     is_less = result.has_passed and (tests.gone or tests.skipped)
-    return result.updated(outcome=CheckOutcome.WEAKENED, reason=_FEWER) if is_less else result
+    return result.weakened(_FEWER) if is_less else result
 
 
 def compared(head: CaseResults, base: CaseResults | None, unreliable: Collection[str] = ()) -> ComparedTests:
@@ -143,14 +114,50 @@ def compared(head: CaseResults, base: CaseResults | None, unreliable: Collection
     return ComparedTests(
         ran=sum(state is not CaseState.SKIPPED for state in head.states.values()),
         failing=tuple(failure for failure in head.failures if failure.name in new)[:MOST_NAMED],
-        as_before=_some(failed & failed_before),
-        flaky=_some({*head.flaky, *chance}),
-        mended=_some(failed_before & head.named(CaseState.PASSED)),
-        gone=_some(before.states.keys() - head.states.keys()),
-        skipped=_some(head.named(CaseState.SKIPPED) & ran_before),
+        as_before=some(failed & failed_before),
+        flaky=some({*head.flaky, *chance}),
+        mended=some(failed_before & head.named(CaseState.PASSED)),
+        gone=some(before.states.keys() - head.states.keys()),
+        skipped=some(head.named(CaseState.SKIPPED) & ran_before),
         new=len(new),
     )
 
 
-def _some(names: Iterable[str]) -> tuple[str, ...]:
+def some(names: Iterable[str]) -> tuple[str, ...]:
+    """Return what a record names of many tests."""
     return tuple(sorted(names)[:MOST_NAMED])
+
+
+def with_edits(result: CheckResult, tests: Sequence[FileChange], programs: Sequence[str]) -> CheckResult:
+    """Return a verdict on a change that edits tests, or what the check runs.
+
+    An exit code alone says the same whatever it ran, so 0 is not enough where the change takes tests away.
+    """
+    if not result.is_bare:
+        return result
+    is_less = any(test.deletions > test.additions or test.status is FileStatus.DELETED for test in tests)
+    reason = f"the change edits {', '.join(programs)}" if programs else "the change takes tests away"
+    return result.weakened(reason) if programs or is_less else result
+
+
+def red_green(head: CaseResults, base: CaseResults | None, old: TreeVerdict) -> RedGreen:
+    """Return which tests fail with the sources of the base, and pass with those of the change.
+
+    ``old`` is the verdict on the sources of the base with the tests of the change. A test that it does not
+    have, as where its file cannot be loaded, or which misses a module there, did not fail for what it tests.
+    """
+    passed, ran = head.named(CaseState.PASSED), old.tests or CaseResults(states={})
+    added = passed - (base.states.keys() if base is not None else frozenset())
+    failed = ran.named(CaseState.FAILED)
+    messages = {case.name: case.message for case in ran.failures}
+    missing = frozenset(name for name, says in messages.items() if _NOT_LOADED.search(says or ""))
+    unloaded = (added - ran.states.keys()) | (passed & failed & missing)
+    # Where a file cannot be loaded, it fails in the place of its tests.
+    whole = (messages[name] for name in sorted(messages.keys() - passed))
+    says = (*(messages[name] for name in sorted(unloaded & missing)), *whole, old.result.words)
+    return RedGreen(
+        red=some(passed & failed - unloaded),
+        green=some(added - failed - unloaded),
+        unloaded=some(unloaded),
+        reason=next(filter(None, says)) if unloaded else None,
+    )

@@ -10,6 +10,7 @@ from git_blackbird.clean import one_line
 from git_blackbird.model.base.ids import NAME_OF_CHECK, ObjectId
 from git_blackbird.model.base.record import Record, Unmasked
 from git_blackbird.model.run.states import CheckOutcome, describe_exit
+from git_blackbird.model.run.summary import FileChange
 
 # A part of the name of a log.
 CheckName = Annotated[str, Field(pattern=f"^{NAME_OF_CHECK}$")]
@@ -50,6 +51,7 @@ class CheckResult(Record):
 
     ``name`` is that of a check beside ``check.command``, ``criterion`` the number of that of the task.
     ``part`` is a digest of what the tree has at the paths that the check depends on, if not on all of it.
+    ``restored`` are files that it has as they were before the change, for another verdict on that.
     ``output`` is the end of what it printed, ``reason`` why it is ``broken`` or ``weakened``, or what else
     there is to a failure; ``exit_code`` is negative for a signal. ``prepared`` is what its files were made
     ready with, ``results`` where it leaves those of its tests, ``coverage`` where the lines that these ran.
@@ -63,6 +65,7 @@ class CheckResult(Record):
     prepared: Unmasked[tuple[str, ...] | None] = None
     tree: ObjectId | None = None
     part: Unmasked[str | None] = None
+    restored: tuple[str, ...] | None = None
     exit_code: int | None = None
     seconds: float | None = None
     output: str | None = None
@@ -84,6 +87,9 @@ class CheckResult(Record):
         """The name of its log."""
         return self.title.replace(" ", ".") if self.criterion is None else f"criterion.{self.criterion}"
 
+    def weakened(self, reason: str) -> Self:
+        return self.updated(outcome=CheckOutcome.WEAKENED, reason=reason)
+
     @property
     def ended(self) -> str:
         return describe_exit(self.exit_code)
@@ -104,6 +110,10 @@ class CheckResult(Record):
 
     @property
     def words(self) -> str:
+        return f"{self._words}, with protected files as before" if self.restored else self._words
+
+    @property
+    def _words(self) -> str:
         match self.outcome:
             case CheckOutcome.FLAKY:
                 return f"flaky: {self.ended}, and passed when run again on the same files"
@@ -145,6 +155,25 @@ class ChangeCoverage(Record):
     fault: str | None = None
 
 
+class RedGreen(Record):
+    """Tests that pass on the head of a change, by name, on the sources of its base.
+
+    ``red`` ones fail there, ``green`` ones that it adds do not. ``unloaded`` ones did not run there, or miss
+    a module, for a ``reason``, which says nothing of what they test.
+    """
+
+    red: tuple[str, ...] = ()
+    green: tuple[str, ...] = ()
+    unloaded: tuple[str, ...] = ()
+    reason: str | None = None
+
+    def joined(self, other: Self) -> Self:
+        """Return what two checks say together."""
+        kinds = ("red", "green", "unloaded")
+        names = {kind: tuple(sorted({*getattr(self, kind), *getattr(other, kind)})) for kind in kinds}
+        return self.updated(**names, reason=self.reason or other.reason)
+
+
 _WORST_FIRST = (
     CheckOutcome.DUE,
     CheckOutcome.FAILED,
@@ -158,9 +187,16 @@ _WORST_FIRST = (
 
 
 class Evidence(Record):
-    """What is known of a change, alone or merged, from running it: the verdict of each check on its files."""
+    """What is known of a change, alone or merged, from running it: the verdict of each check on its files.
+
+    ``edited_tests`` are files of tests from which it takes something away, ``edited_programs`` those which
+    checks start, and it edits. ``red_green`` is known where that was asked for.
+    """
 
     checks: tuple[CheckResult, ...] = ()
+    edited_tests: tuple[FileChange, ...] | None = None
+    edited_programs: tuple[str, ...] | None = None
+    red_green: RedGreen | None = None
     coverage: ChangeCoverage | None = None
 
     @classmethod

@@ -1,7 +1,7 @@
 """What a run, or a whole change, made of its worktree, and what happened outside its place meanwhile."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from operator import not_
 from typing import Annotated, NamedTuple, TypeVar
@@ -48,6 +48,17 @@ class FileChange(Record):
     binary: bool = False
     old_mode: str | None = None
     new_mode: str | None = None
+
+
+def edited_tests(changes: Iterable[FileChange], is_test: re.Pattern[str]) -> tuple[FileChange, ...]:
+    """Return the files of tests, by what their paths match, from which a change takes something away."""
+
+    def is_less(change: FileChange) -> bool:
+        is_away = change.status is FileStatus.DELETED or is_test.fullmatch(change.path) is None
+        return is_away or change.deletions > 0 or (change.binary and change.status is not FileStatus.ADDED)
+
+    found = (change for change in changes if is_test.fullmatch(change.old_path or change.path))
+    return tuple(filter(is_less, found))
 
 
 class Snippet(Record):

@@ -20,7 +20,7 @@ from git_blackbird.messages.display.checkpoint import (
 from git_blackbird.model.base.ids import ObjectId, RunId, TaskId
 from git_blackbird.model.base.next_steps import ShellLine
 from git_blackbird.model.change.change import Asked, Told
-from git_blackbird.model.run.evidence import ChangeCoverage, CheckResult, Evidence, MissedLines
+from git_blackbird.model.run.evidence import ChangeCoverage, CheckResult, Evidence, MissedLines, RedGreen
 from git_blackbird.model.run.findings import (
     Finding,
     MergedReview,
@@ -130,7 +130,20 @@ RUN = Run(
     error="markerror",
     final_text="markanswer",
     evidence=Evidence(
-        checks=(CheckResult(outcome=CheckOutcome.FAILED, command="make", exit_code=1, output="markcheck"),),
+        checks=(
+            CheckResult(
+                outcome=CheckOutcome.FAILED,
+                command="make",
+                exit_code=1,
+                output="markcheck",
+                restored=("markrestored",),
+            ),
+        ),
+        edited_tests=(FileChange(status=FileStatus.DELETED, path="marktest"),),
+        edited_programs=("markprogram",),
+        red_green=RedGreen(
+            red=("markred",), green=("markgreen",), unloaded=("markunloaded",), reason="markmissing"
+        ),
         coverage=ChangeCoverage(
             lines=9,
             missed=1,
@@ -170,6 +183,7 @@ EVERYTHING = Checkpoint(
     ),
     other_branch=OtherBranch("markbranch", "markhead"),
     edited=("markedited",),
+    edited_tests=(FileChange(status=FileStatus.RENAMED, path="marknew", old_path="marktest"),),
     conflict="markconflict",
     both_added=_summary("markbothadded"),
     worktree="/markworktree",

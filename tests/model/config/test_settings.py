@@ -199,7 +199,8 @@ UNSAFE = {key.name: key for key in keys_with(["check.web"]) if not key.clone_saf
 
 def test_what_names_programs_flags_and_permissions_is_not_for_a_clone() -> None:
     assert [
-        *("check.command", "check.coverage", "check.criteria", "check.results", "check.slots"),
+        *("check.command", "check.coverage", "check.criteria", "check.protect", "check.results"),
+        *("check.slots", "check.tests"),
         *("check.web.command", "check.web.coverage", "check.web.paths", "check.web.results"),
         *("claude.args", "claude.path", "claude.permissionMode", "cluster.address", "cluster.remote"),
         *("codex.args", "codex.path", "codex.sandbox", "command.run", "command.schema"),
@@ -361,6 +362,7 @@ PROTECTING = {
     "budget.plan.minutes": (600, 30),
     "check.timeoutSeconds": (60, 1200),
     "check.mode": ("show", "gate"),
+    "check.redGreen": (False, True),
     "check.maxRounds": (20, 0),
     "landing.maxRounds": (20, 0),
     "reviews.mode": ("off", "parallel"),

@@ -8,10 +8,11 @@ from git_blackbird.messages.outgoing.reviewer_prompts import evidence_for_review
 from git_blackbird.model.rules.evidence import (
     TreeVerdict,
     against_results,
-    can_only_succeed,
     is_shown_whole,
     judged,
+    red_green,
     together,
+    with_edits,
 )
 from git_blackbird.model.run.evidence import (
     CaseResults,
@@ -20,8 +21,10 @@ from git_blackbird.model.run.evidence import (
     ComparedTests,
     Evidence,
     FailedCase,
+    RedGreen,
 )
 from git_blackbird.model.run.states import CheckOutcome
+from git_blackbird.model.run.summary import FileChange, FileStatus
 
 NO_TESTS = ComparedTests(ran=1)
 P, F, S = CaseState.PASSED, CaseState.FAILED, CaseState.SKIPPED
@@ -107,43 +110,6 @@ def test_a_check_that_fails_by_itself_fails_though_no_test_does() -> None:
     assert judged(ran(FAILED, a=P), ran(PASSED, a=P)).outcome is FAILED
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "true",
-        ":",
-        "echo ok",
-        "echo ok && true",
-        "exit 0",
-        "make test || true",
-        "pytest; true",
-        "pytest\ntrue",
-    ],
-)
-def test_a_command_that_can_only_succeed_is_known(command: str) -> None:
-    assert can_only_succeed(command)
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        *(
-            "pytest -q",
-            "exit 1",
-            "echo a && pytest",
-            "echo ok; ./run",
-            "pytest; exit",
-            "sh -c true",
-            "",
-            'echo "',
-        ),
-        *("set -e; pytest; true", "pytest | tee log", "true && pytest"),
-    ],
-)
-def test_of_any_other_it_is_not(command: str) -> None:
-    assert not can_only_succeed(command)
-
-
 def test_of_several_verdicts_the_worst_is_that_on_the_change() -> None:
     bare, tested = (
         CheckResult(outcome=PASSED, name="api"),
@@ -178,3 +144,56 @@ def test_a_name_of_a_check_leads_nowhere(name: str) -> None:
 )
 def test_a_command_is_agreed_to_only_if_all_of_it_is_seen(command: str, *, is_whole: bool) -> None:
     assert is_shown_whole(command) is is_whole
+
+
+def test_an_exit_code_alone_is_too_little_where_tests_are_taken_away() -> None:
+    bare = CheckResult(outcome=CheckOutcome.PASSED, exit_code=0)
+    told = bare.updated(tests=ComparedTests(ran=1))
+    less, as_many, gone = (
+        FileChange(status=status, path="test_a.py", additions=1, deletions=deleted)
+        for status, deleted in ((FileStatus.MODIFIED, 2), (FileStatus.MODIFIED, 1), (FileStatus.DELETED, 0))
+    )
+    assert with_edits(bare, [as_many], ()) is bare
+    assert with_edits(told, [less, gone], ["run.sh"]) is told
+    for test in (less, gone):
+        assert with_edits(bare, [test], ()).words == "weakened: exit 0, but the change takes tests away"
+    assert with_edits(bare, (), ["run.sh", "b"]).words == "weakened: exit 0, but the change edits run.sh, b"
+
+
+def old(messages: dict[str, str], **states: CaseState) -> TreeVerdict:
+    failures = tuple(FailedCase(name=name, message=says) for name, says in messages.items())
+    failed = dict.fromkeys(messages, F)
+    result = CheckResult(outcome=CheckOutcome.FAILED, exit_code=1)
+    return TreeVerdict(result, CaseResults(states={**states, **failed}, failures=failures))
+
+
+def first(verdict: TreeVerdict, base: CaseResults | None = None, **head: CaseState) -> RedGreen:
+    return red_green(CaseResults(states=head), base, verdict)
+
+
+def test_tests_that_fail_on_the_old_sources_and_pass_on_the_new_are_red() -> None:
+    base = CaseResults(states={"old": P, "edited": P, "broken": F})
+    verdict = old({"new": "3 != 4", "edited": "no", "broken": "no", "still": "no"}, old=P, same=P, off=S)
+    found = first(verdict, base, new=P, edited=P, broken=P, still=F, old=P, same=P, off=P)
+    assert found == RedGreen(red=("broken", "edited", "new"), green=("off", "same"))
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "ImportError: cannot import name 'new' from 'app'",
+        "ModuleNotFoundError: No module named 'new'",
+        "Cannot find module './new'",
+        "The requested module './app.js' does not provide an export named 'x'",
+    ],
+)
+def test_a_test_that_misses_a_module_is_no_red(says: str) -> None:
+    assert first(old({"new": says}), new=P) == RedGreen(unloaded=("new",), reason=says)
+
+
+def test_tests_of_a_file_that_cannot_be_loaded_are_no_red() -> None:
+    found = first(old({"test_app": "ImportError while importing"}), new=P, other=P)
+    assert found == RedGreen(unloaded=("new", "other"), reason="ImportError while importing")
+    nothing = TreeVerdict(CheckResult(outcome=CheckOutcome.FAILED, exit_code=1, reason="no test ran"))
+    assert first(nothing, new=P) == RedGreen(unloaded=("new",), reason="failed: exit 1, and no test ran")
+    assert first(nothing, CaseResults(states={"old": P}), old=P) == RedGreen()

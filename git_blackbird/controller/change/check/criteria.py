@@ -11,7 +11,8 @@ from git_blackbird.messages.display.dialogue import confirm_criteria
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.next_steps import EXECUTE, Sentence
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.evidence import can_only_succeed, commands_in, is_shown_whole
+from git_blackbird.model.rules.evidence import commands_in, is_shown_whole
+from git_blackbird.model.rules.shell_commands import can_only_succeed
 from git_blackbird.model.run.evidence import CheckResult
 from git_blackbird.model.run.states import CheckOutcome
 from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agreement

@@ -121,7 +121,7 @@ async def _check(call: Call, task: Task, run: Run, landing: Prepared) -> "Eviden
     is_worth = call.workspace.has_checks and not landing.pair.is_empty
     if not is_worth or CheckOutcome.FAILED in accepted_outcomes(run) or not is_mergeable:
         return None
-    from git_blackbird.controller.change.check.step import run_checks  # most changes have no check
+    from git_blackbird.controller.change.check.evidence import run_checks  # most changes have no check
 
     # Until the record names them.
     repo = call.workspace.repo
