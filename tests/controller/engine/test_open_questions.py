@@ -9,6 +9,7 @@ import pytest
 
 from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.change.status_changes import set_status
+from git_blackbird.controller.engine.commands import decide_loop
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
@@ -18,15 +19,17 @@ from git_blackbird.model.views.events import Event, LandingEnded
 from git_blackbird.model.views.stop import StopReason
 from tests.controller.support import (
     APPROVE,
+    REJECT,
     Person,
     configure,
     execute,
     leaf,
     open_at,
+    perform,
     put_plan,
     status,
 )
-from tests.support import commit
+from tests.support import commit, write
 
 # Long enough for any machine; a person who waits in vain fails the test.
 _PATIENCE_SECONDS = 30
@@ -87,6 +90,22 @@ def test_an_approval_starts_no_other_task_than_it_named(project: Path) -> None:
     assert followed == [("a", "b"), ("a", "c"), ("c", None)]
     assert "an approval of a continues with c by now: it is asked again" in person.notices()
     assert [status(project, name) for name in "abc"] == [Status.DONE, Status.SKIPPED, Status.DONE]
+
+
+def test_a_decision_that_is_refused_is_asked_for_again_where_one_alone_is(project: Path) -> None:
+    put_plan(project, leaf("a", "write a.txt 1"), leaf("b", "write b.txt 1"))
+    configure(project, execution__commit="approved", execution__worktrees="false")
+    execute(project)
+    hook = project / ".git/hooks/pre-commit"
+    write(project, {str(hook.relative_to(project)): "#!/bin/sh\nexit 1\n"})
+    hook.chmod(0o755)
+    person = Person([APPROVE, REJECT])
+    stop = perform(
+        open_at(project), person, lambda workspace, ui: decide_loop(workspace, ui, (), only_next=True)
+    )
+    assert (stop.text, person.decisions) == ("no decision waits", [])
+    assert [checkpoint.task.id for checkpoint in person.checkpoints] == ["a", "a"]
+    assert status(project, "a") is Status.FAILED
 
 
 def test_others_are_asked_about_while_an_agent_goes_on_with_its_answer(project: Path) -> None:
