@@ -53,6 +53,9 @@ def test_what_is_written_in_a_form_decides_nothing(planned: Path) -> None:
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
         assert CLOSING not in screen_text(app)
         await pilot.press("1", "enter")
+        # The new task was not named: it waited behind the form in which that was written.
+        await see(app, pilot, "Approve and continue with a-4")
+        await pilot.press("1", "enter")
         await wait_for(pilot, lambda: states(planned) == [DecisionState.APPROVED_CONTINUE])
 
     drive(planned, session, (100, 40))
