@@ -162,7 +162,8 @@ def test_who_cannot_be_told_anything_is_said_with_the_way_out(trial: Trial) -> N
     def refused(*args: str) -> str:
         return trial.expect(1, "tell", *args)
 
-    way = "hint: git blackbird resume a -e"
+    way = "hint: git blackbird resume a -e    # or -m TEXT"
+    again = "hint: git blackbird resume a -e    # opens it again, in its session; or -m TEXT"
     assert refused("b", "-m", "x").startswith("error: no agent is at work on b\n")
     trial.expect(2, "tell", "a", "-m", " ")
     assert "git blackbird tell a -e    # or -m TEXT" in trial.expect(2, "tell", "a")
@@ -180,7 +181,7 @@ def test_who_cannot_be_told_anything_is_said_with_the_way_out(trial: Trial) -> N
     trial.expect(3, "resume", "a", "--no-input")
     trial.expect(0, "decide", "a", "--approve")
     assert refused("a", "-m", "x") == (
-        f"error: no agent is at work on a: done\n{way}    # opens it again, in its session\n"
+        f"error: no agent is at work on a: done\n{again}\n"
         "hint: git blackbird undo a    # takes its change out of your files\n"
     )
     trial.expect(0, "add", "--id", "below", "--parent", "b", "--title", "Below")
