@@ -145,7 +145,8 @@ def _ask(call: CommandContext, task_ids: tuple[str, ...], *, only_next: bool, is
         try:
             stop = run_loop(workspace, call.command, loop)
         except LockedError as error:
-            call.print(f"{error.message}; it lands what you approve")
+            # Whether that lands what is approved is said then.
+            call.print(error.message)
             stop = asyncio.run(decide_beside(workspace, ui, task_ids, only_next=only_next))
             due = [task.id for task, _ in workspace.plan_state().due[Due.LAND]]
             _land(call, [task_id for task_id in due if not task_ids or task_id in task_ids])
@@ -255,7 +256,7 @@ def _land(call: CommandContext, task_ids: Sequence[TaskId]) -> Stop | None:
         try:
             stop = _run_landing(workspace, task_ids, shown)
         except LockedError as error:
-            call.print_err(error.message)
+            call.print(error.message)
             return None
     is_elsewhere = stop is None
     if stop is None or stop.reason is StopReason.COMPLETED:
