@@ -27,7 +27,7 @@ _NOT_LOADED = re.compile(
 )
 
 
-LONGEST_COMMAND = 1000
+_LONGEST_COMMAND = 1000
 
 
 def commands_in(task: Task) -> Mapping[int, str]:
@@ -37,8 +37,8 @@ def commands_in(task: Task) -> Mapping[int, str]:
 
 
 def is_shown_whole(command: str) -> bool:
-    """Whether a person who is shown a command sees all of it, as it is."""
-    return legible(command, LONGEST_COMMAND) == command
+    """Whether a person who is shown a command sees all of it, as it is: nothing far behind blanks either."""
+    return legible(command, _LONGEST_COMMAND) == command and re.search(r"\s{8}", command) is None
 
 
 class TreeVerdict(NamedTuple):

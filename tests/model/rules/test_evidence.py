@@ -140,7 +140,14 @@ def test_a_name_of_a_check_leads_nowhere(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("command", "is_whole"),
-    [("make test", True), ("echo \u202e", False), ("a\nb", False), ("a\x1b[2K", False), ("a" * 1001, False)],
+    [
+        ("make test", True),
+        ("echo \u202e", False),
+        ("a\nb", False),
+        ("a\x1b[2K", False),
+        ("a" * 1001, False),
+        (f"true{' ' * 70}; rm x", False),
+    ],
 )
 def test_a_command_is_agreed_to_only_if_all_of_it_is_seen(command: str, *, is_whole: bool) -> None:
     assert is_shown_whole(command) is is_whole
