@@ -25,8 +25,9 @@ from git_blackbird.controller.core.agents import (
 )
 from git_blackbird.controller.core.guards import require_readable, require_ready
 from git_blackbird.controller.core.ui import UserInterface, warn
-from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.core.workspace import Workspace, find_task, lock_holder
 from git_blackbird.controller.engine.loop import Loop
+from git_blackbird.controller.engine.stops import decided_stop
 from git_blackbird.controller.launch.launch import Launcher
 from git_blackbird.errors import AgentUnavailableError, RequestError
 from git_blackbird.git.change.merging import require_merge_tree
@@ -38,14 +39,14 @@ from git_blackbird.model.change.messages import PendingMessages
 from git_blackbird.model.change.stages import Due
 from git_blackbird.model.change.work import answers_blank, decide_run_command
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.queue import Item
+from git_blackbird.model.rules.queue import Item, Seen
 from git_blackbird.model.rules.scope import CallScope, next_item
 from git_blackbird.model.rules.state import PlanState, feedback_below, full_readiness, waits_for
 from git_blackbird.model.run.agent_io import agent_in_text
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, RunStatus
-from git_blackbird.model.views.stop import Stop, StopReason
+from git_blackbird.model.views.stop import Stop
 
 
 @dataclass(frozen=True)
@@ -100,13 +101,15 @@ async def decide_beside(
     workspace: Workspace, ui: UserInterface, task_ids: Sequence[str], *, only_next: bool
 ) -> Stop:
     """Ask for decisions while another call is at work, which acts on them."""
+    from git_blackbird.controller.queries.status import running_call  # few decide beside another call
+
     call = Call(workspace, ui, _scope_of_decisions(workspace, task_ids, only_next=only_next))
     while True:
         state = workspace.plan_state()
         while (item := next_item(state, call.scope)) is not None and item.due is not Due.DECIDE:
             call.scope = call.scope._replace(busy=call.scope.busy | {item.task.id})
         if item is None:
-            return Stop(StopReason.COMPLETED, "no decision waits")
+            return decided_stop(state, call.scope, Seen(call=running_call(lock_holder(workspace))))
         if isinstance(stop := await decide(call, item), Stop):
             return stop
 

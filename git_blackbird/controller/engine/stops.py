@@ -21,6 +21,7 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import (
     EXECUTE,
     Sentence,
+    ShellLine,
     TaskCommand,
     dismiss_command,
     restart_command,
@@ -31,7 +32,15 @@ from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import BY_ITSELF, Due
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.queue import PENDING, REVIEWS_OF_PARENTS, Item, queue, resume_command
+from git_blackbird.model.rules.queue import (
+    NOTHING_SEEN,
+    PENDING,
+    REVIEWS_OF_PARENTS,
+    Item,
+    Seen,
+    queue,
+    resume_command,
+)
 from git_blackbird.model.rules.scope import CallScope, review_stops
 from git_blackbird.model.rules.state import PlanState, blocked_tasks, feedback_below, ready_tasks
 from git_blackbird.model.run.run import Run
@@ -194,7 +203,7 @@ def end_of_call(stop: Stop, scope: CallScope, state: PlanState) -> Stop:
 def last_stop(call: Call, state: PlanState) -> Stop:
     """Return the stop of a call with nothing left to do, with what is blocked, or at reviews."""
     if not call.scope.starts_agents:
-        return _decided_stop(state, call.scope)
+        return decided_stop(state, call.scope)
     if held := review_stops(state, call.scope):
         return parent_review_stop(state, held)
     tasks, stop = state.plan.tasks, unreadable_stop(state, call.scope)
@@ -211,10 +220,14 @@ def last_stop(call: Call, state: PlanState) -> Stop:
     return replace(stop, blocked=blocked_tasks(state))
 
 
-def _decided_stop(state: PlanState, scope: CallScope) -> Stop:
+def decided_stop(state: PlanState, scope: CallScope, seen: Seen = NOTHING_SEEN) -> Stop:
+    """Return the stop of a call that only decides; what is left to another at work is no next step."""
     due = sum(scope.covers(task.id) for task, _ in state.due[Due.DECIDE])
     text = f"{counted(due, 'decision')} left" if due else "no decision waits"
-    return Stop(StopReason.COMPLETED, text, tuple(_next_steps(scope, state)))
+    steps = tuple(_next_steps(scope, state, seen))
+    if seen.call is not None:
+        steps = tuple(step for step in steps if isinstance(step, ShellLine))
+    return Stop(StopReason.COMPLETED, text, steps)
 
 
 def _failed_stop(state: PlanState, failed: Sequence[TaskId]) -> Stop:
@@ -266,11 +279,11 @@ def _completed_text(state: PlanState) -> str:
 _NO_STEPS = BY_ITSELF | REVIEWS_OF_PARENTS | {Due.FINISH, Due.UNREADABLE}
 
 
-def _next_steps(scope: CallScope, state: PlanState) -> Iterable[str]:
+def _next_steps(scope: CallScope, state: PlanState, seen: Seen = NOTHING_SEEN) -> Iterable[str]:
     """Return the commands that go on with the plan; failures of earlier calls are not this call's."""
-    for item in queue(state):
+    for item in queue(state, seen):
         if item.due is Due.START:
-            yield EXECUTE
+            yield EXECUTE if seen.call is None else item.command
             return
         if item.due not in _NO_STEPS and scope.covers(item.task.id):
             yield item.command

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,25 @@ def test_approve_and_stop_lands_it_and_asks_nothing_else(trial: Trial) -> None:
         assert terminal.end() == 0
         assert "2 decisions left" in terminal.plain
     assert sorted(trial.statuses().values()) == ["done", "todo", "waiting_user", "waiting_user"]
+
+
+def test_approve_and_stop_ends_no_other_call_which_lands_it(trial: Trial) -> None:
+    with Terminal(trial.repo, "execute") as first:
+        first.wait_for_list()
+        with Terminal(trial.repo, "decide") as second:
+            second.wait_for_list()
+            second.type("2", ENTER)
+            assert second.end() == 0
+            said = re.sub(r"\r\n +", " ", second.plain)
+        assert re.search(r"execute \(process \d+\) .*; it lands what you approved\r\n", said)
+        steps = "".join(rf"next step: git blackbird decide {name} --approve .*\r\n" for name in "bc")
+        assert re.search(rf"\n2 decisions left\r\n{steps}$", said)
+        first.wait_for("a: approved from another terminal")
+        first.wait_for("landed a")
+        first.wait_for_list(times=2)
+        first.type(CTRL_C)
+        assert first.end() == 130
+    assert trial.statuses()["a"] == "done"
 
 
 def test_hunks_are_approved_one_by_one_at_a_terminal(repo: Path) -> None:

@@ -73,7 +73,9 @@ async def decide(call: Call, item: Item) -> Stop | Restart | None:
             state = workspace.plan_state()
             if (event := _changed_elsewhere(state, reply)) is not None:
                 call.ui.notify(event)
-            return _stop_after(call, state, reply)
+            # To stop was said to the other command alone.
+            _note_rejection(call, reply)
+            return None
         case None if not call.is_interrupted:
             return _undecided_stop(call, state, run)
         case Unanswered() | None:
@@ -169,10 +171,14 @@ async def _record(
     return _stop_after(call, result.state, result.run)
 
 
-def _stop_after(call: Call, state: PlanState, run: Run) -> Stop | None:
+def _note_rejection(call: Call, run: Run) -> None:
+    """Have the call end with a rejection; others go on."""
     if run.decision_state is DecisionState.REJECTED and not run.is_superseded:
-        # Others go on.
         call.rejected.add(run.task_id)
+
+
+def _stop_after(call: Call, state: PlanState, run: Run) -> Stop | None:
+    _note_rejection(call, run)
     if run.decision_state is DecisionState.APPROVED_QUIT:
         if not call.scope.starts_agents:
             # It lands first, and nothing else is asked.
