@@ -34,7 +34,7 @@ from git_blackbird.controller.engine.review_commands import (
 from git_blackbird.controller.queries.reviews import view_change_review, view_review
 from git_blackbird.messages.display.change import undo_result_lines
 from git_blackbird.messages.display.dialogue import Confirm, confirm_undo
-from git_blackbird.messages.display.events import render_decided, render_told
+from git_blackbird.messages.display.events import overtaken_text, render_decided, render_told
 from git_blackbird.messages.display.format import adopted_text, moved_lines, reset_lines
 from git_blackbird.messages.display.reviews import dismissal_lines
 from git_blackbird.model.base.ids import TaskId
@@ -175,8 +175,10 @@ class Commands:
                     self._restart(task_id)
                 case RerunReviews():
                     self._review(task_id)
+                case Run(is_superseded=True) as run:
+                    self._app.log_and_notify(overtaken_text(run), is_good=True)
                 case Run() as run:
-                    # Without a decision, the run was amended or superseded, or is reviewed again.
+                    # Without a decision, the run was amended, or is reviewed again.
                     what = "changed" if run.decision_state in {None, DecisionState.PENDING} else "was decided"
                     self._app.log_and_notify(f"{task_id} {what} from another terminal", is_good=True)
                 case None:

@@ -17,10 +17,14 @@ from git_blackbird.messages.display.reviews import render_failing, render_no_ver
 from git_blackbird.messages.document import Line, Style, block, line, plain, styled
 from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.next_steps import EXECUTE, Sentence
+from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.agent_io import Progress, ProgressKind, RightsQuestion, agent_in_text
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     APPROVALS,
+    SUPERSEDED_BY_DELETE,
+    SUPERSEDED_BY_RETRY,
+    SUPERSEDED_BY_STATUS,
     DecisionState,
     Requester,
     RunStatus,
@@ -53,9 +57,10 @@ _DECIDED = {
     ),
     DecisionState.REJECTED: (
         "Rejected {}. Your files were left as they are.",
-        "{}: rejected from another terminal; your files were left as they are",
+        "{}: rejected from another terminal",
     ),
 }
+_OVERTAKEN = {SUPERSEDED_BY_DELETE: "deleted", SUPERSEDED_BY_RETRY: f"set to {Status.TODO}"}
 _WHY_PAUSED = {
     TerminalReason.TOLD: " for what it was told",
     TerminalReason.WALL_LIMIT: ": it reached its time limit",
@@ -130,6 +135,14 @@ def render_decided(event: Decided) -> str:
     if commit.oid is None or not commit.paths:
         return f"{text.format(event.task_id)}; nothing was left to commit"
     return f"{text.format(event.task_id)}; committed {commit.oid[:12]} ({counted(commit.paths, 'path')})"
+
+
+def overtaken_text(run: Run) -> str:
+    """Say what a person did in another terminal with a task whose run, superseded by that, was shown here."""
+    by = run.superseded_by or ""
+    status = by.removeprefix(SUPERSEDED_BY_STATUS)
+    what = f"superseded by {by}" if status == by else f"set to {status}"
+    return f"{run.task_id}: {_OVERTAKEN.get(by, what)} from another terminal"
 
 
 def render_told(run: Run, *, is_watched: bool) -> str:

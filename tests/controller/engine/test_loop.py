@@ -10,6 +10,7 @@ import pytest
 from git_blackbird.controller.change.decide.record import record_decision
 from git_blackbird.controller.change.status_changes import reset_task, set_status
 from git_blackbird.controller.core.ui import Unanswered
+from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.engine.commands import (
     ResumeRequest,
     execute_loop,
@@ -620,18 +621,29 @@ def test_a_decision_from_elsewhere_is_taken_by_the_execute_that_waits(gated: Pat
     assert person.cancelled == 2
 
 
-def test_a_task_that_is_deleted_while_it_is_decided_on_is_said_to_be_that(gated: Path) -> None:
-    put_plan(gated, leaf("a", "write x 1"))
+def test_what_is_done_elsewhere_with_a_task_that_is_decided_on_is_said_to_be_that(gated: Path) -> None:
+    elsewhere: list[Callable[[Workspace], object]] = [
+        lambda workspace: reset_task(workspace, "a"),
+        lambda workspace: set_status(workspace, "a", Status.DONE),
+        lambda workspace: set_status(workspace, "b", Status.SKIPPED),
+        lambda workspace: delete_task(workspace, "c", force=True),
+    ]
+    put_plan(gated, *(leaf(name, f"write {name} 1") for name in "abc"))
 
     class Away(Person):
         async def decide(self, checkpoint: Checkpoint) -> Decision | Unanswered | None:
-            await asyncio.to_thread(delete_task, open_at(gated), checkpoint.task.id, force=True)
+            await asyncio.to_thread(elsewhere.pop(0), open_at(gated))
             await asyncio.sleep(3600)
             raise AssertionError
 
     person = Away()
     assert execute(gated, person).reason == StopReason.COMPLETED
-    assert person.notices() == ["a was deleted from another terminal"]
+    assert person.notices() == [
+        "a: set to todo from another terminal",
+        "a: set to done from another terminal",
+        "b: set to skipped from another terminal",
+        "c: deleted from another terminal",
+    ]
     assert not any(isinstance(event, Decided) for event in person.events)
 
 

@@ -21,6 +21,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.work_elsewhere import find_work_elsewhere
 from git_blackbird.errors import LockedError, error_notes
 from git_blackbird.git.core.process import GitStoppedError
+from git_blackbird.messages.display.events import overtaken_text
 from git_blackbird.messages.display.format import undo_lines
 from git_blackbird.model.base.next_steps import EXECUTE, restart_with_text
 from git_blackbird.model.change.change import Change, contributions
@@ -70,8 +71,7 @@ async def decide(call: Call, item: Item) -> Stop | Restart | None:
             return _do_again(call, task, reply)
         case Run():
             # Another command has changed the record.
-            state = workspace.plan_state()
-            if (event := _changed_elsewhere(state, reply)) is not None:
+            if (event := _changed_elsewhere(reply)) is not None:
                 call.ui.notify(event)
             # To stop was said to the other command alone.
             _note_rejection(call, reply)
@@ -114,14 +114,14 @@ def _do_again(call: Call, task: Task, reply: Retry | RerunReviews) -> Restart | 
     return None
 
 
-def _changed_elsewhere(state: PlanState, run: Run) -> Event | None:
+def _changed_elsewhere(run: Run) -> Event | None:
     """Return the event for a change of the run made elsewhere meanwhile; None without one."""
     if run.is_pending:
         # The approval would be of another change than the one shown.
         text = f"the commit of {run.task_id} was amended: its checkpoint is shown again"
         return Notice(Level.INFO, text, task_id=run.task_id)
-    if run.task_id not in state.plan.tasks:
-        return Notice(Level.INFO, f"{run.task_id} was deleted from another terminal")
+    if run.is_superseded:
+        return Notice(Level.INFO, overtaken_text(run), task_id=run.task_id)
     if run.decision_state is None:
         return None
     failed = run.status is RunStatus.FAILED
