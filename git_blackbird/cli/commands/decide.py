@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from git_blackbird.cli.commands.adopt import ask_to_adopt
 from git_blackbird.cli.commands.run import MessageOptions, build_ui, run_loop
@@ -15,7 +16,7 @@ from git_blackbird.cli.ui.base import SilentUI
 from git_blackbird.controller.change.decide.checkpoint import find_pending, pending_checkpoint
 from git_blackbird.controller.change.decide.record import DecisionResult, record_decision
 from git_blackbird.controller.change.decide.requests import edit_request, overruling_request
-from git_blackbird.controller.change.undo.undo import has_anything_to_undo, undo_task
+from git_blackbird.controller.change.undo.undo import begin_undo, has_anything_to_undo, undo_task
 from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.workspace import Workspace, find_task, lock_holder
 from git_blackbird.controller.engine.commands import decide_beside, decide_loop, require_messageable
@@ -30,6 +31,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.change.decision import Decision
 from git_blackbird.model.change.stages import TABLE, Due, Stage, due_of, label_of, stage_of
+from git_blackbird.model.rules.queue import Item, Seen, acting_text
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.parts import ReviewComment
 from git_blackbird.model.run.states import Choice, DecisionState
@@ -39,7 +41,6 @@ from git_blackbird.model.views.stop import Stop, StopReason
 _WAIT_SECONDS = 0.1
 # It asks nobody, and ends once that is done.
 _LANDING = "decide --approve"
-_THEN = {DecisionState.CHANGES_REQUESTED: "; `git blackbird execute` carries them out"}
 _ONE_OF = "one of --approve, --request-changes, --reject"
 _DECISIONS = {
     "approve": DecisionState.APPROVED_CONTINUE,
@@ -191,7 +192,10 @@ def _record(
 def _show(call: CommandContext, recorded: DecisionResult) -> None:
     """Say what was decided, what moved since, and how a rejected change is taken back."""
     if recorded.decided is not None:
-        call.print(render_decided(recorded.decided) + _THEN.get(recorded.decided.state, ""))
+        text = render_decided(recorded.decided)
+        if recorded.decided.state is DecisionState.CHANGES_REQUESTED:
+            text += f"; {_acting(call, recorded, Due.REQUEST, 'carries them out')}"
+        call.print(text)
     for text in recorded.remarks:
         call.print(f"  {text}")
     for text in recorded.warnings:
@@ -213,11 +217,28 @@ def _show_data(call: CommandContext, result: DecisionResult, stop: Stop | None =
 def _undo(call: CommandContext, result: DecisionResult) -> ExitCode:
     task_id = result.run.task_id
     call.print(f"Rejected {task_id}.")
-    if has_anything_to_undo(result.state, result.run):
+    if not has_anything_to_undo(result.state, result.run):
+        call.print("nothing of it is in your worktree")
+        _show_data(call, result)
+        return ExitCode.OK
+    with suppress(LockedError):
         return show_undo(call, undo_task(call.workspace, task_id))
-    call.print("nothing of it is in your worktree")
+    begin_undo(call.workspace, task_id)
+    # What was at work may have ended before this had begun.
+    with suppress(LockedError):
+        return show_undo(call, undo_task(call.workspace, task_id))
+    call.print(_acting(call, result, Due.FINISH, "takes its change back"))
     _show_data(call, result)
     return ExitCode.OK
+
+
+def _acting(call: CommandContext, decided: DecisionResult, due: Due, does: str) -> str:
+    """Return who does what is due after a decision."""
+    from git_blackbird.controller.queries.status import running_call  # an approval says when it lands
+
+    state, run = decided.state, decided.run
+    seen = Seen(call=running_call(lock_holder(call.workspace)))
+    return acting_text(Item(due, state.plan.tasks[run.task_id], run, state=state, seen=seen), does)
 
 
 def _written(call: CommandContext, task_id: str, run_id: RunId | None, chosen: Decision) -> Decision:

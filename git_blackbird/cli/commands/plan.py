@@ -10,7 +10,7 @@ from git_blackbird.cli.printed.given import RenameOutput, ValidateOutput
 from git_blackbird.cli.render.stops import show_status_change
 from git_blackbird.cli.ui.page_questions import AskAboutPage
 from git_blackbird.controller.config.settings import Scope, write_key
-from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.core.workspace import Workspace, find_task, lock_holder
 from git_blackbird.controller.plan.deletion import delete_task, preview_deletion
 from git_blackbird.controller.plan.edit import (
     EditResult,
@@ -39,9 +39,11 @@ from git_blackbird.errors import ExitCode, RequestError, UsageError
 from git_blackbird.messages.forms.natural import read_page
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.system import PLAN_NAME
+from git_blackbird.model.change.stages import Due
 from git_blackbird.model.config.layers import AGENT_NAMES, Layer
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.lint import LintFinding, Severity
+from git_blackbird.model.rules.queue import Seen, queue
 from git_blackbird.model.rules.task_fields import agent_fault
 
 _OFFER = """\
@@ -197,7 +199,21 @@ def retry(call: CommandContext, task_id: str) -> ExitCode:
     workspace = call.workspace
     workspace.require_settings()
     show_status_change(call, reset_task(workspace, task_id), f"reset {task_id} to todo")
+    _say_who_starts(call, task_id)
     return ExitCode.OK
+
+
+def _say_who_starts(call: CommandContext, task_id: str) -> None:
+    """Say of a task that a command at work is to start that it does."""
+    from git_blackbird.controller.queries.status import running_call
+
+    running = running_call(lock_holder(call.workspace))
+    if running is None:
+        return
+    due = queue(call.workspace.plan_state(), Seen(call=running))
+    item = next((item for item in due if item.task.id == task_id), None)
+    if item is not None and item.due is Due.START and running.does(item):
+        call.print(f"  {item.command}")
 
 
 def set_status_command(call: CommandContext, task_id: str, status: str | None) -> ExitCode:
@@ -216,6 +232,7 @@ def set_status_command(call: CommandContext, task_id: str, status: str | None) -
     show_status_change(
         call, set_status(workspace, task_id, Status(status)), f"updated {task_id} status to {status}"
     )
+    _say_who_starts(call, task_id)
     return ExitCode.OK
 
 

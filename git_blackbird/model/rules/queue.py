@@ -84,8 +84,8 @@ class InterruptedApproval(NamedTuple):
 class RunningCall(NamedTuple):
     """The call that holds the lock without which no agent starts here, as it began.
 
-    ``words`` name it. It is about the tasks of ``only``, None for all. ``starts``: it starts any number of
-    tasks, ``agents``: it goes on with those that have begun.
+    ``words`` name it. It is about the tasks of ``only``, None for all; one that takes up nothing names none.
+    ``starts``: it starts any number of tasks, ``agents``: it goes on with those that have begun.
     """
 
     words: str
@@ -98,7 +98,7 @@ class RunningCall(NamedTuple):
         is_named = self.only is None or item.task.id in self.only
         match item.due.by:
             case By.ANY_CALL:
-                return True
+                return self.only is None or bool(self.only)
             case By.CALL:
                 return is_named
             case By.AGENTS:
@@ -328,6 +328,14 @@ class Item:
     @property
     def _is_alive(self) -> bool:
         return any(one.alive for one in self.seen.unwatched if one.run.id == self.run_id)
+
+
+def acting_text(item: Item, does: str) -> str:
+    """Return who acts on an item that needs a call, and when: one at work, or the next; ``does`` is what."""
+    call = item.seen.call
+    if call is not None and call.does(item):
+        return f"{call.words} {does}"
+    return Sentence(EXECUTE, f" {does}" + ("" if call is None else f" once {call.words} has ended"))
 
 
 def queue(state: PlanState, seen: Seen = NOTHING_SEEN) -> Iterator[Item]:

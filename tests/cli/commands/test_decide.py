@@ -213,6 +213,33 @@ def test_approve_and_stop_ends_no_other_call_which_lands_it(trial: Trial) -> Non
     assert trial.statuses()["a"] == "done"
 
 
+def test_what_follows_from_a_decision_is_left_to_the_call_at_work(trial: Trial) -> None:
+    trial.configure({"execution.worktrees": "false"})
+    put_plan(trial.repo, leaf("here"), leaf("later"))
+    with Terminal(trial.repo, "execute", "--stop-after-each") as terminal:
+        terminal.wait_for_list()
+        here = rf"execute \(process {terminal.pid}\)"
+        said = trial.expect(0, "decide", "here", "--request-changes", "-m", "More.")
+        assert re.fullmatch(rf"changes to here requested; {here} carries them out\n", said)
+        terminal.wait_for_list(times=2)
+        said = trial.expect(0, "decide", "here", "--reject", "--undo")
+        assert re.fullmatch(rf"Rejected here\.\n{here} takes its change back\n", said)
+        terminal.wait_for("here: rejected from another terminal")
+        terminal.wait_for("the change of here is taken back")
+        terminal.wait_for_list(times=3)
+        said = trial.expect(0, "retry", "later")
+        assert re.search(rf"^reset later to todo\n(.*\n)*  left to {here}\n$", said)
+        terminal.wait_for("later: set to todo from another terminal")
+        terminal.wait_for_list(times=4)
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+    assert not (trial.repo / "here.txt").exists()
+    with hold_controller(open_at(trial.repo), "decide"):
+        said = trial.expect(0, "decide", "later", "--request-changes", "-m", "More.")
+    after = r"; `git blackbird execute` carries them out once decide \(process \d+\) has ended\n"
+    assert re.fullmatch(f"changes to later requested{after}", said)
+
+
 def test_hunks_are_approved_one_by_one_at_a_terminal(repo: Path) -> None:
     commit(repo, {"f": "".join(f"{number}\r\n" for number in range(30))})
     trial = Trial(repo)
