@@ -43,8 +43,11 @@ from tests.preloaded import HOOK, LENGTH, NUMBER, SCHEDULER, SCREEN
 DESCRIPTORS = 4
 # The screen is heavy, and few open it. The others do their work when they are imported.
 _LEFT_OUT = ("git_blackbird.tui", "git_blackbird.__main__", "git_blackbird.hook")
-# What libraries, and pydantic for its first adapter, import themselves when they are used.
-_LOADED_LATE = ("click.shell_completion", "difflib", "prompt_toolkit.input.vt100", "pydantic.dataclasses")
+# What is imported when it is used: by the program, by libraries, and by pydantic for its first adapter.
+_LOADED_LATE = (
+    *("click.shell_completion", "defusedxml.ElementTree", "difflib", "prompt_toolkit.input.vt100"),
+    *("psutil", "pydantic.dataclasses"),
+)
 _MAPS, _HUGE, _COLLAPSE = Path("/proc/self/maps"), 2 * 1024 * 1024, 25
 _STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 

@@ -24,7 +24,7 @@ PATIENCE_SECONDS = 180
 UNKNOWN = {"opencode": "ses_0000000000000000000000000a", "gemini": "5e551011-0000-4000-8000-00000000000f"}
 
 
-@pytest.fixture(params=real(OPENCODE, GEMINI))
+@pytest.fixture(params=real(GEMINI, OPENCODE))
 def program(request: pytest.FixtureRequest) -> Program:
     chosen: Program = request.param
     return chosen
