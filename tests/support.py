@@ -73,8 +73,8 @@ def redact_none() -> None:
 
 
 def examples(usual: int) -> int:
-    """How many examples of a property are tried: a third of these, or as many as BLACKBIRD_EXAMPLES says."""
-    return int(os.environ.get("BLACKBIRD_EXAMPLES", usual // 3))
+    """How many examples of a property are tried: a fifth of these, or as many as BLACKBIRD_EXAMPLES says."""
+    return int(os.environ.get("BLACKBIRD_EXAMPLES", usual // 5))
 
 
 def wait_until(holds: Callable[[], object], why: object = "") -> None:

@@ -64,20 +64,20 @@ def add(writer):
 
 # Each waits at the pipe until nobody could write to it any more.
 waiting, going = os.pipe()
-for writer in range(20):
+for writer in range(8):
     if os.fork() == 0:
         add(writer)
         sys.exit()
 os.close(going)
-sys.exit(max(os.wait()[1] for _ in range(20)))
+sys.exit(max(os.wait()[1] for _ in range(8)))
 """
 
 
-def test_twenty_writers_at_once_lose_nothing(store: Store) -> None:
+def test_writers_at_once_lose_nothing(store: Store) -> None:
     put(store, "first")
     places = [str(store.paths.state_root), str(store.paths.private)]
     subprocess.run([sys.executable, "-c", ADDING, *places], cwd=ROOT, check=True)
-    wanted = {"first"} | {f"t{writer}-{number}" for writer in range(20) for number in range(5)}
+    wanted = {"first"} | {f"t{writer}-{number}" for writer in range(8) for number in range(5)}
     assert set(store.plan().tasks) == wanted
     assert all_files(store.paths.private_tmp) == []
 

@@ -228,6 +228,7 @@ def litter(trial: Trial) -> list[str]:
     ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("program", real_by(CODEX), indirect=True)
 def test_a_session_that_is_gone_is_said_and_a_new_one_begun(
     trial: Trial, model: StandIn, tmp_path: Path

@@ -308,6 +308,7 @@ def test_a_hook_sees_the_plan_and_may_refuse_or_change_it(trial: Trial) -> None:
     assert edits(trial) == ("", f"-{title('A')}\n+{title('a')}")
 
 
+@pytest.mark.exhaustive
 def test_the_checkpoint_counts_the_plan(trial: Trial) -> None:
     said = trial.expect(0, "execute", "c", stdin="1\n")
     assert "Approving commits 2 paths on main, its status in the plan included" in said

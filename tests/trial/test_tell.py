@@ -81,6 +81,7 @@ def test_an_agent_at_work_is_told_something_and_goes_on_with_it_in_its_session(t
     assert (reached["event"], reached["told"], stop["event"]) == ("checkpoint", [FIRST], "stop")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", [(), ("--now",)], ids=["at the end of a step", "now"])
 def test_an_agent_is_paused_between_two_steps_unless_it_is_to_be_at_once(
     trial: Trial, options: tuple[str, ...]

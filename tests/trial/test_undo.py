@@ -319,6 +319,7 @@ def test_a_refusing_hook_is_named_and_the_commit_is_made_by_repeating_it(trial: 
     assert changed(trial) == []
 
 
+@pytest.mark.exhaustive
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("complete", ["undo a", "execute --no-input"])
 def test_the_index_follows_once_git_has_let_go_of_it(trial: Trial, complete: str) -> None:
@@ -387,6 +388,7 @@ def test_commits_of_the_change_are_taken_back_by_a_commit(trial: Trial) -> None:
     assert changed(trial) == ["A  staged.txt"]
 
 
+@pytest.mark.exhaustive
 def test_what_cannot_be_committed_is_in_the_worktree_and_said(trial: Trial) -> None:
     approve_with_commit(trial, "sed -i 's/line 3$/a/' old.txt")
     edit(trial, 15, "mine")

@@ -557,6 +557,7 @@ def test_what_ignored_white_space_hides_is_approved_with_the_others(planned: Pat
     assert git(planned, "show", "--name-only", "--format=").split() == ["b.txt", "src/deep/name.py"]
 
 
+@pytest.mark.exhaustive
 def test_a_decision_from_elsewhere_closes_it_also_while_nothing_runs(planned: Path) -> None:
     execute(planned)
 
@@ -626,6 +627,7 @@ def test_why_an_approval_was_not_committed_is_said_over_the_next_checkpoint(plan
     assert states(planned, "alpha") == [DecisionState.PENDING]
 
 
+@pytest.mark.exhaustive
 def test_a_decision_that_another_process_waits_for_is_taken_here(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta", "sleep 60"))
     execute(planned, None, "alpha")
@@ -718,6 +720,7 @@ def test_a_question_left_open_is_asked_again_by_resume_and_by_the_key_for_what_w
     assert status(planned, "alpha") is Status.DONE
 
 
+@pytest.mark.exhaustive
 def test_a_hostile_diff_is_shown_harmlessly_and_its_widest_line_to_the_end(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt \x1b[2J\\n" + "\u6f22\t" * 30 + "the end"))
 
@@ -785,6 +788,7 @@ def test_an_approval_is_under_the_cursor_once_the_diff_was_shown_to_its_end(
     assert states(planned, "alpha") == [DecisionState.APPROVED_CONTINUE]
 
 
+@pytest.mark.exhaustive
 def test_a_choice_stays_where_the_end_of_the_diff_is_shown_later(planned: Path) -> None:
     execute(planned)
 

@@ -59,6 +59,7 @@ def test_the_shell_is_gone_back_to_and_left_again(planned: Path, tmux: Tmux) -> 
     tmux.wait_for_end(0)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("keys", [("q",), ("C-c", "C-c")])
 def test_leaving_stops_both_reviewers_of_a_change(planned: Path, tmux: Tmux, keys: tuple[str, ...]) -> None:

@@ -47,6 +47,7 @@ def test_the_editor_opens_the_file_at_the_line(
     assert (pending / "a.txt").read_text() == "one\ntwo\nthree\nmine\n"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux here")
 def test_a_request_is_written_in_the_editor(
     pending: Path, tmux: Tmux, monkeypatch: pytest.MonkeyPatch

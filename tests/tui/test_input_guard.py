@@ -183,6 +183,7 @@ def test_a_pause_is_waited_for_and_a_question_answered_after_it(planned: Path) -
     assert (planned / "b.txt").read_text() == "brief\n"
 
 
+@pytest.mark.exhaustive
 def test_a_checkpoint_that_comes_up_while_the_palette_is_open_is_decided_after_it(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt one"))
 
@@ -200,6 +201,7 @@ def test_a_checkpoint_that_comes_up_while_the_palette_is_open_is_decided_after_i
     assert [run.decision_state for run in runs_of(planned, "alpha")] == [DecisionState.APPROVED_CONTINUE]
 
 
+@pytest.mark.exhaustive
 def test_what_is_typed_where_an_editor_goes_away_starts_nothing(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.txt one"), leaf("beta", "write b.txt one"))
     execute(planned, None, "alpha")

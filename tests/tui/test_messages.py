@@ -40,6 +40,7 @@ def written(app: BlackbirdApp) -> str:
     return app.screen.query_one(TextArea).text
 
 
+@pytest.mark.exhaustive
 def test_a_done_task_is_told_more_in_its_session(planned: Path) -> None:
     put_plan(planned, leaf("alpha", PROMPT))
     execute(planned)

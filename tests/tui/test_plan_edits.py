@@ -176,6 +176,7 @@ def test_the_form_has_dependencies_agent_and_model(planned: Path) -> None:
     assert plan_file(planned)["a"] == expected
 
 
+@pytest.mark.exhaustive
 def test_ctrl_home_and_ctrl_end_go_to_the_ends_of_a_text(planned: Path) -> None:
     put_plan(planned, replace(task("a"), prompt="one\ntwo"))
 
@@ -189,6 +190,7 @@ def test_ctrl_home_and_ctrl_end_go_to_the_ends_of_a_text(planned: Path) -> None:
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_a_form_is_dropped_only_when_asked_twice(planned: Path) -> None:
     put_plan(planned, task("a"))
 
@@ -282,6 +284,7 @@ def test_a_task_is_moved_among_its_siblings_and_below_another(planned: Path) -> 
     }
 
 
+@pytest.mark.exhaustive
 def test_dependencies_are_picked_by_typing(planned: Path) -> None:
     family(planned)
 

@@ -153,6 +153,7 @@ def test_a_narrowed_list_is_no_empty_plan(empty: Path) -> None:
     drive(empty, session)
 
 
+@pytest.mark.exhaustive
 def test_a_path_that_is_not_there_is_asked_about_in_a_revision_too(empty: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await describe(app, pilot, "- One")
@@ -199,6 +200,7 @@ def test_another_command_that_runs_agents_keeps_the_text(empty: Path) -> None:
     drive(empty, session)
 
 
+@pytest.mark.exhaustive
 def test_ctrl_c_says_what_is_stopped(empty: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await describe(app, pilot, "sleep 600\n- One")

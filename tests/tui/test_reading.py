@@ -85,6 +85,7 @@ def test_titles_come_first_where_there_is_no_room_for_ids(planned: Path) -> None
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_a_task_that_a_record_stops_is_not_shown_as_ready(planned: Path) -> None:
     put_plan(planned, leaf("alpha"), leaf("beta", deps=["alpha"]), leaf("gamma"))
     folder = planned / ".git/blackbird/runs/gamma"
@@ -198,6 +199,7 @@ def test_filters_follow_one_another(planned: Path) -> None:
     drive(planned, session)
 
 
+@pytest.mark.exhaustive
 def test_a_rejected_task_is_counted_once(planned: Path) -> None:
     configure(planned, execution__stopAfterEachTask="true")
     execute(planned, None, "alpha")

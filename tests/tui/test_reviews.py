@@ -131,6 +131,7 @@ def test_a_child_whose_session_is_lost_is_restarted(planned: Path) -> None:
     assert runs_of(planned, "use")[-1].resumes is None
 
 
+@pytest.mark.exhaustive
 def test_what_both_reviewers_found_of_a_leaf_is_shown_and_leads_to_the_decision(planned: Path) -> None:
     configure(planned, reviews__mode="parallel", reviews__maxIterations="1")
     put_plan(planned, leaf("alpha", WANTING))

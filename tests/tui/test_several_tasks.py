@@ -62,6 +62,7 @@ def test_decisions_come_one_at_a_time_while_others_work(parallel: Path) -> None:
         assert (parallel / f"{task_id}.txt").exists()
 
 
+@pytest.mark.exhaustive
 def test_the_log_goes_on_below_the_help(parallel: Path) -> None:
     prints = "seq -f '%g of 300'"
     script = f"cat >/dev/null; {prints} 3; until [ -e go ]; do sleep 0.02; done; {prints} 300"

@@ -78,6 +78,7 @@ def test_the_question_is_to_be_seen_however_many_files_there_are(
     drive(planned, session, size)
 
 
+@pytest.mark.exhaustive
 def test_why_there_is_nothing_to_take_back_is_said(planned: Path) -> None:
     execute(planned)
 

@@ -35,6 +35,7 @@ def trial(repo: Path) -> Trial:
     return Trial(repo)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("scope", "y", "z"),
     [

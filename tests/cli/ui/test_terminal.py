@@ -197,6 +197,7 @@ PANEL = """\
    9) Reject and take back"""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("keys", [CTRL_C, CTRL_D, ESCAPE])
 def test_a_list_that_is_left_leaves_the_decision_open(pending: Path, keys: str) -> None:
     with Terminal(pending, "execute") as terminal:
@@ -208,6 +209,7 @@ def test_a_list_that_is_left_leaves_the_decision_open(pending: Path, keys: str) 
     assert last_run(pending).decision_state is PENDING
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_at_the_list_leaves_the_decision_open(pending: Path, number: signal.Signals) -> None:
     with Terminal(pending, "execute") as terminal:
@@ -275,6 +277,7 @@ def test_a_change_request_has_lines_and_completes_paths(pending: Path, send: str
     assert second.decision_state is DecisionState.APPROVED_CONTINUE
 
 
+@pytest.mark.exhaustive
 def test_enter_takes_the_match_of_a_path_that_is_being_named(pending: Path) -> None:
     with Terminal(pending, "execute") as terminal:
         terminal.wait_for_list()
@@ -425,6 +428,7 @@ def test_a_question_with_options_takes_another_answer(demo_repo: Path) -> None:
     assert (demo_repo / "t.txt").read_text() == "français, 2\n"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("environ", [{}, {"TERM": "dumb"}], ids=["", "dumb"])
 def test_an_answer_that_was_chosen_is_kept_where_the_next_is_left_open(
     demo_repo: Path, environ: dict[str, str]
@@ -515,6 +519,7 @@ def test_a_prompt_sends_no_query_to_the_terminal(pending: Path) -> None:
         assert re.findall(queries, terminal.sent) == []
 
 
+@pytest.mark.exhaustive
 def test_a_dumb_terminal_asks_about_a_path_too_and_keeps_the_text(pending: Path) -> None:
     with Terminal(pending, "execute", environ={"TERM": "dumb"}) as terminal:
         terminal.wait_for("Select option: ")
@@ -542,6 +547,7 @@ def test_a_dumb_terminal_gets_lines(pending: Path) -> None:
     assert last_run(pending).decision_state is DecisionState.APPROVED_CONTINUE
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("environ", [{"NO_COLOR": None}, {"NO_COLOR": "1"}])
 def test_colours_are_shown_only_where_they_are_wanted(pending: Path, environ: dict[str, str | None]) -> None:
     with Terminal(pending, "execute", environ=environ) as terminal:
@@ -552,6 +558,7 @@ def test_colours_are_shown_only_where_they_are_wanted(pending: Path, environ: di
     assert bool(colours) == (environ["NO_COLOR"] is None)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", [(), ("--stream",)])
 def test_what_an_agent_prints_cannot_steer_the_terminal(repo: Path, options: tuple[str, ...]) -> None:
     commit(repo, {"README.md": "# A project\n"})
@@ -688,6 +695,7 @@ def test_enter_starts_no_agent_that_may_do_more_than_edit(repo: Path) -> None:
         assert "Start the agent 'command'?" not in terminal.plain
 
 
+@pytest.mark.exhaustive
 def test_enter_at_a_failed_run_does_nothing(repo: Path) -> None:
     commit(repo, {"README.md": "# A project\n"})
     configure(repo, agent="demo", execution__stopAfterEachTask="true")

@@ -134,6 +134,7 @@ def review(repo: Path, parent: str) -> Stop:
     return perform(open_at(repo), Person(), lambda workspace, ui: review_loop(workspace, ui, parent))
 
 
+@pytest.mark.exhaustive
 def test_a_passing_review_lets_the_parent_be_done_before_what_waits_for_it(demo: Path) -> None:
     family(demo, "require a.txt first\nreview-say Result: failed logins are counted. ISSUES.md is new.")
     assert execute(demo).reason is StopReason.COMPLETED
@@ -363,6 +364,7 @@ def deep(demo: Path, top: str, mid: str) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_the_nearest_ancestor_is_reviewed_first(demo: Path) -> None:
     deep(demo, "require c.txt 1", "require a.txt 1")
     assert execute(demo).reason is StopReason.COMPLETED
@@ -390,6 +392,7 @@ def test_feedback_for_a_child_that_is_a_parent_is_owed_by_its_leaves(demo: Path)
     assert [one.parent_review_passed for one in reviews(demo, "top")] == [False, True]
 
 
+@pytest.mark.exhaustive
 def test_a_failing_review_can_be_dismissed_by_a_person_with_a_reason(flagged: Path) -> None:
     with pytest.raises(RequestError, match="a dismissal needs a reason"):
         dismiss_review(open_at(flagged), "p", "  ")
@@ -407,6 +410,7 @@ def test_a_failing_review_can_be_dismissed_by_a_person_with_a_reason(flagged: Pa
         dismiss_review(open_at(flagged), "p", "again")
 
 
+@pytest.mark.exhaustive
 def test_a_review_without_a_verdict_can_be_dismissed_and_one_never_made(demo: Path) -> None:
     family(demo, "fail 1")
     execute(demo)

@@ -83,6 +83,7 @@ def test_after_a_digit_and_letters_of_the_list_the_keys_are_still_those_of_the_l
     assert [run.decision_state for run in runs_of(pending, "t1")] == [DecisionState.APPROVED_QUIT]
 
 
+@pytest.mark.exhaustive
 def test_a_stray_key_at_a_list_changes_nothing_and_the_next_key_works(pending: Path) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("down", "s")

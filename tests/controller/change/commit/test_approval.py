@@ -364,6 +364,7 @@ def test_a_hook_that_says_much_suggests_the_end_of_it(waiting: Path) -> None:
     assert 8000 < len(suggestion) < 8300
 
 
+@pytest.mark.exhaustive
 def test_an_approval_that_is_committed_after_all_keeps_nothing_of_the_hook(waiting: Path) -> None:
     hook(waiting, "pre-commit", "echo no; exit 1")
     refused(waiting)
@@ -509,6 +510,7 @@ def test_while_hooks_run_nobody_waits_and_nobody_decides_otherwise(waiting: Path
         approve(waiting)
 
 
+@pytest.mark.exhaustive
 def test_who_records_elsewhere_commits_and_the_waiting_execute_goes_on(gated: Path) -> None:
     class Elsewhere(Person):
         async def decide(self, checkpoint: Checkpoint) -> Decision | Unanswered | None:
@@ -735,6 +737,7 @@ def test_a_refused_approval_is_none_that_was_cut_off(waiting: Path) -> None:
     assert cut_off_lines(waiting) == []
 
 
+@pytest.mark.exhaustive
 def test_approving_what_is_done_and_uncommitted_commits_it(waiting: Path) -> None:
     configure(waiting, execution__stopAfterEachTask="false")
     put_plan(waiting, leaf("z", "write z.out x"))

@@ -94,6 +94,7 @@ def test_an_undo_takes_back_what_was_committed_and_a_redo_brings_that_back(pendi
     assert git(pending, "status", "--short") == " M f\n D gone"
 
 
+@pytest.mark.exhaustive
 @COMMITTING
 def test_an_undo_takes_back_the_rest_too_where_a_person_committed_it(pending: Path) -> None:
     approve(pending, ChangePart("f", (FIRST,)))
@@ -150,6 +151,7 @@ def test_a_killed_approval_of_some_lines_is_made_again(pending: Path, parts: tup
         assert not runs_of(pending, "a")[-1].is_pending
 
 
+@pytest.mark.exhaustive
 @APART
 def test_a_killed_landing_of_some_lines_goes_on(pending: Path) -> None:
     approve(pending, ChangePart("f", (FIRST,)), ChangePart("new"))
