@@ -81,6 +81,7 @@ def test_one_that_names_its_task_no_more_is_said_once(planned: Path) -> None:
     assert call(planned) == ""
 
 
+@pytest.mark.exhaustive
 def test_the_first_commit_of_all_counts(repo: Path) -> None:
     put_plan(repo, leaf("a"))
     oid = do(repo)

@@ -38,6 +38,8 @@ COMMANDS = (
     ("resume", "a", "--no-input"),
     ("decide", "a", "--approve"),
 )
+# What shows the state of a run, and what it is said to be.
+OF_STATE = (("status",), ("show", "a"), ("runs", "a"), ("runs", "a", RUN), ("review", "show", "a"))
 
 
 @pytest.fixture
@@ -87,7 +89,7 @@ def test_every_text_of_a_record_is_shown_cleaned(trial: Trial, ours: bool, names
     shown = 0
     for name in names:
         put(trial, states(HOSTILE)[name], ours=ours)
-        for command in COMMANDS:
+        for command in COMMANDS if name == "pending" else OF_STATE:
             code, said = trial.run(*command)
             assert code != 70, (command, said)
             assert_harmless(said, command)

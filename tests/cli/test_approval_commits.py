@@ -131,7 +131,7 @@ def test_ctrl_c_ends_a_hook_and_leaves_the_decision_open(gated: Path, tmp_path: 
     assert git(gated, "status", "--porcelain") == ""
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["pre-commit", "commit-msg"])
 def test_ctrl_c_while_a_hook_runs_ends_a_decision_from_elsewhere(gated: Path, name: str) -> None:
     assert run(gated, "execute", "--no-input").returncode == 3
@@ -152,7 +152,7 @@ def test_ctrl_c_while_a_hook_runs_ends_a_decision_from_elsewhere(gated: Path, na
     assert "cut off" not in run(gated, "status").stdout
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("command", [("execute",), ("decide", "a", "--approve")])
 def test_ctrl_c_in_a_hook_after_the_commit_finds_the_commit(gated: Path, command: tuple[str, ...]) -> None:
     put_plan(gated, leaf("a", "write x.txt 1"), leaf("b", "write y.txt 1", deps=["a"]))

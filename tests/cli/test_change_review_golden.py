@@ -83,6 +83,7 @@ def test_issues_are_mended_in_the_session_and_approved(program: Program) -> None
     check(program, "change_review_mended")
 
 
+@pytest.mark.exhaustive
 def test_a_reviewer_that_times_out_is_tried_again_and_then_a_person_is_asked(program: Program) -> None:
     git(program.cwd, "config", "blackbird.reviews.timeoutSeconds", "1")
     git(program.cwd, "config", "blackbird.execution.stopGraceSeconds", "30")
@@ -112,6 +113,7 @@ def test_where_both_fail_a_person_is_asked(program: Program) -> None:
     check(program, "change_review_both_fail")
 
 
+@pytest.mark.exhaustive
 def test_one_of_two_is_for_a_person_as_well(program: Program) -> None:
     add(program, f"{CLEAR}\ncode-answer I approve.\nspec-wants x.txt two")
     program.run("execute", "--no-input")

@@ -64,6 +64,7 @@ def test_hooks(program: Program, repo: Path) -> None:
     program.check("hooks")
 
 
+@pytest.mark.exhaustive
 def test_hooks_elsewhere(program: Program, repo: Path) -> None:
     hook = repo / ".git" / "hooks" / "post-commit"
     program.remark("installed by a program that is gone")

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from git_blackbird.model.plan.status import Status
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import run, task
@@ -153,6 +155,7 @@ def test_an_agent_that_cannot_be_held_to_a_verdict(program: Program) -> None:
     program.check("review_refused")
 
 
+@pytest.mark.exhaustive
 def test_words_of_a_reviewer_do_nothing_to_a_terminal(program: Program) -> None:
     plan(program, "require a.txt well | docs-a | \x1b]0;owned\x07Say \x1b[2Jit.\\nTwice\x9b1m.")
     program.run("execute")

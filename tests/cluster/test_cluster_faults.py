@@ -193,6 +193,7 @@ def test_a_worker_whose_folder_cannot_be_made_says_so(repo: Path) -> None:
     assert said.startswith("fatal: cannot make the folder /proc/worker: ")
 
 
+@pytest.mark.exhaustive
 def test_the_folder_of_a_worker_is_where_its_path_leads(repo: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(repo)
     (beside := repo.parent / "taken").touch()

@@ -227,6 +227,7 @@ def test_nothing_is_checked_where_nothing_was_changed(trial: Trial, tmp_path: Pa
     assert trial.statuses() == {"a": "done"}
 
 
+@pytest.mark.exhaustive
 def test_events_tell_it_to_programs(trial: Trial, tmp_path: Path) -> None:
     trial.command("echo new >new.txt")
     check(trial, "echo no; test ! -e new.txt", tmp_path, mode="gate", maxRounds="0")

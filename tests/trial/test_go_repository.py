@@ -77,6 +77,7 @@ def trial(repo: Path) -> Trial:
     return trial
 
 
+@pytest.mark.exhaustive
 def test_its_repository_is_opened_and_given_back(trial: Trial) -> None:
     """A decision and a question are open, and no run of ours is known: nothing starts before an answer."""
     go = Go(trial.repo)

@@ -121,7 +121,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("case", REFUSED)
 @pytest.mark.parametrize("side", ["ours", "theirs"])
 def test_a_side_that_validate_refuses_is_named_and_leaves_a_conflict(

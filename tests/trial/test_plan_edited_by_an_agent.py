@@ -165,7 +165,7 @@ def test_what_git_brings_while_an_agent_works_counts_at_once(trial: Trial) -> No
     assert (items(trial)["t4"]["title"], items(trial)["t2"]["status"]) == ("Of the side", "todo")
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("has_hook", [True, False])
 @pytest.mark.parametrize("then", ["", "git rebase -q --force-rebase HEAD~1\n"])
 def test_a_commit_of_the_agents_makes_no_difference(trial: Trial, has_hook: bool, then: str) -> None:

@@ -62,6 +62,7 @@ def test_decide_takes_the_first_of_it_and_with_next_no_other(trial: Trial) -> No
     assert "small  Small: decision due, unblocks 1 task\n" in trial.expect(0, "status")
 
 
+@pytest.mark.exhaustive
 def test_failures_are_in_the_same_queue(trial: Trial) -> None:
     trial.expect(3, "execute", "--no-input", "small", "--jobs", "2")
     trial.command("exit 1")

@@ -142,7 +142,8 @@ def test_no_more_start_than_are_at_work_at_once(trial: Trial, jobs: int) -> None
     assert 2 <= len(started(trial)) <= jobs
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("jobs", ["2", "1"])
 def test_what_one_task_alone_is_refused_is_its_failure(trial: Trial, jobs: str) -> None:
     plan(trial, "abc")
     use(trial, {"a": ODD, "any": "works"})
@@ -162,7 +163,8 @@ def test_different_words_are_each_their_tasks_failure(trial: Trial) -> None:
     assert (code, statuses(trial, "abc")) == (1, ["failed", "failed", "done"]), said
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("jobs", ["2", "1"])
 def test_prompts_that_are_too_long_keep_no_other_task_from_running(trial: Trial, jobs: str) -> None:
     plan(trial, "abc")
     too_long = 'refuses "Prompt is too long"'

@@ -131,6 +131,7 @@ def test_a_ruling_is_overruled_by_its_whole_quotation_alone() -> None:
     ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "asked", [(question("db"),), (HARMLESS, question("drop", destructive="false"))], ids=["one", "one of two"]
 )

@@ -58,6 +58,7 @@ def test_a_new_commit_and_edits_over_it(trial: Trial) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_edits_of_mine_from_before_are_not_the_runs(trial: Trial) -> None:
     write(trial.repo, {"vendor/x/file": "mine\n", "still/file": "mine\n", "still/new": "mine\n"})
     work(trial, "echo agent >>vendor/x/file")

@@ -42,6 +42,7 @@ def trial(repo: Path, tmp_path: Path) -> Trial:
     return trial
 
 
+@pytest.mark.exhaustive
 def test_nothing_raw_reaches_a_terminal(trial: Trial) -> None:
     shown = {"execute": trial.on_terminal("execute", "--stream", "--no-input")}
     run = trial.records("a")[0]["id"]

@@ -129,6 +129,7 @@ def test_a_path_where_later_edits_overlap_is_named_and_left_alone(trial: Trial) 
     assert changed(trial) == [" M old.txt", "?? new.txt"]
 
 
+@pytest.mark.exhaustive
 def test_each_of_several_runs_is_taken_back_though_another_task_worked_between(trial: Trial) -> None:
     work(trial, "a", "sed -i 's/line 3$/a/' old.txt")
     work(trial, "b", "sed -i 's/line 9$/b/' old.txt")
@@ -209,6 +210,7 @@ def test_records_that_do_not_tell_of_earlier_undos_are_enough(trial: Trial) -> N
     assert changed(trial) == [" M old.txt"]
 
 
+@pytest.mark.exhaustive
 def test_what_two_made_in_parallel_stays_until_both_are_taken_back(trial: Trial) -> None:
     trial.plan({"a": (), "b": ()})
     trial.configure({"execution.jobs": "2", "execution.worktrees": "true"})
@@ -320,7 +322,6 @@ def test_a_refusing_hook_is_named_and_the_commit_is_made_by_repeating_it(trial: 
 
 
 @pytest.mark.exhaustive
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize("complete", ["undo a", "execute --no-input"])
 def test_the_index_follows_once_git_has_let_go_of_it(trial: Trial, complete: str) -> None:
     approve_with_commit(trial, "sed -i 's/line 3$/a/' old.txt; echo a >new.txt")

@@ -26,6 +26,7 @@ def changed(trial: Trial) -> list[str]:
     return git(trial.repo, "status", "--porcelain", "-uall").splitlines()
 
 
+@pytest.mark.exhaustive
 def test_what_another_task_removed_comes_back_without_what_was_taken_back(trial: Trial) -> None:
     work(trial, "a", "sed -i 's/line 3$/a/' old.txt; echo a >new.txt; echo a >third.txt")
     work(trial, "b", "mv old.txt moved.txt; rm new.txt")

@@ -60,6 +60,7 @@ def test_feedback_that_is_sent_once_more_is_marked_and_shown_as_sent(trial: Tria
     assert context["repeatedFeedback"] == ["Again."]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("command", "by"), [(("retry", "a"), "retry"), (("set-status", "a", "done"), "set-status:done")]
 )

@@ -152,7 +152,7 @@ def test_a_branch_that_the_agent_went_to_is_named_and_not_left(trial: Trial) -> 
     assert git(trial.repo, "status", "--porcelain", "four.txt", "five.txt") == ""
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 3)])
 def test_line_mode_asks_first(trial: Trial, answer: str, code: int) -> None:
     trial.configure({"execution.commit": "approved"})

@@ -60,7 +60,6 @@ def test_the_shell_is_gone_back_to_and_left_again(planned: Path, tmux: Tmux) -> 
 
 
 @pytest.mark.exhaustive
-@pytest.mark.sampled(1)
 @pytest.mark.parametrize("keys", [("q",), ("C-c", "C-c")])
 def test_leaving_stops_both_reviewers_of_a_change(planned: Path, tmux: Tmux, keys: tuple[str, ...]) -> None:
     configure(planned, reviews__mode="parallel", execution__stopGraceSeconds="0")

@@ -91,7 +91,7 @@ async def start_execute(app: BlackbirdApp, pilot: Pilot[None]) -> None:
     await wait_for(pilot, lambda: AT_WORK in screen_text(app))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_bug_anywhere_pauses_what_runs_and_ends_the_application(planned: Path, place: str) -> None:
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:

@@ -195,6 +195,7 @@ def test_a_subscribers_limit_names_when_it_is_over(model: StandIn, stage: Stage,
     assert named in (reading.way_out or "") + (reading.error or "")
 
 
+@pytest.mark.exhaustive
 def test_a_server_that_is_not_there_is_waited_for_aloud(
     model: StandIn, stage: Stage, agent: Agent, tmp_path: Path
 ) -> None:
@@ -220,6 +221,7 @@ def test_an_agent_without_a_key_refuses(
     assert KEY_VARIABLE in (reading.error or "")
 
 
+@pytest.mark.exhaustive
 def test_a_prompt_that_is_too_long_to_ask_at_all_is_a_refusal(
     model: StandIn, stage: Stage, agent: Agent
 ) -> None:

@@ -440,7 +440,7 @@ def found(data: dict[str, Any], kind: str, case: Case) -> list[dict[str, Any]]:
     return [one for one in here if text in f"{one['what']} {one['where']}".lower()]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_what_is_broken_is_named_and_mended_or_its_command_printed(case: Case, trial: Trial) -> None:
     case.break_it(trial)

@@ -229,7 +229,7 @@ def test_files_of_a_folder_come_in_the_order_of_their_numbers(trial: Trial) -> N
     assert read(trial, name="tasks").split()[3::2] == ["task-2", "task-9", "task-10"]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_is_imported_and_imported_again_without_a_change(trial: Trial, name: str) -> None:
     place = trial.repo / "in" / name

@@ -239,6 +239,7 @@ def test_prose_around_a_plan_is_no_matter_and_two_plans_are_none(repo: Path, tri
     assert titles(repo) == ["A"]
 
 
+@pytest.mark.exhaustive
 def test_an_agent_that_always_asks_is_asked_no_third_time(repo: Path, trial: Trial) -> None:
     trial.configure({"command.schema": "true"})
     answer = '{"tasks": [], "questions": [{"id": "q", "prompt": "Again?"}]}'

@@ -121,7 +121,7 @@ def test_of_a_record_that_cannot_be_read_the_worktree_stays(trial: Trial) -> Non
     assert place_of(trial, "a").is_dir()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("way", [("decide", "a", "--reject"), ("retry", "a"), ("delete", "a", "--yes")])
 def test_what_was_given_up_goes_and_is_kept_by_a_reference(trial: Trial, way: tuple[str, ...]) -> None:
     tree = fact(trial.records("a")[0], "head_tree")

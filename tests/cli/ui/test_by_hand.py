@@ -151,6 +151,7 @@ def test_what_waits_to_be_sent_stays_so_and_what_was_left_open_is_decided_later(
     assert (code, f"a decision is due on a (run {last.id})" in said) == (1, True)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("typed", "state"), [("leave 3\n", None), ("write x\nleave 3\n", RunStatus.PAUSED)])
 def test_a_program_that_fails_leaves_the_task_as_it_was_or_paused(
     worked: Path, typed: str, state: RunStatus | None

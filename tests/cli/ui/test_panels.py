@@ -20,6 +20,7 @@ PROMPT = (
 ASKS = f"ask tone Which tone is right for {WIDE} | friendly | formal"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("columns", [40, 80, 120])
 @pytest.mark.parametrize(
     ("name", "prompt", "shown"), [("checkpoint", PROMPT, "5) View full diff"), ("question", ASKS, "friendly")]

@@ -60,7 +60,8 @@ def test_without_a_time_it_waits_longer_after_each_try(limited: Path) -> None:
     assert (person.minutes, done(limited, "a")) == ([5, 10, 20, 40, 60, 60], True)
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("jobs", ["2", "1"])
 def test_a_call_that_was_ended_while_it_waited_waits_on_when_it_is_started_again(
     limited: Path, jobs: str
 ) -> None:
@@ -183,6 +184,7 @@ def restart(workspace: Workspace, ui: Waiter) -> Loop:
     return restart_loop(workspace, ui, "a", "Say goodbye.")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("command", [resume, restart])
 def test_what_a_person_says_to_a_task_reaches_it_after_the_limit(limited: Path, command: object) -> None:
     folder = enlist(limited, a=["fails"])
@@ -216,7 +218,8 @@ def test_an_account_without_credit_is_not_waited_for(limited: Path) -> None:
     assert stop.next_steps[0] == "add credit to the account that claude uses"
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("jobs", ["2", "1"])
 def test_a_change_whose_reviewer_is_at_a_limit_is_reviewed_after_it(limited: Path, jobs: str) -> None:
     enlist(limited)
     enlist(limited, "codex", a=["refused"])

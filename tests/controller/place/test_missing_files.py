@@ -88,6 +88,7 @@ def test_a_file_of_other_tools_that_cannot_be_shown_is_not_offered(
     assert hint == f"{COPY} /.env    # copies them into each; {ELSE}"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("key", ["copy", "setup"])
 def test_nothing_is_said_where_nothing_is_missing_or_worktrees_are_prepared(parallel: Path, key: str) -> None:
     write(parallel, {"build/big": "", "run.log": ""})

@@ -302,7 +302,7 @@ def test_edits_from_before_the_run_are_committed_by_themselves_first(gated: Path
     assert (subjects(gated)[:2], clean(gated)) == (["Task a", "mine"], True)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "marks", [["skip-worktree"], ["assume-unchanged"], ["skip-worktree", "assume-unchanged"]]
 )
@@ -333,7 +333,7 @@ def test_a_hook_that_fails_leaves_the_decision_pending(waiting: Path) -> None:
     assert subjects(waiting) == ["Task a", "a commit"]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["pre-commit", "commit-msg", "prepare-commit-msg"])
 def test_what_a_hook_said_is_the_change_request_that_is_suggested(waiting: Path, name: str) -> None:
     hook(waiting, name, "printf '\\033[31mx.txt: no final line\\033[0m\\n' >&2; exit 1")
@@ -611,7 +611,7 @@ def test_asked_to_end_it_ends_git_and_commits_nothing(waiting: Path, held: Path,
     assert git(waiting, "status", "--porcelain") == "M  a.txt"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_asked_to_end_after_the_commit_it_is_approved_and_the_index_follows(
     waiting: Path, tmp_path: Path, number: int

@@ -105,7 +105,7 @@ def test_a_person_who_asks_for_changes_begins_the_rounds_anew(demo: Path) -> Non
     assert [run.review_round for run in runs_of(demo)] == [1, 1]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("line", ["code-fail 3", "code-answer I approve.", "code-ask q Sure?"])
 def test_a_missing_reviewer_is_tried_twice_and_is_never_an_approval(demo: Path, line: str) -> None:
     put_plan(demo, leaf("a", f"{CLEAR}\n{line}"))

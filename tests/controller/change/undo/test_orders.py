@@ -169,7 +169,7 @@ class Story:
         self.pause()
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("order", list(itertools.permutations(TASKS)), ids="".join)
 @pytest.mark.parametrize("between", BETWEEN, ids=lambda one: one.__name__)
 @pytest.mark.parametrize("side_by_side", [False, True], ids=["in place", "side by side"])

@@ -98,6 +98,7 @@ def test_lines_of_others_that_meet_the_tasks_are_named(worked: Path) -> None:
     assert files_of(worked, "t") == ("both.txt", "old.txt")
 
 
+@pytest.mark.exhaustive
 def test_an_undo_of_what_meets_the_lines_of_others_leaves_theirs(worked: Path) -> None:
     configure(worked, command__run='sed -i "s/^line 15$/u/" both.txt')
     execute(worked, None, "u")
