@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from git_blackbird.model.plan.status import Status
 from tests.cli.golden_harness import Program, program, save
 from tests.cli.plans import run, task
@@ -153,20 +151,6 @@ def test_an_agent_that_cannot_be_held_to_a_verdict(program: Program) -> None:
     program.run("execute")
     program.run("review", "run", "docs")
     program.check("review_refused")
-
-
-@pytest.mark.exhaustive
-def test_words_of_a_reviewer_do_nothing_to_a_terminal(program: Program) -> None:
-    plan(program, "require a.txt well | docs-a | \x1b]0;owned\x07Say \x1b[2Jit.\\nTwice\x9b1m.")
-    program.run("execute")
-    program.run("status")
-    program.run("show", "docs-a")
-    program.run("review", "show", "docs")
-    program.run("runs", "docs")
-    text = program.text()
-    assert "\x1b" not in text
-    assert "\x07" not in text
-    assert "\x9b" not in text
 
 
 def test_a_feedback_file_that_cannot_be_read_is_named(program: Program) -> None:

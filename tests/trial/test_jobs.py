@@ -47,7 +47,6 @@ def test_a_merge_that_took_its_plan_can_be_aborted_as_is_said(repo: Path) -> Non
     assert listed == ["First", "blackbird.plan.json", "new.txt"]
 
 
-@pytest.mark.exhaustive
 def test_a_decision_from_elsewhere_is_carried_out_while_others_work(trial: Trial) -> None:
     resumed = trial.repo.parent / "resumed"
     until = f'until [ -e "{resumed}" ]; do sleep 0.01; done'

@@ -2,13 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.support import commit, git
 from tests.trial.program import Trial
 
 
-@pytest.mark.exhaustive
 def test_what_the_undo_of_another_took_back_is_committed_with_the_redo(repo: Path) -> None:
     commit(repo, {"old.txt": "one\n", ".gitignore": ".blackbird\nblackbird.plan.json\n"})
     trial = Trial(repo)

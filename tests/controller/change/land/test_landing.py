@@ -797,7 +797,7 @@ def test_what_a_person_edits_in_the_worktree_of_a_task_is_approved_with_it(demo:
     assert git(demo, "status", "--short") == "?? x.txt"
 
 
-@pytest.mark.exhaustive
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("fails", ["always", "merged"])
 def test_who_approves_in_spite_of_a_red_check_is_not_asked_again(demo: Path, fails: str) -> None:
     command = {"always": "false", "merged": "! { [ -e x.txt ] && [ -e y.txt ]; }"}[fails]
