@@ -55,6 +55,8 @@ Tests first: without the change tests.test_app.test_five failed
     assert f"\n  {proof.strip().replace('T', 't', 1).replace(chr(10), chr(10) + '  ')}" in trial.expect(
         0, "show", "a"
     )
+    trial.expect(0, "decide", "a", "--approve")
+    assert "; checks: 1 passed; tests first: 1 of 1; no reviews" in trial.expect(0, "report")
     # Once for each tree: a red that is hoped for is not looked at again.
     assert said.count("\nchecking ") == 3
     assert fact(trial.records("a")[-1], "evidence")["red_green"]["red"] == ["tests.test_app.test_five"]

@@ -28,6 +28,10 @@ class WorkedTask(Printed[ReportedTask]):
     coverage: ChangeCoverage | None = field(
         "Which of the lines that it added tests ran.", lambda it: it.coverage
     )
+    tests_first: bool | None = field(
+        "Whether tests are known to fail without its change; null where that was not asked for.",
+        lambda it: it.tests_first,
+    )
     reviews: str | None = field("What its reviewers say of its change.", lambda it: it.reviews)
     both_added: tuple[str, ...] = field(
         "The paths in which it landed beside what others had added there.", lambda it: it.both_added

@@ -109,10 +109,12 @@ def known_text(report: Report) -> str:
     unchecked = len(report.done_leaves) - verdicts.total()
     if checks and unchecked:
         checks.append(f"{unchecked} not run")
+    first = [task.tests_first for task in report.done_leaves if task.tests_first is not None]
     reviews = [f"{number} {verdict}" for verdict, number in report.reviews.items()]
     parts = [
         f"checks: {', '.join(checks)}" if checks else "no checks",
         coverage_word(report.coverage),
+        f"tests first: {sum(first)} of {len(first)}" if first else "",
         f"reviews of changes: {', '.join(reviews)}" if reviews else "no reviews of changes",
     ]
     return "; ".join(filter(None, parts))

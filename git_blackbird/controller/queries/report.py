@@ -39,9 +39,9 @@ _MAX_AGE = "--max-age="
 class ReportedRun(NamedTuple):
     """One run of the time that is reported; ``began`` is in nanoseconds since 1970, 0 if unknown.
 
-    ``check`` (``verdict`` in a word), ``coverage`` and ``reviews`` are what is known of its change,
-    ``decision`` is what became of it, in a word, ``rulings`` are the questions that its agent was to decide
-    itself. ``both_added`` are the paths in which it landed beside what others had added there.
+    ``check`` (``verdict`` in a word), ``coverage``, ``tests_first`` and ``reviews`` are what is known of its
+    change, ``decision`` is what became of it, in a word, ``rulings`` are the questions that its agent was to
+    decide itself. ``both_added`` are the paths in which it landed beside what others had added there.
     """
 
     id: RunId
@@ -54,6 +54,7 @@ class ReportedRun(NamedTuple):
     check: CheckOutcome | None
     verdict: str | None
     coverage: ChangeCoverage | None
+    tests_first: bool | None
     reviews: str | None
     decision: str
     rulings: tuple[str, ...]
@@ -96,6 +97,10 @@ class ReportedTask:
     @property
     def coverage(self) -> ChangeCoverage | None:
         return None if self.last is None else self.last.coverage
+
+    @property
+    def tests_first(self) -> bool | None:
+        return None if self.last is None else self.last.tests_first
 
     @property
     def reviews(self) -> str | None:
@@ -294,6 +299,7 @@ def _reported(run: Run, now: str) -> ReportedRun:
         None if run.evidence is None else run.evidence.outcome,
         None if run.evidence is None else run.evidence.label,
         run.coverage,
+        None if run.evidence is None else run.evidence.tests_first,
         None if run.merged_review is None else overall_word(merged_or_none(run)),
         format_decision(run),
         tuple(ruling.question.prompt for ruling in run.rulings),

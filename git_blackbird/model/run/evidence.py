@@ -216,6 +216,11 @@ class Evidence(Record):
         return self.outcome in _GREEN
 
     @property
+    def tests_first(self) -> bool | None:
+        """Whether tests are known to fail without the change; None where that was not asked for."""
+        return None if self.red_green is None else bool(self.red_green.red)
+
+    @property
     def label(self) -> str:
         """The worst verdict in a word or two."""
         worst = [check for check in self.checks if check.outcome is self.outcome]
