@@ -130,11 +130,14 @@ def test_interfaces_clean_nothing() -> None:
     assert violations(wrong) == []
 
 
-COMMANDS = {"TaskCommand", "ShellLine", "EXECUTE", "ADOPT", "ANOTHER_AGENT", "DECIDE_EACH"}
+MAKERS = {"TaskCommand", "ShellLine", "Sentence"}
 
 
 def test_a_sentence_has_the_commands_that_it_names_as_values() -> None:
     """A face with keys names those instead; a text that is pasted somewhere takes ``.command``."""
+    everywhere = {
+        name for path in MODULES for name in _names_of_commands(tree_of(path).body) if name[0] != "_"
+    }
 
     def wrong(path: Path) -> Iterator[str]:
         # The hook loads nothing before there is something to do.
@@ -142,14 +145,15 @@ def test_a_sentence_has_the_commands_that_it_names_as_values() -> None:
             return
         nodes = list(ast.walk(tree_of(path)))
         documentation = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        known = MAKERS | everywhere | _names_of_commands(tree_of(path).body)
         for node in nodes:
             match node:
                 case ast.Constant(value=str(text)) if "`git blackbird" in text:
                     found = [] if id(node) in documentation else [node.lineno]
                 case ast.FunctionDef() | ast.AsyncFunctionDef():
-                    found = list(_commands_in_text(node, _names_of_commands(node)))
+                    found = list(_commands_in_text(node, known | _names_of_commands(ast.walk(node))))
                 case ast.Assign():
-                    found = list(_commands_in_text(node.value, COMMANDS))
+                    found = list(_commands_in_text(node.value, known))
                 case _:
                     found = []
             yield from (f"line {line}" for line in found)
@@ -157,13 +161,13 @@ def test_a_sentence_has_the_commands_that_it_names_as_values() -> None:
     assert violations(wrong) == []
 
 
-def _names_of_commands(function: ast.AST) -> set[str]:
-    """Return the names that a function gives to commands, and those that make them."""
-    names = set(COMMANDS)
-    for node in ast.walk(function):
+def _names_of_commands(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that are given to commands and to sentences with some."""
+    names = set()
+    for node in nodes:
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=makes))):
-                names |= {name} if makes in COMMANDS else set()
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id=maker))):
+                names |= {name} if maker in MAKERS else set()
             case _:
                 pass
     return names

@@ -149,7 +149,7 @@ def require_committed(linked: Repository, limits: SnapshotLimits) -> None:
             what = f"no commit of its submodule {path} has {named}{rest}"
         raise RequestError(
             f"{linked.top} stays: {what}",
-            hint=f"commit it there or move it away, {PRUNE_AFTERWARDS}",
+            hint=Sentence("commit it there or move it away, ", PRUNE_AFTERWARDS),
         )
 
 

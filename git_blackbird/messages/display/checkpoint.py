@@ -45,7 +45,7 @@ from git_blackbird.messages.display.quantities import (
 from git_blackbird.messages.display.reviews import REQUESTERS, overall_word
 from git_blackbird.messages.display.task import text_sections
 from git_blackbird.messages.document import Line, Style, block, plain, styled
-from git_blackbird.model.base.next_steps import Blank, TaskCommand
+from git_blackbird.model.base.next_steps import Blank, Sentence, TaskCommand
 from git_blackbird.model.change.change import Asked
 from git_blackbird.model.change.decision import SPECS
 from git_blackbird.model.change.stages import Stage, stage_of
@@ -248,7 +248,7 @@ def _reasons(checkpoint: Checkpoint) -> Iterator[Passage]:
     style = Style.WARNING if checkpoint.has_objections else Style.PLAIN
     yield from (one_line(render_reason(reason), style) for reason in checkpoint.reasons)
     if checkpoint.work_elsewhere is not None:
-        yield one_line(f"Careful: {checkpoint.work_elsewhere.text}", Style.WARNING)
+        yield one_line(Sentence("Careful: ", checkpoint.work_elsewhere.text), Style.WARNING)
 
 
 def _account(checkpoint: Checkpoint) -> Iterator[Passage]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import Sentence
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import Verb
@@ -42,6 +43,6 @@ class UndoResult(NamedTuple):
     @property
     def warnings(self) -> Iterator[str]:
         if self.uncommitted is not None:
-            yield f"this is in the worktree only, not committed: {self.uncommitted}"
+            yield Sentence("this is in the worktree only, not committed: ", self.uncommitted)
         if self.behind is not None:
             yield f"the index was not updated for the commit: {self.behind}"

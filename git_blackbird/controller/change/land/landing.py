@@ -281,7 +281,9 @@ def remove_place(workspace: Workspace, run: Run) -> list[str]:
         try:
             kept = release(workspace, place.repo)
         except BlackbirdError as error:
-            return [*notices, f"the worktree of {run.task_id} was not removed: {error.line}"]
+            ways = (part for way in error.ways_out for part in ("; ", way))
+            why = f"the worktree of {run.task_id} was not removed: {error.message}"
+            return [*notices, Sentence(why, *ways)]
         if kept is not None:
             what = "what was edited in its worktree after its run has not landed"
             notices.append(f"{what}; it is in {kept}:head")

@@ -293,7 +293,7 @@ def _record_entries(
             if verdict.is_work:
                 lines += record_commit(workspace, oid, verdict.replaced, patience)
         except (LockedError, UnusableError) as error:
-            lines.append(f"commit {oid[:_SHORT]} is not recorded yet: {error.message}; {_LATER}")
+            lines.append(Sentence(f"commit {oid[:_SHORT]} is not recorded yet: {error.message}; ", _LATER))
             if isinstance(error, LockedError):
                 break
             continue
