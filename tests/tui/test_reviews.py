@@ -107,7 +107,7 @@ def test_a_reviewer_without_a_verdict_is_named_with_what_can_be_done(planned: Pa
         await wait_for(pilot, lambda: is_shown(app, "Without a verdict", "1. Dismiss", "2. Review now"))
         assert "there is no review" not in screen_text(app)
         # Keys are named, not commands.
-        assert "(h on guide: the task's runs" in screen_text(app)
+        assert "(h on guide)" in screen_text(app)
         assert "git blackbird" not in screen_text(app)
 
     drive(planned, session)
