@@ -558,14 +558,15 @@ def test_what_ignored_white_space_hides_is_approved_with_the_others(planned: Pat
 
 
 @pytest.mark.exhaustive
-def test_a_decision_from_elsewhere_closes_it_also_while_nothing_runs(planned: Path) -> None:
+def test_a_status_set_elsewhere_closes_it_also_while_nothing_runs(planned: Path) -> None:
     execute(planned)
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
         await pilot.press("u")
         await wait_for(pilot, lambda: asks(app, CheckpointScreen))
-        record_decision(open_at(planned), "alpha", APPROVE)
-        await wait_for(pilot, lambda: app.screen is app.main)
+        set_status(open_at(planned), "alpha", Status.DONE)
+        await see(app, pilot, "alpha: set to done from another terminal")
+        assert app.screen is app.main
 
     drive(planned, session)
 
