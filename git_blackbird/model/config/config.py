@@ -247,7 +247,7 @@ class NamedCheck(NamedTuple):
 
 _TESTS_BY_NAME = (
     *("**/test/**", "**/tests/**", "**/__tests__/**", "**/spec/**"),
-    *("**/test_*", "**/*_test.*", "**/*.test.*", "**/*.spec.*", "**/*Test.*"),
+    *("**/test_*", "**/*_test.*", "**/*.test.*", "**/*.spec.*", "**/*Test.*", "**/test.*"),
 )
 
 
@@ -301,7 +301,7 @@ class CheckConfig(NamedTuple):
         tuple[str, ...],
         Row(
             "the files of tests; unset: in folders `test`, `tests`, `__tests__`, `spec`, or named `test_*`, "
-            "`*_test.*`, `*.test.*`, `*.spec.*`, `*Test.*`",
+            "`*_test.*`, `*.test.*`, `*.spec.*`, `*Test.*`, `test.*`",
             own="user",
             see="reviews.md#tests-of-a-change",
         ),

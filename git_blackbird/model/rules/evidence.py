@@ -131,13 +131,13 @@ def some(names: Iterable[str]) -> tuple[str, ...]:
 def with_edits(result: CheckResult, tests: Sequence[FileChange], programs: Sequence[str]) -> CheckResult:
     """Return a verdict on a change that edits tests, or what the check runs.
 
-    An exit code alone says the same whatever it ran, so 0 is not enough where the change takes tests away.
+    What passes with the change's own programs is for a person. An exit code alone says the same whatever it
+    ran, so 0 is not enough where the change takes tests away either.
     """
-    if not result.is_bare:
-        return result
+    if programs and result.has_passed:
+        return result.weakened(f"the change edits {', '.join(programs)}")
     is_less = any(test.deletions > test.additions or test.status is FileStatus.DELETED for test in tests)
-    reason = f"the change edits {', '.join(programs)}" if programs else "the change takes tests away"
-    return result.weakened(reason) if programs or is_less else result
+    return result.weakened("the change takes tests away") if result.is_bare and is_less else result
 
 
 def red_green(head: CaseResults, base: CaseResults | None, old: TreeVerdict) -> RedGreen:

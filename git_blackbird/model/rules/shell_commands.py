@@ -13,6 +13,10 @@ _OPERATOR = re.compile(r"[;&|()<>]+")
 _BEFORE_COMMAND = re.compile(r"[^<>]*[;&|(]")
 _ASSIGNMENT = re.compile(r"\w+=.*")
 _MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
+# Code and settings that decide what becomes of tests, wherever they are.
+_DECIDES = re.compile(
+    r"(?:.*/)?(?:(?:conftest|sitecustomize)\.py|pytest\.ini|(?:jest|vitest)\.config\.\w+|\.mocharc\.\w+)"
+)
 
 
 def can_only_succeed(command: str) -> bool:
@@ -42,10 +46,18 @@ def started_files(command: str) -> Iterator[str]:
 
 
 def edited_programs(changes: Iterable[FileChange], command: str | None) -> tuple[str, ...]:
-    """Return the files which a command starts, and a change edits or removes."""
+    """Return the files which a command starts, and a change edits or removes; with what decides on tests.
+
+    What the change adds counts where it is read in the place of what was there.
+    """
     started = set(started_files(command or ""))
-    before = (change.old_path or change.path for change in changes if change.status is not FileStatus.ADDED)
-    return tuple(path for path in before if path in started)
+    edited = []
+    for change in changes:
+        before = change.old_path or change.path
+        is_new = change.status is FileStatus.ADDED and before not in _MAKEFILES
+        if any(map(_DECIDES.fullmatch, (before, change.path))) or (before in started and not is_new):
+            edited.append(before)
+    return tuple(edited)
 
 
 def _words(command: str) -> Sequence[str]:

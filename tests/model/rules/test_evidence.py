@@ -161,7 +161,8 @@ def test_an_exit_code_alone_is_too_little_where_tests_are_taken_away() -> None:
         for status, deleted in ((FileStatus.MODIFIED, 2), (FileStatus.MODIFIED, 1), (FileStatus.DELETED, 0))
     )
     assert with_edits(bare, [as_many], ()) is bare
-    assert with_edits(told, [less, gone], ["run.sh"]) is told
+    assert with_edits(told, [less, gone], ()) is told
+    assert with_edits(told, (), ["run.sh"]).words == "weakened: exit 0, but the change edits run.sh"
     for test in (less, gone):
         assert with_edits(bare, [test], ()).words == "weakened: exit 0, but the change takes tests away"
     assert with_edits(bare, (), ["run.sh", "b"]).words == "weakened: exit 0, but the change edits run.sh, b"

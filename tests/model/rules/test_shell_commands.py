@@ -68,3 +68,8 @@ def test_what_a_command_runs_is_named_where_a_change_edits_it() -> None:
     ]
     assert edited_programs(changes, "sh ./run.sh && 'ci/a b.sh' && ./new.sh") == ("run.sh", "ci/a b.sh")
     assert edited_programs(changes, None) == ()
+    added = [
+        FileChange(status=FileStatus.ADDED, path=path) for path in ("GNUmakefile", "a/conftest.py", "b.py")
+    ]
+    assert edited_programs(added, "make test") == ("GNUmakefile", "a/conftest.py")
+    assert edited_programs(added, "pytest -q") == ("a/conftest.py",)
