@@ -98,7 +98,7 @@ def test_what_fails_without_results_is_not_run_again_on_the_same_tree(trial: Tri
 def test_one_that_failed_before_counts_nothing_and_one_that_is_mended_is_said(trial: Trial) -> None:
     in_shell(trial, one="false\n", two="false\n")
     said = said_of(trial, "echo true >t_two.sh")
-    assert "check of a passed: 2 tests (" in said
+    assert "check of a passed: no new failure in 2 tests (" in said
     assert "  failed before as well: t_one.sh\n" in said
     assert "  failed before, and pass now: t_two.sh\n" in said
     assert trial.statuses() == {"a": "done"}

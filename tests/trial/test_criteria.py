@@ -54,7 +54,7 @@ def agreed(trial: Trial, *shown: str, yes: bool = True, status: int = 0) -> str:
 
 def test_a_criterion_runs_once_its_text_is_agreed_to_and_is_asked_again_when_it_changes(trial: Trial) -> None:
     trial.configure({"check.criteria": "true"})
-    planned(trial, a=["It is there.", HAS_NEW, f" {HAS_SAME} "], b=[HAS_SAME, "$ test -e b.txt"])
+    planned(trial, a=["It is there.", HAS_NEW, f" {HAS_SAME} "], b=[f"`{HAS_SAME}`", "$ test -e b.txt"])
     said = agreed(trial, HAS_NEW, HAS_SAME, "$ test -e b.txt")
     assert "criterion $ test -e new.txt of a ended: exit 0 (" in said
     assert "criterion $ test -e b.txt of b failed: exit 1" in said

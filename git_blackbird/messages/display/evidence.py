@@ -96,6 +96,8 @@ def check_word(check: "CheckResult") -> str:
     """Return the verdict of a check on a change on one line."""
     tests = check.tests
     ran = f": {counted(tests.ran, 'test')}" if tests is not None and check.has_passed else ""
+    if tests is not None and check.has_passed and tests.as_before:
+        ran = f": no new failure in {counted(tests.ran, 'test')}"
     took = f" ({render_duration(check.seconds or 0)})" if check.outcome is CheckOutcome.PASSED else ""
     return f"{check.words}{ran}{took}"
 
@@ -126,7 +128,12 @@ def case_lines(tests: "ComparedTests") -> Iterator[str]:
 
 
 def _named(what: str, names: Sequence[str]) -> Iterator[str]:
-    if names:
+    from git_blackbird.model.run.evidence import MOST_NAMED  # loaded by now
+
+    if len(names) == MOST_NAMED:
+        # A record names no more.
+        yield f"{what}: {', '.join(names[:_MAX_NAMES])} and at least {MOST_NAMED - _MAX_NAMES} more"
+    elif names:
         yield f"{what}: {some_of(names, _MAX_NAMES)}"
 
 

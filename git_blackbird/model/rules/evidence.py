@@ -19,6 +19,9 @@ from git_blackbird.model.run.states import CheckOutcome
 from git_blackbird.model.run.summary import FileChange, FileStatus
 
 _NOTHING_RAN = "no test ran: it left no results where check.results says"
+_ALL_SKIPPED = "no test ran: all are skipped"
+# How people quote a command.
+_QUOTED = re.compile(r"`([^`]*)`")
 _FEWER = "tests that ran before the change are gone or skipped"
 
 
@@ -31,9 +34,17 @@ _LONGEST_COMMAND = 1000
 
 
 def commands_in(task: Task) -> Mapping[int, str]:
-    """Return the criteria of a task that are commands, ``$ make test``, by their numbers from 1."""
-    criteria = enumerate((criterion.strip() for criterion in task.acceptance_criteria), 1)
+    """Return the criteria of a task that are commands, ``$ make test``, by their numbers from 1.
+
+    One in backticks is a command, too.
+    """
+    criteria = enumerate((_unquoted(text.strip()) for text in task.acceptance_criteria), 1)
     return {number: text[2:].strip() for number, text in criteria if text.startswith("$ ")}
+
+
+def _unquoted(text: str) -> str:
+    quoted = _QUOTED.fullmatch(text)
+    return text if quoted is None else quoted[1].strip()
 
 
 def is_shown_whole(command: str) -> bool:
@@ -53,9 +64,11 @@ def against_results(verdict: TreeVerdict) -> TreeVerdict:
     """Return what a run says that is to leave results: one that exits with 0 has not passed by that alone."""
     result, tests, _ = verdict
     is_green = result.outcome is CheckOutcome.PASSED
-    if tests is None and result.outcome is not CheckOutcome.BROKEN:
+    has_run = tests is not None and any(state is not CaseState.SKIPPED for state in tests.states.values())
+    if not has_run and result.outcome is not CheckOutcome.BROKEN:
         outcome = CheckOutcome.BROKEN if is_green else result.outcome
-        return verdict._replace(result=result.updated(outcome=outcome, reason=_NOTHING_RAN))
+        reason = _NOTHING_RAN if tests is None else _ALL_SKIPPED
+        return verdict._replace(result=result.updated(outcome=outcome, reason=reason))
     if is_green and tests is not None and tests.named(CaseState.FAILED):
         return verdict._replace(result=result.updated(outcome=CheckOutcome.FAILED))
     return verdict

@@ -47,6 +47,7 @@ def test_an_exit_code_of_0_is_held_against_the_results() -> None:
     assert against_results(ran(PASSED, a=F)).result.outcome is FAILED
     assert against_results(ran(PASSED)).result.outcome is BROKEN
     assert against_results(ran(FAILED)).result.outcome is FAILED
+    assert against_results(ran(PASSED, a=S)).result.words == "broken: no test ran: all are skipped"
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ def test_of_any_other_it_is_not(command: str) -> None:
         ("/usr/bin/node 'a b.js' | tee log", ["/usr/bin/node", "a b.js", "tee"]),
         ("make -s test", ["Makefile", "makefile", "GNUmakefile"]),
         ("grep -r x README.md", ["grep"]),
+        ("env A=1 ./test.sh && nice -n 5 timeout 5s sh b.sh", ["test.sh", "sh", "b.sh"]),
         ("[ $(wc -l <log.txt) -ge 2 ] 2>&1 >out", ["[", "wc"]),
         ('sh "', []),
     ],
