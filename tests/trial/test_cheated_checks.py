@@ -50,6 +50,11 @@ CHEATS = {
         FEWER,
         "gone: test_app.test_double",
     ),
+    "patches": (
+        "printf 'import app\\napp.double = lambda x: 2 * x\\n' >conftest.py",
+        "weakened: exit 0, but the change edits conftest.py",
+        "run by a check, and edited: conftest.py",
+    ),
 }
 
 
