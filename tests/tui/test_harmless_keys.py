@@ -1,5 +1,6 @@
 """Keys that are pressed without meaning much stop, start and decide nothing."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from git_blackbird.tui.screens.questions import QuestionScreen
 from git_blackbird.tui.widgets.choices import ChoiceRow
 from tests.controller.support import configure, execute, leaf, parent_of, put_plan, runs_of
 from tests.support import commit
-from tests.tui.driver import QuickApp, RealApp, drive, is_over, see, wait_for
+from tests.tui.driver import PATIENCE_SECONDS, QuickApp, RealApp, drive, is_over, screen_text, see, wait_for
 
 
 class AskingApp(QuickApp):
@@ -148,7 +149,9 @@ def test_no_key_of_the_plan_changes_a_record_or_starts_anything_unasked(repo: Pa
 
 async def left(app: BlackbirdApp, pilot: Pilot[None]) -> None:
     """Go back to the plan from whatever a key has opened."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while app.is_opening or app.screen is not app.main or not is_over(app) or isinstance(app.focused, Input):
+        assert time.monotonic() < deadline, screen_text(app)
         await pilot.press("escape")
 
 
