@@ -206,8 +206,9 @@ class PageReading:
         base = self._base.get(TaskId(task.fields.get("id", "")))
         if (base is None or base.title != task.title) and (fault := title_fault(task.title)) is not None:
             self._fault(task, fault)
-        if (base is None or base.criteria != task.criteria) and not all(map(str.strip, task.criteria)):
-            self._fault(task, "a criterion is empty")
+        empty = next((number for number, one in enumerate(task.criteria, 1) if not one.strip()), None)
+        if empty is not None and (base is None or base.criteria != task.criteria):
+            self._fault(task, "a criterion is empty", f"criterion {empty}")
         if (fault := agent_fault(fields.agent)) is not None:
             self._fault(task, f"agent: {fault}", "agent")
         if (fault := model_fault(fields.model)) is not None:

@@ -73,7 +73,7 @@ class PageTask:
 
     ``fields`` are the values of one-line fields by their names, ``after`` the names of tasks that come
     before, None without such a line; ``because`` has reasons by these names. ``line`` is that of its
-    heading, ``lines`` are those of its fields; where a task stands is not compared.
+    heading, ``lines`` are those of its fields and of ``criterion 1``; where a task stands is not compared.
     """
 
     title: str
@@ -207,6 +207,7 @@ class _Reader:
         if criterion := _CRITERION.fullmatch(line):
             text = criterion[1] or ""
             task.criteria.append(self._value(number, text))
+            task.lines[f"criterion {len(task.criteria)}"] = number
             self._is_in_criterion = not text.startswith('"')
             return
         if self._is_in_criterion and _CONTINUES.match(line) and not _FENCE.match(line):

@@ -139,7 +139,7 @@ def test_names_are_ids_titles_or_beginnings_and_ids_are_made_of_titles(planned: 
         ),
         ("## x\nmodel: -x\n", "line 2: model: '-x' is no name of a model"),
         ("## x\nstatus: doing\n", "line 2: status: 'doing' is none"),
-        ('## x\n- [ ] "  "\n', "line 1: a criterion is empty"),
+        ('## x\n- [ ] "  "\n', "line 2: a criterion is empty"),
         ("## x\nbecause a: why\n", "line 1: a reason for a, which is not in `after:`"),
         ("## u\nafter: v\n## v\nafter: u\n", "line 1, 3: dependency cycle detected: u -> v -> u"),
     ],
