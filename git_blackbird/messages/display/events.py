@@ -138,7 +138,7 @@ def render_decided(event: Decided) -> str:
 
 
 def overtaken_text(run: Run) -> str:
-    """Say what a person did in another terminal with a task whose run, superseded by that, was shown here."""
+    """Return what a person did elsewhere with a task, which superseded the run shown here."""
     by = run.superseded_by or ""
     status = by.removeprefix(SUPERSEDED_BY_STATUS)
     what = f"superseded by {by}" if status == by else f"set to {status}"

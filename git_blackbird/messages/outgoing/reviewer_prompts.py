@@ -99,7 +99,7 @@ _CHECK_OUTCOMES = {
 
 
 def evidence_for_reviewers(evidence: "Evidence | None") -> str:
-    """Say what is known of a change from running it; "" for nothing."""
+    """Return what is known of a change from running it; "" for nothing."""
     if evidence is None:
         return ""
     checks = filter(None, map(_check_for_reviewers, evidence.checks))

@@ -27,5 +27,5 @@ def _numbers(coverage: "ChangeCoverage", content: str) -> frozenset[int]:
 
 
 def missed_words(missed: frozenset[int]) -> str:
-    """Say what their mark means; "" for none."""
+    """Return what their mark means; "" for none."""
     return f"{MISSED} marks {counted(len(missed), 'line')} that no test ran" if missed else ""

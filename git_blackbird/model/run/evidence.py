@@ -239,7 +239,7 @@ class Evidence(Record):
 
     @staticmethod
     def failing(checks: Sequence[CheckResult]) -> str:
-        """Say which checks fail: "the check web and the check api fail"."""
+        """Return which checks fail: "the check web and the check api fail"."""
         named = " and ".join(f"the {check.title}" for check in checks)
         return f"{named} {'fails' if len(checks) == 1 else 'fail'}"
 

@@ -253,7 +253,7 @@ class CheckOutcome(StrEnum):
 
 
 def describe_exit(code: int | None) -> str:
-    """Say how a process ended; a negative code is a signal."""
+    """Return how a process ended; a negative code is a signal."""
     if code is None:
         return "unknown exit"
     return f"signal {-code}" if code < 0 else f"exit {code}"

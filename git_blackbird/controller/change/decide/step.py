@@ -90,7 +90,7 @@ def _follows(call: Call, state: PlanState, run: Run) -> Following | None:
 
 
 def _ask_again(call: Call) -> None:
-    """Let a decision that was not taken count as not asked for."""
+    """Give the call back a decision that it asked for and that was not taken."""
     if call.scope.decisions_left is not None:
         call.scope = call.scope._replace(decisions_left=call.scope.decisions_left + 1)
 
