@@ -234,10 +234,10 @@ def _undo(call: CommandContext, result: DecisionResult) -> ExitCode:
 
 def _acting(call: CommandContext, decided: DecisionResult, due: Due, does: str) -> str:
     """Return who does what is due after a decision."""
-    from git_blackbird.controller.queries.status import running_call  # an approval says when it lands
+    from git_blackbird.controller.queries.status import call_at_work  # an approval says when it lands
 
     state, run = decided.state, decided.run
-    seen = Seen(call=running_call(lock_holder(call.workspace)))
+    seen = Seen(call=call_at_work(call.workspace))
     return acting_text(Item(due, state.plan.tasks[run.task_id], run, state=state, seen=seen), does)
 
 

@@ -10,7 +10,7 @@ from git_blackbird.cli.printed.given import RenameOutput, ValidateOutput
 from git_blackbird.cli.render.stops import show_status_change
 from git_blackbird.cli.ui.page_questions import AskAboutPage
 from git_blackbird.controller.config.settings import Scope, write_key
-from git_blackbird.controller.core.workspace import Workspace, find_task, lock_holder
+from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.plan.deletion import delete_task, preview_deletion
 from git_blackbird.controller.plan.edit import (
     EditResult,
@@ -204,10 +204,10 @@ def retry(call: CommandContext, task_id: str) -> ExitCode:
 
 
 def _say_who_starts(call: CommandContext, task_id: str) -> None:
-    """Say of a task that a command at work is to start that it does."""
-    from git_blackbird.controller.queries.status import running_call
+    """Print that a command at work is to start a task, if one is."""
+    from git_blackbird.controller.queries.status import call_at_work
 
-    running = running_call(lock_holder(call.workspace))
+    running = call_at_work(call.workspace)
     if running is None:
         return
     due = queue(call.workspace.plan_state(), Seen(call=running))

@@ -25,7 +25,7 @@ from git_blackbird.controller.core.agents import (
 )
 from git_blackbird.controller.core.guards import require_readable, require_ready
 from git_blackbird.controller.core.ui import UserInterface, warn
-from git_blackbird.controller.core.workspace import Workspace, find_task, lock_holder
+from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.loop import Loop
 from git_blackbird.controller.engine.stops import decided_stop
 from git_blackbird.controller.launch.launch import Launcher
@@ -101,7 +101,7 @@ async def decide_beside(
     workspace: Workspace, ui: UserInterface, task_ids: Sequence[str], *, only_next: bool
 ) -> Stop:
     """Ask for decisions while another call is at work, which acts on them."""
-    from git_blackbird.controller.queries.status import running_call  # few decide beside another call
+    from git_blackbird.controller.queries.status import call_at_work  # few decide beside another call
 
     call = Call(workspace, ui, _scope_of_decisions(workspace, task_ids, only_next=only_next))
     while True:
@@ -109,7 +109,7 @@ async def decide_beside(
         while (item := next_item(state, call.scope)) is not None and item.due is not Due.DECIDE:
             call.scope = call.scope._replace(busy=call.scope.busy | {item.task.id})
         if item is None:
-            return decided_stop(state, call.scope, Seen(call=running_call(lock_holder(workspace))))
+            return decided_stop(state, call.scope, Seen(call=call_at_work(workspace)))
         if isinstance(stop := await decide(call, item), Stop):
             return stop
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated, NamedTuple
 
 from git_blackbird.controller.core.guards import current_holds, processes_at_work, spent_before
-from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.core.workspace import Workspace, lock_holder
 from git_blackbird.git.hooks.task_commits import list_deferred
 from git_blackbird.messages.display.quantities import counted, raise_command
 from git_blackbird.model.base.ids import TaskId
@@ -199,6 +199,10 @@ def build_overview(workspace: Workspace, state: PlanState | None = None) -> Stat
         budgets=budgets,
         limits=tuple(current_holds(workspace, state).values()),
     )
+
+
+def call_at_work(workspace: Workspace) -> RunningCall | None:
+    return running_call(lock_holder(workspace))
 
 
 def running_call(holder: Holder | None) -> RunningCall | None:

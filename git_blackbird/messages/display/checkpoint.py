@@ -343,7 +343,7 @@ def _warnings(checkpoint: Checkpoint) -> Iterator[Passage]:
     by_hand = "Edited in its worktree after the run, and part of what is decided on:"
     yield from bulleted(by_hand, map(render_path, edited), Style.WARNING)
     for title, texts in notes_on_change(checkpoint.run, checkpoint.summary, checkpoint.outside):
-        yield from bulleted(f"{title[:1].upper()}{title[1:]}:", texts, Style.WARNING)
+        yield from bulleted(f"{_as_sentence(title)}:", texts, Style.WARNING)
     if (redacted := redacted_text(checkpoint.run)) is not None:
         yield one_line(f"Redacted: {redacted}", Style.FAINT)
     if checkpoint.other_branch is not None:

@@ -95,9 +95,9 @@ def _named_word(check: "CheckResult") -> str:
 def check_word(check: "CheckResult") -> str:
     """Return the verdict of a check on a change on one line."""
     tests = check.tests
-    ran = f": {counted(tests.ran, 'test')}" if tests is not None and check.has_passed else ""
-    if tests is not None and check.has_passed and tests.as_before:
-        ran = f": no new failure in {counted(tests.ran, 'test')}"
+    ran = ""
+    if tests is not None and check.has_passed:
+        ran = f": {'no new failure in ' if tests.as_before else ''}{counted(tests.ran, 'test')}"
     took = f" ({render_duration(check.seconds or 0)})" if check.outcome is CheckOutcome.PASSED else ""
     return f"{check.words}{ran}{took}"
 
@@ -138,7 +138,7 @@ def _named(what: str, names: Sequence[str]) -> Iterator[str]:
 
 
 def coverage_word(coverage: "ChangeCoverage") -> str:
-    """Say on one line how many added lines no test ran; "" where there are none that tests can run."""
+    """Return on one line how many added lines no test ran; "" where there are none that tests can run."""
     lines = f"{counted(coverage.lines, 'added line')} that can run"
     if coverage.missed:
         return f"no test ran {coverage.missed} of {lines}"

@@ -252,7 +252,7 @@ def _offered(run: Run, choice: Choice, max_rounds: int, follows: TaskId | None) 
     if run.status is RunStatus.FAILED:
         label = spec.label.replace("Approve", "Accept as it is", 1)
         return spec._replace(label=label, description="accepts what it did; the task is done")
-    lands = "approves it and lands it"
-    if run.brought is not None:
-        lands = "approves it; it lands if no conflict is left in it"
-    return spec._replace(description=lands) if run.awaits_landing else spec
+    if not run.awaits_landing:
+        return spec
+    lands = " and lands it" if run.brought is None else "; it lands if no conflict is left in it"
+    return spec._replace(description=f"approves it{lands}")

@@ -442,7 +442,7 @@ def why_asked(evidence: "Evidence") -> str:
     found = [check for check in evidence.checks if check.outcome is outcome]
     if outcome is CheckOutcome.FAILED_BEFORE:
         return f"{evidence.failing(found)} {_RED_BASE}"
-    return "; ".join(f"the {check.title} is {outcome.replace('_', ' ')}: {check.reason}" for check in found)
+    return "; ".join(f"the {check.title} is {check.label}: {check.reason}" for check in found)
 
 
 def accepted_outcomes(run: Run) -> frozenset[CheckOutcome]:

@@ -9,12 +9,10 @@ from git_blackbird.model.run.summary import FileChange, FileStatus
 # What ends with 0 whatever it is given.
 _HARMLESS = frozenset({"true", ":", "echo", "printf", "pwd", "/bin/true", "/usr/bin/true"})
 _STARTS_FILES = re.compile(r"(?:.*/)?(?:\.|source|(?:ba|da|k|z)?sh|python[\d.]*|node|ruby|perl|php)")
-# What starts the command that its words go on with, after its own options, numbers and settings.
-_PREFIXES = frozenset({"env", "nice", "timeout", "time", "nohup", "exec", "command"})
-_OF_PREFIX = re.compile(r"-.*|[\d.]+[smhd]?|\w+=.*")
+# What stands before a command: programs that start it, with their options and numbers, and assignments.
+_BEFORE_PROGRAM = re.compile(r"env|nice|timeout|time|nohup|exec|command|-.*|\d[\d.]*[smhd]?|\w+=.*")
 _OPERATOR = re.compile(r"[;&|()<>]+")
 _BEFORE_COMMAND = re.compile(r"[^<>]*[;&|(]")
-_ASSIGNMENT = re.compile(r"\w+=.*")
 _MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
 # Code and settings that decide what becomes of tests, wherever they are.
 _DECIDES = re.compile(
@@ -36,13 +34,11 @@ def can_only_succeed(command: str) -> bool:
 
 def started_files(command: str) -> Iterator[str]:
     """Yield what a command may start of the files in its folder: programs, scripts, what ``make`` reads."""
-    is_first, is_script, is_prefixed = True, False, False
+    is_first, is_script = True, False
     for word in _words(command):
         if _OPERATOR.fullmatch(word):
-            is_first, is_script, is_prefixed = _BEFORE_COMMAND.fullmatch(word) is not None, False, False
-        elif is_first and word in _PREFIXES:
-            is_prefixed = True
-        elif is_first and (_OF_PREFIX if is_prefixed else _ASSIGNMENT).fullmatch(word) is None:
+            is_first, is_script = _BEFORE_COMMAND.fullmatch(word) is not None, False
+        elif is_first and _BEFORE_PROGRAM.fullmatch(word) is None:
             is_first, is_script = False, _STARTS_FILES.fullmatch(word) is not None
             yield from _MAKEFILES if word == "make" else (word.removeprefix("./"),)
         elif is_script and not word.startswith("-"):
