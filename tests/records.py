@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
+from git_blackbird.model.base.late import LateModel
 from git_blackbird.model.run.contradictions import refuse_contradictions
 from git_blackbird.model.run.file_form import GO_FIELDS
-from git_blackbird.model.run.parts import EvidenceModel
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import LandingState
 
@@ -109,7 +109,7 @@ def place_of(name: str) -> tuple[str, ...]:
 
 def kind_of(field: FieldInfo) -> Any:
     """Return the type of a field of a record, or the model that is imported for it later."""
-    later = (one.imported() for one in field.metadata if isinstance(one, EvidenceModel))
+    later = (one.imported() for one in field.metadata if isinstance(one, LateModel))
     return next(later, field.annotation)
 
 

@@ -2,15 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
 from pydantic import Field
 
 from git_blackbird.clean import one_line
 from git_blackbird.model.base.ids import NAME_OF_CHECK, ObjectId
+from git_blackbird.model.base.late import LateModel
 from git_blackbird.model.base.record import Record, Unmasked
 from git_blackbird.model.run.states import CheckOutcome, describe_exit
 from git_blackbird.model.run.summary import FileChange
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.proof import Proof
+
+
+def _proof() -> "type[Proof]":
+    from git_blackbird.model.run.proof import Proof
+
+    return Proof
+
+
+if TYPE_CHECKING:
+    RecordedProof: TypeAlias = Proof | None
+else:
+    RecordedProof = Annotated[Any, LateModel(_proof)]
 
 # A part of the name of a log.
 CheckName = Annotated[str, Field(pattern=f"^{NAME_OF_CHECK}$")]
@@ -190,7 +206,7 @@ class Evidence(Record):
     """What is known of a change, alone or merged, from running it: the verdict of each check on its files.
 
     ``edited_tests`` are files of tests from which it takes something away, ``edited_programs`` those which
-    checks start, and it edits. ``red_green`` is known where that was asked for.
+    checks start, and it edits. ``red_green`` and ``proof`` are known where that was asked for.
     """
 
     checks: tuple[CheckResult, ...] = ()
@@ -198,6 +214,7 @@ class Evidence(Record):
     edited_programs: tuple[str, ...] | None = None
     red_green: RedGreen | None = None
     coverage: ChangeCoverage | None = None
+    proof: RecordedProof = None
 
     @classmethod
     def from_value(cls, value: Any) -> Self:

@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pydantic import (
     AliasChoices,
     Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
     PlainSerializer,
     WithJsonSchema,
 )
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
-from pydantic_core.core_schema import no_info_plain_validator_function, nullable_schema
 
 from git_blackbird.clean import clean
 from git_blackbird.model.base.ids import ObjectId
+from git_blackbird.model.base.late import LateModel
 from git_blackbird.model.base.record import Part, Record, Unmasked
 from git_blackbird.model.run.states import VERBS, LandingState, Verb
 from git_blackbird.model.run.summary import Trees
@@ -26,34 +22,16 @@ if TYPE_CHECKING:
     from git_blackbird.model.run.evidence import Evidence
 
 
-class EvidenceModel:
-    """Has evidence validated by a model that is imported where a record has some: most have none."""
+def _evidence() -> "type[Evidence]":
+    from git_blackbird.model.run.evidence import Evidence
 
-    @staticmethod
-    def imported() -> "type[Evidence]":
-        from git_blackbird.model.run.evidence import Evidence
-
-        return Evidence
-
-    def _validated(self, value: Any) -> "Evidence | None":
-        if value is None:
-            return None
-        model = self.imported()
-        return value if isinstance(value, model) else model.from_value(value)
-
-    def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return no_info_plain_validator_function(self._validated)
-
-    def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        model = self.imported()
-        model.model_rebuild()
-        return handler(nullable_schema(model.__pydantic_core_schema__))
+    return Evidence
 
 
 if TYPE_CHECKING:
     RecordedEvidence: TypeAlias = Evidence | None
 else:
-    RecordedEvidence = Annotated[Any, EvidenceModel()]
+    RecordedEvidence = Annotated[Any, LateModel(_evidence)]
 
 
 class Side(StrEnum):

@@ -1,0 +1,112 @@
+"""What the checks of a change say without each of its hunks: which of them they notice."""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Self
+
+from pydantic import Field
+
+from git_blackbird.model.base.record import Record, Unmasked
+from git_blackbird.model.run.summary import ChangedLines, SkippedPath
+
+MOST_PARTS = 500
+"""So many parts of a change are named in a record, what nothing notices first; the counts are of all."""
+
+
+class HunkVerdict(StrEnum):
+    """What is known of hunks, what a person looks at first first.
+
+    ``UNNOTICED``: the checks passed without it, twice. ``UNRUN``: no test runs its lines. ``UNSEEN``: no
+    check depends on its file. ``INCONCLUSIVE``: without it the checks say nothing for certain. ``OPEN``: time
+    was up. ``NOTICED``: a check fails without it.
+    """
+
+    UNNOTICED = "unnoticed"
+    UNRUN = "unrun"
+    UNSEEN = "unseen"
+    INCONCLUSIVE = "inconclusive"
+    OPEN = "open"
+    NOTICED = "noticed"
+
+    @property
+    def is_by_nothing(self) -> bool:
+        return self in _BY_NOTHING
+
+
+_BY_NOTHING = frozenset({HunkVerdict.UNNOTICED, HunkVerdict.UNRUN, HunkVerdict.UNSEEN})
+_WORST_FIRST = tuple(HunkVerdict)
+
+
+class Hunk(Record):
+    """Lines of a change to a file, counted as in ``ChangedLines``; of long additions a part.
+
+    ``content`` is the id of the file after the change.
+    """
+
+    path: Unmasked[str]
+    content: Unmasked[str]
+    old: int
+    old_count: int
+    new: int
+    new_count: int
+
+    @property
+    def lines(self) -> ChangedLines:
+        return ChangedLines(self.old, self.old_count, self.new, self.new_count)
+
+
+class ProvenPart(Record):
+    """Hunks that were taken back together, one and those that use what it introduces, and what came of it.
+
+    ``by`` is the test that fails without them, or the title of the check, ``reason`` why a verdict is
+    inconclusive.
+    """
+
+    hunks: tuple[Hunk, ...]
+    verdict: HunkVerdict
+    by: str | None = None
+    reason: str | None = None
+
+
+class Proof(Record):
+    """What is known of each hunk of a change.
+
+    ``counts`` has the number of hunks of each verdict, ``left_out`` which files were not looked at by hunks,
+    and why. ``runs`` is how often a check ran for it, and ``seconds`` how long that took; of what was known
+    before it did not. ``fault`` is why nothing could be told.
+    """
+
+    parts: tuple[ProvenPart, ...] = ()
+    counts: Mapping[HunkVerdict, int] = Field(default_factory=dict)
+    left_out: tuple[SkippedPath, ...] = ()
+    runs: int = 0
+    seconds: float = 0
+    fault: str | None = None
+
+    @classmethod
+    def of(cls, parts: Sequence[ProvenPart]) -> Self:
+        """Return a proof with its parts in order, and counted."""
+        counts = {
+            verdict: sum(len(part.hunks) for part in parts if part.verdict is verdict)
+            for verdict in HunkVerdict
+        }
+        ordered = sorted(parts, key=lambda part: _WORST_FIRST.index(part.verdict))
+        known = {verdict: count for verdict, count in counts.items() if count}
+        return cls(parts=tuple(ordered[:MOST_PARTS]), counts=known)
+
+    def count(self, *verdicts: HunkVerdict) -> int:
+        return sum(self.counts.get(verdict, 0) for verdict in verdicts)
+
+    @property
+    def hunks(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def by_nothing(self) -> int:
+        """How many hunks nothing notices."""
+        return self.count(*_BY_NOTHING)
+
+    @property
+    def unproven(self) -> tuple[ProvenPart, ...]:
+        """The parts that no check is known to notice."""
+        return tuple(part for part in self.parts if part.verdict is not HunkVerdict.NOTICED)
