@@ -73,7 +73,8 @@ def imports(path: Path) -> tuple[tuple[str, bool], ...]:
 
 def _imported(path: Path) -> Iterator[tuple[str, bool]]:
     tree = tree_of(path)
-    top = set(map(id, tree.body))
+    blocks = [node.body for node in tree.body if isinstance(node, ast.With)]
+    top = {id(node) for body in (tree.body, *blocks) for node in body}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, id(node) in top) for alias in node.names)
@@ -212,6 +213,25 @@ def test_libraries_stay_in_their_packages() -> None:
         return {library for library in found & KEPT_IN.keys() if package_of(path) not in KEPT_IN[library]}
 
     assert violations(wrong) == []
+
+
+def test_pygit2_is_loaded_in_one_place() -> None:
+    """Elsewhere it would read all certificates of the system."""
+
+    def wrong(path: Path) -> Iterator[str]:
+        tree = tree_of(path)
+        for_types = (node for node in tree.body if isinstance(node, ast.If))
+        passed_over = {id(inner) for block in for_types for inner in ast.walk(block)}
+        for node in ast.walk(tree):
+            match node:
+                case ast.Import(names=names) if id(node) not in passed_over:
+                    yield from (alias.name for alias in names if alias.name.partition(".")[0] == "pygit2")
+                case ast.ImportFrom(module=str(module)) if id(node) not in passed_over:
+                    yield from {module}.intersection({"pygit2", "pygit2.enums"})
+                case _:
+                    pass
+
+    assert violations(wrong) == ["git/core/libgit2.py: pygit2"]
 
 
 @pytest.mark.parametrize("start", ["main", *(f"commands/{name}" for name in READERS)])

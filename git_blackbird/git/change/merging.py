@@ -209,7 +209,7 @@ def _merge_by_libgit2(
     repo: Repository, trees: TreeStore, versions: Mapping[bytes, Sequence[TreeEntry | None]]
 ) -> TreeMerge:
     """Merge without the user's merge drivers."""
-    import pygit2  # loaded by now
+    from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
     paths, empty = list(versions), trees.save({})
     # By number: libgit2 has paths as text.

@@ -230,7 +230,7 @@ def _unusable(completed: Completed, cwd: Path, environ: Mapping[str, str]) -> Un
 def head(repo: Repository) -> Head:
     """Return the branch and commit of HEAD. Raises UnusableError."""
     objects = open_libgit2(repo)
-    import pygit2  # loaded by now
+    from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
     with using_objects(repo):
         at = objects.lookup_reference("HEAD")
@@ -257,7 +257,7 @@ def open_libgit2(repo: Repository) -> "pygit2.Repository":
 
 def open_fresh_libgit2(git_dir: Path) -> "pygit2.Repository":
     """Open a repository with libgit2, to see its index as it is now. Raises UnusableError."""
-    import pygit2  # 66 ms, and only what looks into trees needs it
+    from git_blackbird.git.core.libgit2 import pygit2  # slow to load
 
     # Git has checked at discovery whether this user trusts the repository's owner.
     pygit2.settings.owner_validation = False
@@ -285,7 +285,7 @@ def _opened(git_dir: Path, _thread: int, _packs: tuple[int, ...]) -> "pygit2.Rep
 
 @contextlib.contextmanager
 def using_objects(repo: Repository) -> Iterator[None]:
-    import pygit2  # loaded by now
+    from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
     try:
         yield

@@ -95,7 +95,7 @@ class TreeStore:
         return {name: _entry(row) for name, row in self._load(oid).items()}
 
     def _load(self, oid: str) -> _Rows:
-        import pygit2  # loaded by now
+        from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
         if (known := self._seen.get(oid) or self._known(oid)) is not None:
             self._seen[oid] = known
@@ -118,7 +118,7 @@ class TreeStore:
 
     def is_sound(self, oid: str) -> bool:
         """Whether an object can be read and has the content that its id is made of."""
-        import pygit2  # loaded by now
+        from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
         try:
             self.objects.read(pygit2.Oid(hex=oid))
@@ -128,7 +128,7 @@ class TreeStore:
 
     def content(self, oid: str, most: int) -> bytes:
         """Return the content of a file of at most so many bytes. Raises UnusableError."""
-        import pygit2  # loaded by now
+        from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
         found = self.objects.get(oid)
         if not isinstance(found, pygit2.Blob) or found.size > most:
@@ -140,7 +140,7 @@ class TreeStore:
         return self._save({name: _row(entry) for name, entry in tree.items()})
 
     def _save(self, rows: _Rows) -> str:
-        import pygit2  # loaded by now
+        from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
         # In git's order, in which a directory's name ends with a slash.
         places = {

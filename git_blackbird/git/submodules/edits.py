@@ -128,7 +128,7 @@ def _files_below(folder: Path) -> Iterator[str]:
 
 
 def _head_tree(view: Repository, trees: TreeStore) -> str:
-    import pygit2  # loaded by now
+    from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
     objects = open_libgit2(view)
     if objects.head_is_unborn:
@@ -215,7 +215,7 @@ def commits_only_in(linked: Repository, git_dir: Path, home: Path | None) -> tup
 
 def _commit(objects: "pygit2.Repository", oid: str) -> str | None:
     """Return the commit that an object or a tag refers to; None for other or missing objects."""
-    import pygit2  # loaded by now
+    from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
     try:
         return str(objects[oid].peel(pygit2.Commit).id)

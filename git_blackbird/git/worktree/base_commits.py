@@ -24,7 +24,7 @@ _BASE = "base"
 
 def write_commit(repo: Repository, tree: str, parents: Sequence[str], message: str, at: int) -> str:
     """Write a commit on no branch in our name, at seconds since 1970; return its id. Raises UnusableError."""
-    import pygit2  # slow to load
+    from git_blackbird.git.core.libgit2 import pygit2  # slow to load
 
     objects = open_libgit2(repo)
     with using_objects(repo):
@@ -34,7 +34,7 @@ def write_commit(repo: Repository, tree: str, parents: Sequence[str], message: s
 
 def is_our_commit(objects: "pygit2.Repository", commit: str) -> bool:
     """Whether ``write_commit`` made a commit. A missing commit counts as one, so that it is not reported."""
-    import pygit2  # loaded by now
+    from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
     try:
         return bool(objects[commit].peel(pygit2.Commit).committer.email == _EMAIL)
@@ -141,7 +141,7 @@ def _parent(linked: Repository, commit: str) -> str | None:
 
 
 def _read(repo: Repository, commit: str) -> "pygit2.Commit":
-    import pygit2  # loaded by now
+    from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
     with using_objects(repo):
         return open_libgit2(repo)[commit].peel(pygit2.Commit)

@@ -94,7 +94,7 @@ def may_have_submodules(index: Path) -> bool:
 
 def read_entries(index: Path, paths: Iterable[bytes]) -> Edits:
     """Return the entries of an index at some paths, None where it has none. Raises UnusableError."""
-    import pygit2  # loaded by now
+    from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
     names = {path: os.fsdecode(path) for path in paths}
     if not names:
@@ -112,7 +112,7 @@ def read_entries(index: Path, paths: Iterable[bytes]) -> Edits:
 
 def write_entries(index: Path, entries: Mapping[bytes, TreeEntry]) -> None:
     """Make an index with these entries. Raises UnusableError."""
-    import pygit2  # loaded by now
+    from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
     try:
         made = pygit2.Index(os.fspath(index))

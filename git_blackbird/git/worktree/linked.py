@@ -95,7 +95,7 @@ def is_checkout_incomplete(linked: Repository) -> bool:
 
 def incomplete_tree(linked: Repository) -> str:
     """Return the tree of an incomplete checkout; an empty one if it had not begun."""
-    import pygit2  # slow to load
+    from git_blackbird.git.core.libgit2 import pygit2  # slow to load
 
     begun = (linked.private_dir / _BEGUN).read_text()
     objects = open_libgit2(linked)

@@ -189,7 +189,7 @@ def find_stash(repo: Repository) -> Stash | None:
     if not (repo.common_dir / "logs/refs/stash").exists():
         return None
     objects = open_libgit2(repo)
-    import pygit2  # loaded by now
+    from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
     with using_objects(repo):
         reference = objects.references.get("refs/stash")

@@ -61,7 +61,7 @@ def save_pair(repo: Repository, ref: str, pair: "Trees") -> None:
 
 
 def _set_ref(repo: Repository, name: str, oid: str) -> None:
-    import pygit2  # slow to load
+    from git_blackbird.git.core.libgit2 import pygit2  # slow to load
 
     try:
         open_libgit2(repo).references.create(name, oid, force=True)
@@ -72,7 +72,7 @@ def _set_ref(repo: Repository, name: str, oid: str) -> None:
 
 def keep_commit(repo: Repository, name: str, *commits: str) -> None:
     """Keep commits as parents of one, beside others under the same name. Raises GitError."""
-    import pygit2  # slow to load
+    from git_blackbird.git.core.libgit2 import pygit2  # slow to load
 
     ref = f"{_OURS}commits/{name}"
     with using_objects(repo):
@@ -85,8 +85,7 @@ def keep_commit(repo: Repository, name: str, *commits: str) -> None:
 
 
 def load_pair(repo: Repository, ref: str) -> "Trees | None":
-    import pygit2  # slow to load
-
+    from git_blackbird.git.core.libgit2 import pygit2  # slow to load
     from git_blackbird.model.run.summary import Trees  # not in that process
 
     with using_objects(repo):

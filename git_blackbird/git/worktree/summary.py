@@ -142,7 +142,7 @@ def file_changes(repo: Repository, pair: Trees) -> tuple[FileChange, ...]:
 
 
 def _compare(objects: "pygit2.Repository", pair: Trees) -> "pygit2.Diff":
-    import pygit2  # loaded by now
+    from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
     base, head = (objects[oid].peel(pygit2.Tree) for oid in (pair.base, pair.head))
     renames = pygit2.enums.DiffFind.FIND_RENAMES
@@ -183,7 +183,7 @@ def _changed(objects: "pygit2.Repository", diff: "pygit2.Diff") -> Iterator[Chan
 
 
 def _lines(objects: "pygit2.Repository", file: "pygit2.DiffFile") -> int:
-    import pygit2  # loaded by now
+    from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
     if file.mode == SUBMODULE:
         return 1

@@ -80,7 +80,7 @@ def add_ignored(
 
 def _hashed(repo: Repository, signatures: Mapping[bytes, Signature]) -> dict[bytes, TreeEntry]:
     """Return the tree entries of files and links; nothing for anything else."""
-    import pygit2  # loaded by now
+    from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
     places = {path: repo.top / os.fsdecode(path) for path in signatures}
     modes = {path: signature[4] for path, signature in signatures.items()}
