@@ -1,18 +1,37 @@
-"""Read which lines tests ran: the reports of lcov and Cobertura, in which most tools write it."""
+"""Read which lines tests ran: reports of lcov and Cobertura, which most tools write, and of coverage.py."""
 
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 from xml.etree.ElementTree import ParseError
 
+from pydantic import BaseModel, Field, ValidationError
+
+from git_blackbird.clean import one_line
 from git_blackbird.errors import UnusableError
 
 _LONGEST_PATH = 4_096
 _MOST_LINES = 2_000_000
-_ROW = re.compile(rb"^(?:SF:(.+)|DA:(\d{1,7}),(-?\d+))", re.MULTILINE)
+_TEST_CHARACTERS = 300
+_ROW = re.compile(rb"^(?:TN:(.*)|SF:(.+)|DA:(\d{1,7}),(-?\d+))", re.MULTILINE)
 _NUMBER = re.compile(r"\d{1,7}")
+# As pytest-cov names the parts of a test.
+_PHASE = re.compile(r"\|(?:setup|run|teardown)$")
+
+
+_Line = Annotated[int, Field(ge=1, lt=10_000_000)]
+
+
+class Hit(NamedTuple):
+    """A line of a file, whether it ran, and the tests that ran it; one without a name is what no test did."""
+
+    file: str
+    line: int
+    has_run: bool
+    tests: Iterable[str] = ()
 
 
 class Report(NamedTuple):
@@ -20,7 +39,14 @@ class Report(NamedTuple):
 
     path: str
     sources: Sequence[str]
-    hits: Iterable[tuple[str, int, bool]]
+    hits: Iterable[Hit]
+
+
+class FileHits(NamedTuple):
+    """The lines of a file, and whether they ran; and which of them each test ran, where that is said."""
+
+    lines: dict[int, bool]
+    by_test: dict[str, set[int]]
 
 
 class Places(NamedTuple):
@@ -62,24 +88,26 @@ class Places(NamedTuple):
         return next(filter(self.has, ("/".join(parts[start:]) for start in range(len(parts)))), None)
 
 
-def read_coverage(files: Iterable[tuple[str, bytes]], places: Places) -> dict[str, dict[int, bool]]:
+def read_coverage(files: Iterable[tuple[str, bytes]], places: Places) -> dict[str, FileHits]:
     """Read reports, given by path and content: by file of the tree, which lines tests ran, in any of them.
 
     Raises UnusableError for one that is none.
     """
-    lines: dict[str, dict[int, bool]] = {}
+    found: dict[str, FileHits] = {}
     for path, data in files:
-        report = _cobertura(path, data) if data.lstrip().startswith(b"<") else _lcov(path, data)
+        report = _FORMS.get(data.lstrip()[:1], _lcov)(path, data)
         known: dict[str, str | None] = {}
-        for count, (named, number, has_run) in enumerate(report.hits):
+        for count, hit in enumerate(report.hits):
             if count == _MOST_LINES:
                 raise UnusableError(f"{path} has more than {_MOST_LINES} lines")
-            if named not in known:
-                known[named] = places.find(named, report)
-            if (file := known[named]) is not None:
-                of_file = lines.setdefault(file, {})
-                of_file[number] = has_run or of_file.get(number, False)
-    return lines
+            if hit.file not in known:
+                known[hit.file] = places.find(hit.file, report)
+            if (file := known[hit.file]) is not None:
+                lines, by_test = found.setdefault(file, FileHits({}, {}))
+                lines[hit.line] = hit.has_run or lines.get(hit.line, False)
+                for test in hit.tests:
+                    by_test.setdefault(test, set()).add(hit.line)
+    return found
 
 
 def _lcov(path: str, data: bytes) -> Report:
@@ -88,13 +116,50 @@ def _lcov(path: str, data: bytes) -> Report:
     return Report(path, (), _lcov_hits(data))
 
 
-def _lcov_hits(data: bytes) -> Iterator[tuple[str, int, bool]]:
-    file = ""
+def _lcov_hits(data: bytes) -> Iterator[Hit]:
+    file, tests = "", ("",)
     for match in _ROW.finditer(data):
-        if match[1]:
-            file = match[1].decode(errors="replace").strip()
+        if match[1] is not None:
+            tests = (_test_name(match[1].decode(errors="replace")),)
+        elif match[2]:
+            file = match[2].decode(errors="replace").strip()
         else:
-            yield file, int(match[2]), bool(match[3].strip(b"0"))
+            has_run = bool(match[4].strip(b"0"))
+            yield Hit(file, int(match[3]), has_run, tests if has_run else ())
+
+
+class _PythonFile(BaseModel):
+    executed_lines: tuple[_Line, ...]
+    missing_lines: tuple[_Line, ...]
+    contexts: dict[_Line, tuple[str, ...]] = Field(default_factory=dict)
+
+
+class _PythonReport(BaseModel):
+    files: dict[str, _PythonFile]
+
+
+def _coverage_py(path: str, data: bytes) -> Report:
+    try:
+        return Report(path, (), _python_hits(_PythonReport.model_validate_json(data).files))
+    except ValidationError as error:
+        raise UnusableError(f"{path} is no coverage, as coverage.py writes it in JSON") from error
+
+
+def _python_hits(files: Mapping[str, _PythonFile]) -> Iterator[Hit]:
+    name_of = cache(_test_name)
+    for file, lines in files.items():
+        for number in lines.executed_lines:
+            yield Hit(file, number, has_run=True, tests=map(name_of, lines.contexts.get(number, ())))
+        yield from (Hit(file, number, has_run=False) for number in lines.missing_lines)
+
+
+def _test_name(name: str) -> str:
+    """Return the name of a test as its results have it: ``tests/test_a.py::test_b[1]`` is one in a module."""
+    name, parameters, rest = _PHASE.sub("", one_line(name, _TEST_CHARACTERS).strip()).partition("[")
+    file, *within = name.split("::")
+    if within:
+        name = ".".join((file.removesuffix(".py").replace("/", "."), *within))
+    return name + parameters + rest
 
 
 def _cobertura(path: str, data: bytes) -> Report:
@@ -110,10 +175,13 @@ def _cobertura(path: str, data: bytes) -> Report:
         raise UnusableError(f"{path} is no coverage, as Cobertura writes it: it has <{root.tag}>")
     sources = [source.text.strip() for source in root.iter("source") if source.text]
     hits = (
-        (file, int(number), bool(line.get("hits", "0").strip("0")))
+        Hit(file, int(number), bool(line.get("hits", "0").strip("0")))
         for part in root.iter("class")
         if (file := part.get("filename"))
         for line in part.iter("line")
         if _NUMBER.fullmatch(number := line.get("number", ""))
     )
     return Report(path, sources, hits)
+
+
+_FORMS: Mapping[bytes, Callable[[str, bytes], Report]] = {b"<": _cobertura, b"{": _coverage_py}

@@ -215,7 +215,7 @@ _CheckResults = Annotated[
 _CheckCoverage = Annotated[
     tuple[str, ...],
     Row(
-        "where the check leaves which lines its tests ran, as lcov or Cobertura: `cov.xml`",
+        "where the check leaves which lines its tests ran, as lcov, Cobertura or coverage.py's JSON",
         own="user",
         see="reviews.md#checks",
     ),

@@ -5,7 +5,7 @@ from collections.abc import Collection
 import pytest
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.messages.incoming.coverage import Places, read_coverage
+from git_blackbird.messages.incoming.coverage import FileHits, Places, read_coverage
 
 TOP = "/tmp/scratch/head"
 PYTHON_XML = """<?xml version="1.0" ?>
@@ -29,9 +29,19 @@ GCOVR_LCOV = (
 GO_LCOV = "TN:\r\nSF:example.com/m/pkg/a.py\r\nDA:1,1\r\nDA:2,1\r\nDA:4,0\r\nend_of_record\r\n"
 
 
-def read(text: str, *tree: str, path: str = "cov") -> dict[str, dict[int, bool]]:
+PYTHON_JSON = """{"meta": {"format": 3, "show_contexts": true}, "files": {"pkg/a.py": {
+"executed_lines": [1, 2], "summary": {"percent_covered": 66.7}, "missing_lines": [4], "excluded_lines": [],
+"contexts": {"1": [""], "2": ["", "tests/test_a.py::A::test_b[x::y/z.py]|run", "tests.test_c.test_d"]},
+"functions": {"f": {"executed_lines": [2], "contexts": {}}}}}, "totals": {}}"""
+
+
+def hits(text: str, *tree: str, path: str = "cov") -> dict[str, FileHits]:
     paths: Collection[str] = tree or ("pkg/a.py", "other.py")
     return read_coverage([(path, text.encode())], Places((TOP,), paths.__contains__))
+
+
+def read(text: str, *tree: str, path: str = "cov") -> dict[str, dict[int, bool]]:
+    return {file: found.lines for file, found in hits(text, *tree, path=path).items()}
 
 
 @pytest.mark.parametrize(
@@ -46,11 +56,25 @@ def read(text: str, *tree: str, path: str = "cov") -> dict[str, dict[int, bool]]
         GCOVR_LCOV,
         GO_LCOV,
         PYTHON_LCOV.replace("pkg/a.py", ".\\pkg\\a.py"),
+        PYTHON_JSON,
     ],
-    ids=["python", "container", "relative", "lcov", "c8", "gcovr", "go", "windows"],
+    ids=["python", "container", "relative", "lcov", "c8", "gcovr", "go", "windows", "json"],
 )
 def test_each_tool_says_which_lines_of_a_file_ran(text: str) -> None:
     assert read(text) == {"pkg/a.py": {1: True, 2: True, 4: False}}
+
+
+def test_coverage_py_says_which_tests_ran_a_line_by_the_names_of_their_results() -> None:
+    tests = {"": {1, 2}, "tests.test_a.A.test_b[x::y/z.py]": {2}, "tests.test_c.test_d": {2}}
+    assert hits(PYTHON_JSON)["pkg/a.py"].by_test == tests
+
+
+def test_lcov_says_which_test_ran_what_stands_below_its_name() -> None:
+    one, two = "TN:one\nSF:pkg/a.py\nDA:1,1\nDA:2,0\nend_of_record\n", "TN:two\nSF:pkg/a.py\nDA:1,2\nDA:2,1\n"
+    found = hits(one + two + "SF:other.py\nDA:7,1\nTN:\nDA:8,1\n")
+    assert found["pkg/a.py"].by_test == {"one": {1}, "two": {1, 2}}
+    assert found["pkg/a.py"].lines == {1: True, 2: True}
+    assert found["other.py"].by_test == {"two": {7}, "": {8}}
 
 
 def test_a_path_is_looked_for_at_the_report_and_above_first() -> None:
@@ -73,7 +97,7 @@ def test_a_line_has_run_if_it_ran_in_one_of_several_reports() -> None:
     one, two = (f"SF:pkg/a.py\nDA:1,{hits[0]}\nDA:2,{hits[1]}\nDA:3,0\n".encode() for hits in ("10", "01"))
     files = [("one.info", one), ("two.info", two)]
     found = read_coverage(files, Places((TOP,), {"pkg/a.py"}.__contains__))
-    assert found == {"pkg/a.py": {1: True, 2: True, 3: False}}
+    assert found["pkg/a.py"].lines == {1: True, 2: True, 3: False}
 
 
 @pytest.mark.parametrize(
@@ -82,10 +106,13 @@ def test_a_line_has_run_if_it_ran_in_one_of_several_reports() -> None:
         "1 passed",
         "<coverage><packages>",
         "<report/>",
+        '{"files": {"pkg/a.py": {"executed_lines": [1]}}}',
+        '{"files": {"pkg/a.py": {"executed_lines": [1, -2, 99999999999], "missing_lines": []}}}',
+        '{"files": ' + "[" * 1_000,
         '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><coverage>&x;</coverage>',
         '<!DOCTYPE a [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><coverage>&b;</coverage>',
     ],
-    ids=["text", "cut off", "jacoco", "file", "entities"],
+    ids=["text", "cut off", "jacoco", "less", "numbers", "deep", "file", "entities"],
 )
 def test_what_is_no_coverage_is_refused_by_name(text: str) -> None:
     with pytest.raises(UnusableError, match=r"out/cov\.xml is no coverage, as "):

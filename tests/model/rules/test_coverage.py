@@ -14,7 +14,7 @@ def added(content: str = ONE, *numbers: int) -> AddedLines:
 
 
 def report(files: Mapping[str, Mapping[int, bool]], content: str = ONE) -> TreeCoverage:
-    return TreeCoverage(files={path: FileLines.of(content, lines) for path, lines in files.items()})
+    return TreeCoverage(files={path: FileLines.of(content, lines, {}) for path, lines in files.items()})
 
 
 def test_added_lines_that_no_test_ran_are_counted_and_named() -> None:

@@ -36,8 +36,13 @@ def tree_coverage(checkout: Path, globs: Sequence[str], repo: Repository, tree: 
         found = read_coverage(left_files(checkout, globs), places)
     except UnusableError as error:
         return TreeCoverage(fault=one_line(error.message, _FAULT_CHARACTERS))
-    files = {path: FileLines.of(content(path), lines) for path, lines in found.items()}
-    return TreeCoverage(files=files, fault=None if files else _NOTHING_LEFT)
+    names = sorted({test for hits in found.values() for test in hits.by_test})
+    number_of = {name: number for number, name in enumerate(names)}
+    files = {
+        path: FileLines.of(content(path), lines, {number_of[test]: of for test, of in by_test.items()})
+        for path, (lines, by_test) in found.items()
+    }
+    return TreeCoverage(files=files, tests=tuple(names), fault=None if files else _NOTHING_LEFT)
 
 
 def coverage_of(workspace: Workspace, pair: Trees, reports: Sequence[TreeCoverage]) -> ChangeCoverage:

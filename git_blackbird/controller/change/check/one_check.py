@@ -187,8 +187,9 @@ class Check:
             if lines:
                 read = partial(tree_coverage, checkout, lines, workspace.repo, asked.tree or "")
                 coverage = await run_in_thread(read)
-        if tests is not None and (redactor := workspace.store.redactor()) is not None:
-            tests = masked(tests, redactor.mask_text)
+        if (tests or coverage) and (redactor := workspace.store.redactor()) is not None:
+            tests = tests and masked(tests, redactor.mask_text)
+            coverage = coverage and masked(coverage, redactor.mask_text)
         verdict = TreeVerdict(asked.with_fields(_judge(command, ended)), tests, coverage)
         return against_results(verdict) if globs else verdict
 

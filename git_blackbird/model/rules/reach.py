@@ -1,0 +1,112 @@
+"""Which tests run which hunks of a change, and which hunks one run of a check can therefore tell apart."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from git_blackbird.model.base.ranges import parse_ranges
+from git_blackbird.model.rules.evidence import TreeVerdict
+from git_blackbird.model.run.coverage import FileLines
+from git_blackbird.model.run.proof import Hunk
+
+# What stands in the name of a test begins here: parameters, or what it has within.
+_WITHIN = re.compile(r"[\[(/]")
+_MOST_WITHIN = 20
+_NO_WORD = re.compile(r"\W")
+
+
+class TestNames:
+    """The tests of a check by the names that coverage may have for them.
+
+    A name may stand for several: for all parameters, for what is within a test, without its module, or with
+    ``_`` for what lcov allows in none.
+    """
+
+    __test__ = False
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._by_alias: dict[str, set[str]] = {}
+        for name in names:
+            for alias in _aliases(name):
+                self._by_alias.setdefault(alias, set()).add(name)
+
+    def named(self, name: str) -> frozenset[str]:
+        """Return the tests that a name stands for, none where it is not known."""
+        return frozenset(self._by_alias.get(name, ()))
+
+
+def _aliases(name: str) -> Iterator[str]:
+    ends = [match.start() for match in _WITHIN.finditer(name)][:_MOST_WITHIN]
+    for whole in (name, *(name[:end] for end in ends)):
+        for alias in {whole, whole.rpartition(".")[2]}:
+            yield alias
+            yield _NO_WORD.sub("_", alias)
+
+
+class Reach:
+    """The tests of a check on the head of a change, and the lines that each of them ran."""
+
+    def __init__(self, verdict: TreeVerdict) -> None:
+        names = TestNames(verdict.tests.states) if verdict.tests is not None else None
+        coverage = verdict.coverage
+        self._tests = [names.named(name) for name in coverage.tests] if names and coverage else []
+        self._files = coverage.files if coverage else {}
+        self._by_line: dict[str, Mapping[int, Collection[int]]] = {}
+
+    def tests_of(self, hunks: Sequence[Hunk]) -> frozenset[str] | None:
+        """Return the tests that run lines of hunks: none if no test does, None if that is not known.
+
+        It is not known of what also runs outside of tests, as at import, and of lines that nothing can run.
+        """
+        found = frozenset[str]()
+        for hunk in hunks:
+            tests = self._tests_of(hunk)
+            if tests is None:
+                return None
+            found |= tests
+        return found
+
+    def _tests_of(self, hunk: Hunk) -> frozenset[str] | None:
+        file = self._files.get(hunk.path)
+        if file is None or file.content != hunk.content:
+            return None
+        numbers = range(hunk.new + 1, hunk.new + hunk.new_count + 1)
+        ran, missed = parse_ranges(file.ran), parse_ranges(file.missed)
+        # The lines of a statement may count as its first one.
+        if not numbers or (numbers[0] not in ran and numbers[0] not in missed):
+            return None
+        by_line = self._tests_by_line(hunk.path, file)
+        found = frozenset[str]()
+        for number in ran.intersection(numbers):
+            names = [self._tests[test] for test in by_line.get(number, ())]
+            if not names or not all(names):
+                return None
+            found = found.union(*names)
+        return found
+
+    def _tests_by_line(self, path: str, file: FileLines) -> Mapping[int, Collection[int]]:
+        if path not in self._by_line:
+            self._by_line[path] = {
+                line: tests
+                for lines, numbers in file.by_test.items()
+                for tests in [parse_ranges(numbers)]
+                for line in parse_ranges(lines)
+            }
+        return self._by_line[path]
+
+
+def packed(reached: Sequence[frozenset[str] | None]) -> list[tuple[int, ...]]:
+    """Return which parts of a change a run of the check can tell apart, by their numbers, in few runs.
+
+    No two in a run have a test in common. One of which the tests are not known has its own, and one that no
+    test runs needs none.
+    """
+    alone = [(number,) for number, tests in enumerate(reached) if tests is None]
+    runs: list[tuple[set[str], list[int]]] = []
+    known = [(number, tests) for number, tests in enumerate(reached) if tests]
+    for number, tests in sorted(known, key=lambda part: -len(part[1])):
+        taken, parts = next((run for run in runs if run[0].isdisjoint(tests)), (set[str](), list[int]()))
+        if not parts:
+            runs.append((taken, parts))
+        taken |= tests
+        parts.append(number)
+    return [tuple(sorted(parts)) for _, parts in runs] + alone
