@@ -14,12 +14,13 @@ _BY_FIELD: Mapping[str, Mapping[str, str]] = {
     "config": {"settings": "config-show", "place": "config-set"},
     "decide": {"stage": "decide", "isRedo": "undo"},
     "execute": {"wouldStart": "execute-dry-run"},
-    "redo": {"isRedo": "undo", "tasks": "redo"},
+    "redo": {"isRedo": "undo", "tasks": "undo-tasks"},
     "retry": {"superseded": "set-status"},
     "review": {"gate": "review-parent", "rounds": "review-change", "reason": "review-dismiss"},
     "runs": {"record": "runs-one", "older": "runs"},
     "show": {"dependents": "show", "knownFrom": "show-commit", "context": "show-prompt"},
     "tui": {"leaves": "status"},
+    "undo": {"isRedo": "undo", "tasks": "undo-tasks"},
 }
 
 

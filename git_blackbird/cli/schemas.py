@@ -61,7 +61,6 @@ OUTPUTS: Mapping[str, Any] = {
     "plan-import": plan.ImportOutput,
     "plan-lint": given.LintOutput,
     "prune": setup.PruneOutput,
-    "redo": changes.RedoListOutput,
     "rename": given.RenameOutput,
     "report": report.ReportOutput,
     "restore": RestoreResult,
@@ -78,6 +77,7 @@ OUTPUTS: Mapping[str, Any] = {
     "status": status.StatusOutput,
     "tell": changes.TellOutput,
     "undo": changes.UndoOutput,
+    "undo-tasks": changes.TasksToTurnOutput,
     "validate": given.ValidateOutput,
     "worktrees": changes.WorktreesOutput,
     "worktrees-prune": changes.PrunedWorktreesOutput,
@@ -109,7 +109,8 @@ _CALLS = {
     "set-status": "set-status`, `retry",
     "show-commit": "show --commit",
     "show-prompt": "show --prompt",
-    "undo": "undo`, `redo TASK",
+    "undo": "undo TASK`, `redo TASK",
+    "undo-tasks": "undo`, `redo",
 }
 _JSON_TYPES = {
     ValueType.BOOLEAN: "boolean",

@@ -110,7 +110,7 @@ def test_what_a_person_says_is_asked_for() -> None:
     assert (tell.command, tell.runnable) == ("git blackbird resume a -e", "git blackbird resume a -F -")
     assert tell.template == "git blackbird resume a -m TEXT"
     behind = dismiss_command("-a")
-    assert behind == "git blackbird review dismiss -- -a    # or --reason TEXT"
+    assert behind == "git blackbird review dismiss -- -a    # asks why; or --reason TEXT"
     assert (behind.runnable, behind.template) == (None, "git blackbird review dismiss --reason TEXT -- -a")
     plan = ShellLine("git -c a=b blackbird plan generate", "again", REQUEST)
     assert (plan.command, plan.runnable) == (plan.split("    ")[0], f"{plan.command} -F -")

@@ -25,6 +25,7 @@ def test_what_was_done_for_programs(program: Program) -> None:
     del program.transcript[-4:]  # its record names processes of this machine
     program.run("branch", "a", "of-a", "--json")
     program.run("restore", run_id(program, "a"), "--branch", "again", "--json")
+    program.run("undo", "--json")
     program.run("undo", "a", "--dry-run", "--json")
     program.run("undo", "a", "--json")
     program.run("redo", "--json")

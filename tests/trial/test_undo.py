@@ -49,8 +49,11 @@ def edit(trial: Trial, line: int, text: str) -> None:
 @pytest.mark.exhaustive
 def test_what_was_taken_back_has_not_failed_and_redo_alone_names_it(trial: Trial) -> None:
     assert trial.expect(0, "redo") == "nothing was taken back that could be brought back\n"
+    assert trial.expect(0, "undo") == "no task has changed anything that could be taken back\n"
     work(trial, "a", "echo a >new.txt")
+    assert trial.expect(0, "undo") == "git blackbird undo a    # A\n"
     trial.expect(0, "undo", "a")
+    assert trial.expect(0, "undo") == "no task has changed anything that could be taken back\n"
     assert trial.expect(0, "redo") == "git blackbird redo a    # A\n"
     listed = json.loads(trial.expect(0, "redo", "--json"))["data"]
     assert listed == {"tasks": [{"task": "a", "title": "A", "command": "git blackbird redo a"}]}

@@ -8,7 +8,6 @@ from git_blackbird.cli.printed.events import StopEvent
 from git_blackbird.controller.change.decide.record import DecisionResult
 from git_blackbird.controller.place.listing import PlaceOfTask, Pruned
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.stages import Stage
 from git_blackbird.model.plan.plan import Task
@@ -107,19 +106,23 @@ class UndoOutput(Printed[UndoResult]):
     behind: str | None = field("Why the index does not follow the commit.", lambda it: it.behind)
 
 
-class TaskToRedo(Printed[Task]):
-    """A task that was taken back."""
+class TaskToTurn(Printed[Task]):
+    """A task whose change can be taken back, or brought back."""
+
+    def __init__(self, task: Task, command: str) -> None:
+        super().__init__(task)
+        self.command = command
 
     field = Fields[Task]()
     task: TaskId = field("The task.", lambda it: it.id)
     title: str = field("Its title.", lambda it: it.title)
-    command: str = field("The command that brings it back.", lambda it: TaskCommand("redo", it.id).command)
+    command: Annotated[str, Shown("The command that does so.")]
 
 
-class RedoListOutput(NamedTuple):
-    """The tasks whose change can come back."""
+class TasksToTurnOutput(NamedTuple):
+    """The tasks whose change can be taken back, or brought back."""
 
-    tasks: Annotated[Sequence[TaskToRedo], Shown("The tasks, in the order of the plan.")]
+    tasks: Annotated[Sequence[TaskToTurn], Shown("The tasks, in the order of the plan.")]
 
 
 class WorktreesOutput(NamedTuple):

@@ -175,6 +175,9 @@ decide = CommandSpec(
     ),
     *_MESSAGE,
 )
+_TASK_OR_NONE = Argument(
+    ["task_id"], type=TASK, required=False, metavar="[TASK]", shell_complete=complete.tasks
+)
 _DRY_RUN = flag("Only show what would change.", "-n", "--dry-run")
 undo = CommandSpec(
     "undo",
@@ -184,8 +187,10 @@ undo = CommandSpec(
     What anyone did since stays: each run of TASK is taken back by a three-way merge, and a path where later
     edits overlap is left alone and named. Where the branch has commits of the change, a commit takes them
     back. TASK is taken back then, failed in the plan. `git blackbird redo` brings the change back.
+
+    Without TASK it says whose change can be taken back.
     """,
-    _TASK,
+    _TASK_OR_NONE,
     _DRY_RUN,
 )
 redo = CommandSpec(
@@ -195,7 +200,7 @@ redo = CommandSpec(
 
     Without TASK it says whose change can come back.
     """,
-    Argument(["task_id"], type=TASK, required=False, metavar="[TASK]", shell_complete=complete.tasks),
+    _TASK_OR_NONE,
     _DRY_RUN,
 )
 branch = CommandSpec(

@@ -252,7 +252,7 @@ def restart_with_text(task_id: str) -> TaskCommand:
 
 def dismiss_command(task_id: str) -> TaskCommand:
     """Format the command that accepts a parent without a passing verdict."""
-    return TaskCommand("review dismiss", task_id, blank=REASON)
+    return TaskCommand("review dismiss", task_id, remark="asks why", blank=REASON)
 
 
 def approve_without_commit(task_id: str) -> TaskCommand:

@@ -229,7 +229,7 @@ def test_a_reviewer_without_a_verdict_is_tried_once_more_and_never_passes(
     assert stop.text == f"no verdict on p: {error}"
     assert stop.next_steps == (
         "git blackbird execute",
-        "git blackbird review dismiss p    # or --reason TEXT",
+        "git blackbird review dismiss p    # asks why; or --reason TEXT",
     )
     assert [(one.status, one.parent_review_passed, one.error) for one in reviews(demo)] == [
         (RunStatus.FAILED, None, error)
@@ -550,7 +550,7 @@ def test_a_done_parent_is_not_set_free_by_hand_but_by_dismissing(flagged: Path) 
     with pytest.raises(RequestError) as refused:
         set_status(open_at(flagged), "p", Status.DONE)
     assert refused.value.hint == (
-        "git blackbird review run p\ngit blackbird review dismiss p    # or --reason TEXT"
+        "git blackbird review run p\ngit blackbird review dismiss p    # asks why; or --reason TEXT"
     )
 
 
@@ -674,7 +674,7 @@ def test_a_review_by_hand_without_a_verdict_leaves_what_was_owed(demo: Path) -> 
         (
             "git blackbird resume b",
             "git blackbird review run p",
-            "git blackbird review dismiss p    # or --reason TEXT",
+            "git blackbird review dismiss p    # asks why; or --reason TEXT",
         ),
     )
     assert feedback_of(demo) == {"b": B_IS_TOLD}
