@@ -64,7 +64,7 @@ class Call:
     ``left_out`` was named as not in a snapshot. ``launcher`` starts the agents that work on tasks. ``held``
     are the tasks that get no more agents in it, since a budget is spent. ``stand_ins`` are agents that may
     start tasks whose own is at a usage limit. ``half_done`` are the tasks of which was said that others do
-    not start over their edits. ``declined`` are digests of criteria that nobody agreed to in it.
+    not start over their edits. ``declined`` are digests of rights and criteria that nobody agreed to in it.
     """
 
     def __init__(self, workspace: Workspace, ui: UserInterface, scope: CallScope) -> None:
@@ -220,10 +220,12 @@ class Call:
             # Also who agreed to it without a stop after each task.
             enough = {digest, _digest(question._replace(stops_after_each=False))}
             if not load_agreements(paths, AgreementKind.AGREED) & enough:
-                answer = await self.prompter.agree(confirm_rights(question))
+                is_declined = digest in self.declined
+                answer = False if is_declined else await self.prompter.agree(confirm_rights(question))
                 if answer is True:
                     save_agreement(paths, AgreementKind.AGREED, digest)
                 elif answer is not None:
+                    self.declined |= {digest}
                     text = f"{agent_in_text(question.agent)} was not started"
                     raise NotAgreedError(text, hint=question.rights.calmer)
                 elif digest not in load_agreements(paths, AgreementKind.TOLD):

@@ -82,6 +82,17 @@ def test_no_starts_and_touches_nothing(planned: Path) -> None:
     assert git(planned, "status", "--porcelain", "--ignored") == before
 
 
+def test_no_is_for_all_that_would_start_at_once(planned: Path) -> None:
+    configure(planned, execution__jobs="2", execution__onLimit="wait")
+    person = Person(agrees=False)
+    stop = execute(planned, person)
+    assert (stop.text, len(person.agreements), person.notices()) == (
+        "the agent 'command' was not started",
+        1,
+        [],
+    )
+
+
 def test_no_to_a_restart_gives_up_no_run(planned: Path) -> None:
     configure(planned, command__run="exit 3")
     execute(planned, Person(), "a")

@@ -91,6 +91,8 @@ async def work_on(call: Call, start: Start) -> Stop | None:
             from git_blackbird.controller.change.check.criteria import asked_criteria  # few have any
 
             await call.interruptible(asked_criteria(call, start.task))
+        if call.is_interrupted:
+            return interrupted_stop(f"before {task_id} was started")
         _warn_before(call, start)
         await call.finish_background_work(task_id)
         opened = await call.interruptible(run_in_thread(lambda: _open(call, start)))
