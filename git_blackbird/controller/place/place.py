@@ -127,8 +127,7 @@ def _untouched_conflicts(workspace: Workspace, run: Run, change: Trees, named: s
 
 
 def _last_merge(workspace: Workspace, run: Run) -> _Conflicts | None:
-    runs = Change.of(workspace.store.records.history(run.task_id)).runs
-    brought = next((one.brought for one in reversed(runs) if one.brought is not None), None)
+    brought = Change.of(workspace.store.records.history(run.task_id)).last_merge
     if brought is None:
         return None
     change, now = brought.change, brought.merge.base

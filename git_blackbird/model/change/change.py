@@ -17,7 +17,7 @@ from git_blackbird.model.change.stages import Stage, is_closed, stage_before_und
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
-from git_blackbird.model.run.parts import ReviewComment, Ruling
+from git_blackbird.model.run.parts import ConflictMerge, ReviewComment, Ruling
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import SUPERSEDED_BY_STATUS, DecisionState, Requester, RunStatus, RunType
 from git_blackbird.model.run.summary import Trees
@@ -161,6 +161,11 @@ class Change:
             if before is not None and _is_sent_back(before):
                 return Asked(before.decision_feedback or "", before.requested_by)
         return None if review is None else Asked(review.feedback, review.parent_task_id)
+
+    @property
+    def last_merge(self) -> ConflictMerge | None:
+        """The last merge with the user's files that its worktree was brought to, with its conflicts."""
+        return next((run.brought for run in reversed(self.runs) if run.brought is not None), None)
 
     @property
     def told(self) -> tuple[Told, ...]:

@@ -204,13 +204,15 @@ def choices_for(
     *,
     was_requested: bool,
     is_in_worktree: bool,
+    was_merged: bool,
     max_rounds: int = 1,
     follows: TaskId | None = None,
 ) -> tuple[ChoiceSpec, ...]:
     """Return the choices for a run on which a decision is due, by their digits, 0 as the last.
 
     ``was_requested``: a person requested changes before it. ``is_in_worktree``: the user's worktree has
-    something of what the task did. ``max_rounds``: up to so many rounds of reviews, the agent fixes what
+    something of what the task did. ``was_merged``: its own worktree was brought to a merge with that, whose
+    conflicts may be left. ``max_rounds``: up to so many rounds of reviews, the agent fixes what
     they find. ``follows``: the task with which the call goes on after an approval; without one, an approval
     is one choice.
     """
@@ -226,14 +228,16 @@ def choices_for(
         Choice.REJECT_AND_UNDO: is_in_worktree or run.moving is not None,
     }
     offered = (
-        _offered(run, one, max_rounds, follows)
+        _offered(run, one, max_rounds, follows, was_merged=was_merged)
         for one in TABLE[stage_of(run)].choices
         if is_offered.get(one, True)
     )
     return tuple(sorted(offered, key=lambda spec: spec.digit or 10))
 
 
-def _offered(run: Run, choice: Choice, max_rounds: int, follows: TaskId | None) -> ChoiceSpec:
+def _offered(
+    run: Run, choice: Choice, max_rounds: int, follows: TaskId | None, *, was_merged: bool
+) -> ChoiceSpec:
     spec = SPECS[choice]
     if choice is Choice.REVIEW_AGAIN and may_fix(run, max_rounds):
         fixes = f"{spec.description}; the agent may fix what is found"
@@ -254,5 +258,5 @@ def _offered(run: Run, choice: Choice, max_rounds: int, follows: TaskId | None) 
         return spec._replace(label=label, description="accepts what it did; the task is done")
     if not run.awaits_landing:
         return spec
-    lands = " and lands it" if run.brought is None else "; it lands if no conflict is left in it"
+    lands = "; it lands if no conflict is left in it" if was_merged else " and lands it"
     return spec._replace(description=f"approves it{lands}")

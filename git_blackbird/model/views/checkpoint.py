@@ -96,10 +96,10 @@ class Checkpoint(NamedTuple):
 
     ``request_blocked_reason``: why changes cannot be requested. ``asked``: what was asked for last, beside
     the task, ``told``: what was said to its agents at work. ``options``: those of the command.
-    ``is_in_worktree``: whether the user's worktree has something of what the task did. ``is_shown``:
-    whether a person was shown all of the change; None where all of its summary was. ``max_rounds``: up to so
-    many rounds of reviews, the agent fixes what they find. ``follows``: the task with which the call goes on
-    after an approval.
+    ``is_in_worktree``: whether the user's worktree has something of what the task did. ``was_merged``:
+    whether the task's own worktree was brought to a merge with that. ``is_shown``: whether a person was shown
+    all of the change; None where all of its summary was. ``max_rounds``: up to so many rounds of reviews, the
+    agent fixes what they find. ``follows``: the task with which the call goes on after an approval.
     """
 
     task: Task
@@ -155,6 +155,7 @@ class Checkpoint(NamedTuple):
     ] = None
     worktree: Annotated[str | None, Shown("The task's own worktree, where the change is.")] = None
     is_in_worktree: bool = False
+    was_merged: bool = False
     asked: Asked | None = None
     told: tuple[Told, ...] = ()
     rulings: Annotated[tuple[Ruling, ...], Shown("What the agent decided itself instead of a person.")] = ()
@@ -181,6 +182,7 @@ class Checkpoint(NamedTuple):
             self.run,
             was_requested=self.since_request is not None,
             is_in_worktree=self.is_in_worktree,
+            was_merged=self.was_merged,
             max_rounds=self.max_rounds,
             follows=self.follows,
         )

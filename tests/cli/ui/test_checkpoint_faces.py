@@ -67,6 +67,7 @@ NO_LINES = {
     "request_blocked_reason",  # said at the choice
     "suggested_request",  # begins the text of a request
     "is_in_worktree",
+    "was_merged",
     "max_rounds",
     "is_shown",
     "follows",  # these shape the choices

@@ -23,7 +23,7 @@ def outcome(run: Run) -> str:
     item = next_item(state, scope)
     there = run.has_changed_worktree
     follows = TaskId("next")
-    offered = choices_for(run, was_requested=False, is_in_worktree=there, follows=follows)
+    offered = choices_for(run, was_requested=False, is_in_worktree=there, was_merged=False, follows=follows)
     choices = offered if run.is_pending else ()
     numbers = " ".join(f"{spec.digit} {spec.choice}" for spec in choices)
     listed = [f"{item.words}; {item.command}" for item in queue(state)]

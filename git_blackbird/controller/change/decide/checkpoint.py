@@ -87,6 +87,7 @@ def build_checkpoint(
         both_added=_both_added(workspace, run),
         worktree=workspace.worktree_of(run),
         is_in_worktree=Work(history).is_in_worktree,
+        was_merged=change.last_merge is not None,
         runs=len(runs),
         round_number=count_rounds(runs),
         cost_usd=total_cost(runs),

@@ -198,10 +198,12 @@ def _undecided_stop(call: Call, state: PlanState, run: Run) -> Stop:
 
 def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
     history = state.history(run.task_id)
+    change = Change.of(history)
     choices = choices_for(
         run,
-        was_requested=bool(Change.of(history).requests),
+        was_requested=bool(change.requests),
         is_in_worktree=Work(history).is_in_worktree,
+        was_merged=change.last_merge is not None,
         max_rounds=workspace.config.reviews.max_iterations,
     )
     runs = workspace.runs_to_decide(history)

@@ -698,6 +698,10 @@ def test_what_has_conflict_markers_does_not_land(demo: Path) -> None:
     second = person.checkpoints[1]
     assert second.run.notes == (second.conflict,) == ("the conflict in x.txt is not resolved",)
     assert second.preselected is None
+    assert [checkpoint.offers()[0].description for checkpoint in person.checkpoints[:2]] == [
+        "approves it and lands it",
+        "approves it; it lands if no conflict is left in it",
+    ]
     # The panel says what an approval leads to, and so does the decision.
     shown = "\n".join(line.text for line in render_checkpoint(second))
     assert f"{second.conflict}; approved as it is, the change goes back to its session" in shown
