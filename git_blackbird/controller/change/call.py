@@ -32,6 +32,7 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.launch.launch import Launcher, ThisMachine
 from git_blackbird.controller.launch.ledger import Ledger
 from git_blackbird.controller.place.slots import Slot, Slots
+from git_blackbird.controller.place.snapshots import EndSnapshot
 from git_blackbird.messages.display.dialogue import confirm_rights
 from git_blackbird.messages.display.events import rights_lines
 from git_blackbird.messages.document import plain
@@ -81,6 +82,7 @@ class Call:
         self.refused_decisions = 0
         self.rejected: set[TaskId] = set()
         self.slots = Slots(workspace)
+        self.end_snapshot = EndSnapshot()
         self.check_slots = CheckSlots(workspace, ui)
         self.not_set_up: dict[TaskId, SetupError] = {}
         # Reviewers work here, whoever works on tasks.

@@ -354,6 +354,8 @@ async def perform(call: Call, item: Item) -> Done:  # noqa: PLR0911  # a table
     """Do what is due, or return what a person wants to be begun; a step is loaded when it is."""
     task_id = item.task.id
     trace.event("next action", item.due.name.lower(), task_id)
+    if item.due is not Due.START:
+        call.end_snapshot.drop()
     match item.due:
         case Due.REQUEST:
             return await apply_change_request(call, item)

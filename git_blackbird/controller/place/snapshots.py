@@ -1,7 +1,8 @@
 """Snapshots, and the change of a run without what others committed meanwhile."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
@@ -11,7 +12,7 @@ from git_blackbird.git.core.process import GitStoppedError
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.hooks.attribution import moves_of_others
 from git_blackbird.git.submodules.edits import Uncommitted, uncommitted
-from git_blackbird.git.worktree.log import commits_between
+from git_blackbird.git.worktree.log import commits_between, log_size
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, snapshot_of_checkout, take_snapshot
 from git_blackbird.git.writing.path_writer import Signature
 from git_blackbird.git.writing.write_back import Present, add_ignored
@@ -41,6 +42,35 @@ def snapshot(workspace: Workspace, since: str | None = None) -> Snapshot:
     return take_snapshot(workspace.repo, limits=limits_of(workspace), since=since)
 
 
+class EndSnapshot:
+    """The snapshot with which the last run in place ended: the next begins with it if it begins at once.
+
+    What anybody writes between the two is in the change of the next then, as what is written during it.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._kept: tuple[Snapshot, int, float] | None = None
+
+    def keep(self, workspace: Workspace, taken: Snapshot, log_end: int) -> None:
+        """Keep the snapshot of a worktree; ``log_end`` is the size that git's log of HEAD had then."""
+        is_whole = not workspace.is_task_worktree and not taken.has_unlisted
+        self._kept = (taken, log_end, self._clock()) if is_whole else None
+
+    def drop(self) -> None:
+        """Drop what is kept: something else than a run may write into the worktree."""
+        self._kept = None
+
+    def take(self, workspace: Workspace) -> Snapshot | None:
+        """Return what is kept, once; None if it is too old, or HEAD was moved since."""
+        kept, self._kept = self._kept, None
+        if kept is None or workspace.is_task_worktree:
+            return None
+        taken, log_end, moment = kept
+        is_as_then = log_size(workspace.repo.git_dir) == log_end
+        return taken if is_as_then and self._clock() - moment < _AT_ONCE_SECONDS else None
+
+
 def snapshot_with_ignored(
     workspace: Workspace, changes: Sequence[Trees], expected: Mapping[bytes, Signature], since: str
 ) -> Present:
@@ -67,6 +97,8 @@ def limits_of(workspace: Workspace) -> SnapshotLimits:
 
 
 _MAX_PATHS = 100
+# Nobody sees an agent's end, and writes something, within this time.
+_AT_ONCE_SECONDS = 0.2
 
 
 class OwnChange(NamedTuple):

@@ -40,8 +40,11 @@ class SnapshotLimits:
 
 @dataclass(frozen=True)
 class Snapshot:
+    """The tree of a worktree, and what is not in it; ``has_unlisted`` if it has what git no longer lists."""
+
     tree: str
     left_out: tuple[SkippedPath, ...] = ()
+    has_unlisted: bool = False
 
 
 @dataclass
@@ -172,9 +175,10 @@ class SnapshotBuilder:
     def run(self, since: str | None) -> Snapshot:
         """Update the private index from the worktree and write its tree."""
         state, work = self.update_kept_index() or self.update_user_index()
-        tree = state.tree
+        tree = listed = state.tree
         if since is not None:
-            tree = self.with_unlisted(tree, since, work)
+            tree = self.with_unlisted(listed, since, work)
+        has_unlisted = tree != listed
         # No change may have these at its top; those that are not state are named.
         reserved = self.trees.reserved(tree)
         tree = self.trees.without(tree, reserved)
@@ -182,7 +186,7 @@ class SnapshotBuilder:
         if work.is_plain and not named:
             self.index.keep(state.model_copy(update={"tree": tree}), work.changed)
         left_out = sorted([*work.left_out, *named], key=lambda item: item.path)
-        return Snapshot(tree, tuple(left_out))
+        return Snapshot(tree, tuple(left_out), has_unlisted)
 
     def update_kept_index(self) -> tuple[KeptState, IndexUpdate] | None:
         """Update the index of an earlier snapshot; None if a new index is required."""

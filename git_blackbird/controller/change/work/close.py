@@ -24,7 +24,12 @@ from git_blackbird.controller.core.workspace import Workspace, shorten_path
 from git_blackbird.controller.launch.launch import silence_texts
 from git_blackbird.controller.launch.run_files import publish_logs
 from git_blackbird.controller.place.place import place_of, unresolved_text
-from git_blackbird.controller.place.snapshots import snapshot, submodules, without_earlier_files
+from git_blackbird.controller.place.snapshots import (
+    EndSnapshot,
+    snapshot,
+    submodules,
+    without_earlier_files,
+)
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.git.change.changes import compose
 from git_blackbird.git.core.process import GitStoppedError
@@ -62,15 +67,21 @@ _OVER = frozenset({RunStatus.SUCCESS, RunStatus.FAILED})
 
 
 def close_run(
-    workspace: Workspace, ui: UserInterface, run: Run, ended: Ended, *, at: str | None = None
+    workspace: Workspace,
+    ui: UserInterface,
+    run: Run,
+    ended: Ended,
+    *,
+    at: str | None = None,
+    end: EndSnapshot | None = None,
 ) -> Run:
     """Take the head snapshot, write the record, derive the status.
 
-    ``at`` is when the run ended, if that was not now. A summary that fails never blocks: the record says that
-    it is minimal.
+    ``at`` is when the run ended, if that was not now; ``end`` keeps its snapshot for the next run. A summary
+    that fails never blocks: the record says that it is minimal.
     """
     try:
-        change = change_of_run(workspace, ui, run)
+        change = change_of_run(workspace, ui, run, end)
     except GitStoppedError as error:
         change = RunChange(Summary(minimal=error.message))
     run = run.changed(change)
@@ -120,7 +131,9 @@ def is_gated(workspace: Workspace, run: Run) -> bool:
     return is_stop or workspace.store.records.history(run.task_id).owes_decision(run)
 
 
-def change_of_run(workspace: Workspace, ui: UserInterface, run: Run) -> RunChange:
+def change_of_run(
+    workspace: Workspace, ui: UserInterface, run: Run, end: EndSnapshot | None = None
+) -> RunChange:
     """Take the head snapshot and compare; return what the run did to its worktree.
 
     What others committed meanwhile is no part of it. Without a snapshot the summary is minimal. Raises
@@ -138,6 +151,8 @@ def change_of_run(workspace: Workspace, ui: UserInterface, run: Run) -> RunChang
                 after = snapshot(workspace, since=run.base_tree)
                 if log_size(repo.git_dir) == log_end:
                     break
+        if end is not None:
+            end.keep(workspace, after, log_end)
         if run.base_tree is None:
             return change._replace(summary=Summary(minimal="the snapshot from before the run is missing"))
         with trace.measured(Phase.SUMMARY, run.task_id):

@@ -230,7 +230,10 @@ async def run_task(call: Call, start: Start, place: Opened, version: str) -> Run
     size = log_size(workspace.repo.git_dir)
     with trace.measured(Phase.SNAPSHOT, task_id):
         base, inside = await run_in_thread(
-            lambda: (place.start_snapshot or snapshot(workspace), submodules(workspace))
+            lambda: (
+                place.start_snapshot or call.end_snapshot.take(workspace) or snapshot(workspace),
+                submodules(workspace),
+            )
         )
         _warn_left_out(call, base.left_out)
     digests = {path: state.digest for path, state in inside.items()}
@@ -241,7 +244,7 @@ async def run_task(call: Call, start: Start, place: Opened, version: str) -> Run
         run, ended = await run_agent(call, start, place, begun, scratch, record)
         trace.spent(Phase.AGENT, task_id, ended.duration_seconds)
         remove_litter(workspace.repo.top, run, start.agent.leftover_dirs)
-        close = partial(close_run, workspace, call.ui, run, ended)
+        close = partial(close_run, workspace, call.ui, run, ended, end=call.end_snapshot)
         closed = await finish_in_thread(close, call.force_stop)
         stop_tracking(workspace)
         if closed.review_summary is not None:
