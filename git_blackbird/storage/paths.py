@@ -69,6 +69,8 @@ class Paths:
         self.checks = private / "checks.json"
         # The tests that checks ran, beside their verdicts.
         self.tests = private / "tests"
+        # What checks said without some hunks of a change.
+        self.proven = private / "proven.json"
         # Up to when a person answered what of other programs counts, by task.
         self.answered = private / "adoption.json"
         # What was imported into the plan, by source.

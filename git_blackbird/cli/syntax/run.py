@@ -266,6 +266,22 @@ review = CommandSpec(
     Option(["--format", "form"], type=Choice(["text", "xml"]), help="With show of a leaf: the format."),
     Option(["--reason"], type=text, help="With dismiss: why; else asked for."),
 )
+prove = CommandSpec(
+    "prove",
+    "prove:prove",
+    """Find which hunks of a change no check notices.
+
+    Each hunk is taken back, and the checks that see its file run, in folders of their own. Called again it
+    goes on with what is open.
+    """,
+    _TASK,
+    Option(
+        ["--seconds"],
+        type=IntRange(min=1),
+        metavar="N",
+        help="Start no run of a check that would not be over N seconds from now.",
+    ),
+)
 worker = CommandSpec(
     "worker",
     "worker:worker",

@@ -350,6 +350,16 @@ async def _is_over(asking: asyncio.Future[Done], news: Coroutine[Any, Any, None]
         waiting.cancel()
 
 
+async def _check(call: Call, item: Item) -> Done:
+    from git_blackbird.controller.change.check.step import check_change
+
+    if not call.workspace.config.check.prove:
+        return await check_change(call, item, None)
+    from git_blackbird.controller.proof.prove import prove
+
+    return await check_change(call, item, prove)
+
+
 async def perform(call: Call, item: Item) -> Done:  # noqa: PLR0911  # a table
     """Do what is due, or return what a person wants to be begun; a step is loaded when it is."""
     task_id = item.task.id
@@ -361,9 +371,7 @@ async def perform(call: Call, item: Item) -> Done:  # noqa: PLR0911  # a table
             return await apply_change_request(call, item)
         case Due.CHECK:
             with trace.measured(Phase.CHECK, task_id):
-                from git_blackbird.controller.change.check.step import check_change
-
-                return await check_change(call, item)
+                return await _check(call, item)
         case Due.FINISH if stage_of(item.of_run) is not Stage.LANDING:
             from git_blackbird.controller.change.undo.step import finish_undo
 

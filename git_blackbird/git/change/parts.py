@@ -58,25 +58,25 @@ def _with_lines(
         raise RequestError(f"{quoted(part.path)} can be approved as a whole only")
     patch = Patch(diff_text(repo, pair, Extent(paths=paths)).decode(errors="replace"))
     changed = [one.lines for file in patch.files for hunk in file.hunks for one in patch.edits(hunk)]
-    old, new = (_lines(trees.content(entry.oid, _MOST_BYTES)) for entry in (before, after))
+    old, new = (lines_of(trees.content(entry.oid, _MOST_BYTES)) for entry in (before, after))
     kept = frozenset(lines)
-    if not kept <= set(changed) or _changed(old, new, changed) != b"".join(new):
+    if not kept <= set(changed) or with_edits(old, new, changed) != b"".join(new):
         raise RequestError(
             f"the change of {quoted(part.path)} is another by now, and none of it is approved",
             hint="look at it again, and choose again",
         )
-    content = _changed(old, new, [each for each in changed if each in kept])
+    content = with_edits(old, new, [each for each in changed if each in kept])
     with using_objects(repo):
         return after._replace(oid=str(trees.objects.create_blob(content)))
 
 
-def _lines(content: bytes) -> list[bytes]:
-    # Only a line feed ends a line for git.
+def lines_of(content: bytes) -> list[bytes]:
+    """Return the lines of a file as git counts them: only a line feed ends one."""
     return BytesIO(content).readlines()
 
 
-def _changed(old: Sequence[bytes], new: Sequence[bytes], changes: Iterable[ChangedLines]) -> bytes:
-    """Return a file with some of its changes, which are in order."""
+def with_edits(old: Sequence[bytes], new: Sequence[bytes], changes: Iterable[ChangedLines]) -> bytes:
+    """Return a file with some of its edits, which are in order."""
     place, pieces = 0, list[bytes]()
     for one in changes:
         pieces += [*old[place : one.old], *new[one.new : one.new + one.new_count]]

@@ -313,6 +313,18 @@ class CheckConfig(NamedTuple):
         tuple[str, ...],
         Row("files with which each check runs once more as they were before the change", own="user"),
     ] = ()
+    prove: Annotated[
+        bool,
+        Row(
+            "after a check that passed, whether to run it again without each hunk of the change",
+            stricter="higher",
+            see="proof.md",
+        ),
+    ] = False
+    prove_seconds: Annotated[
+        int,
+        Row("how long that may take", limits=(1, 86_400), see="proof.md"),
+    ] = 600
     named: Mapping[str, NamedCheck] = MappingProxyType({})
 
     @property

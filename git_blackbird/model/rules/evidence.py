@@ -30,6 +30,11 @@ _NOT_LOADED = re.compile(
 )
 
 
+def is_not_loaded(message: str) -> bool:
+    """Whether a failure is that a module, or a name in one, was not found."""
+    return _NOT_LOADED.search(message) is not None
+
+
 _LONGEST_COMMAND = 1000
 
 
@@ -163,7 +168,7 @@ def red_green(head: CaseResults, base: CaseResults | None, old: TreeVerdict) -> 
     added = passed - (base.states.keys() if base is not None else frozenset())
     failed = ran.named(CaseState.FAILED)
     messages = {case.name: case.message for case in ran.failures}
-    missing = frozenset(name for name, says in messages.items() if _NOT_LOADED.search(says or ""))
+    missing = frozenset(name for name, says in messages.items() if is_not_loaded(says or ""))
     unloaded = (added - ran.states.keys()) | (passed & failed & missing)
     # Where a file cannot be loaded, it fails in the place of its tests.
     whole = (messages[name] for name in sorted(messages.keys() - passed))

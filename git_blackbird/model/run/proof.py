@@ -55,17 +55,22 @@ class Hunk(Record):
         return ChangedLines(self.old, self.old_count, self.new, self.new_count)
 
 
-class ProvenPart(Record):
-    """Hunks that were taken back together, one and those that use what it introduces, and what came of it.
+class Judged(Record):
+    """A verdict on hunks: by which test, or the title of a check, and what else there is to it."""
 
-    ``by`` is the test that fails without them, or the title of the check, ``reason`` why a verdict is
-    inconclusive.
-    """
-
-    hunks: tuple[Hunk, ...]
     verdict: HunkVerdict
     by: str | None = None
     reason: str | None = None
+
+
+class ProvenPart(Judged):
+    """Hunks that were taken back together, and what came of it.
+
+    ``along`` is how many others were as well, which use what these introduce.
+    """
+
+    hunks: tuple[Hunk, ...]
+    along: int | None = None
 
 
 class Proof(Record):

@@ -362,6 +362,7 @@ PROTECTING = {
     "budget.plan.minutes": (600, 30),
     "check.timeoutSeconds": (60, 1200),
     "check.mode": ("show", "gate"),
+    "check.prove": (False, True),
     "check.redGreen": (False, True),
     "check.maxRounds": (20, 0),
     "landing.maxRounds": (20, 0),

@@ -8,7 +8,7 @@ from posixpath import normpath
 
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.coverage import tree_coverage
-from git_blackbird.controller.change.check.programs import IN_CHECK_VARIABLE, UserCommand
+from git_blackbird.controller.change.check.programs import IN_CHECK_VARIABLE, TimeLimit, UserCommand
 from git_blackbird.controller.change.check.results import read_results, remove_results
 from git_blackbird.controller.change.work.worktree_setup import SetupError
 from git_blackbird.controller.core.ui import inform
@@ -21,6 +21,7 @@ from git_blackbird.git.submodules.checkout import check_out_whole
 from git_blackbird.git.worktree.saved_trees import CheckoutError
 from git_blackbird.messages.outgoing.prompts import bound_output
 from git_blackbird.model.base.globs import matching
+from git_blackbird.model.base.ids import RunId
 from git_blackbird.model.base.record import masked
 from git_blackbird.model.rules.evidence import (
     TreeVerdict,
@@ -57,7 +58,10 @@ def configured_checks(workspace: Workspace) -> Iterator[tuple[CheckResult, tuple
 
 @dataclass(frozen=True)
 class Check:
-    """A check on trees of a change; ``what`` names the later one, ``restored`` is what that has as before."""
+    """A check on trees of a change; ``what`` names the later one, ``restored`` is what that has as before.
+
+    ``limit`` is there instead of ``check.timeoutSeconds``. Runs side by side have a ``mark`` each.
+    """
 
     call: Call
     of_run: Run
@@ -65,6 +69,8 @@ class Check:
     paths: tuple[str, ...]
     what: str
     restored: tuple[str, ...] = ()
+    limit: TimeLimit | None = None
+    mark: RunId | None = None
 
     def asked(self, pair: Trees) -> tuple[CheckResult, CheckResult]:
         """Return what is asked of both trees, as a verdict is kept: by what the check depends on."""
@@ -84,13 +90,13 @@ class Check:
         What fails on the base as well the task did not break, and tests are compared with those of the base.
         A criterion fails there until the task is done.
         """
-        head = await self._verdict(after, "head")
+        head = await self.verdict(after, "head")
         if head is None:
             return None
         is_red = head.result.outcome is CheckOutcome.FAILED
         base = None
         if after.criterion is None and (is_red or head.tests is not None) and after.tree != before.tree:
-            base = await self._verdict(before, "base")
+            base = await self.verdict(before, "base")
             if base is None:
                 return None
         result = judged(head, base, load_flaky(self.call.workspace.paths) if is_red else ())
@@ -105,14 +111,18 @@ class Check:
         verdicts: list[TreeVerdict] = []
         # That it fails there is what is hoped for, and needs no second look.
         for asked, which, tries in ((head, "head", _TRIES), (base, "base", _TRIES), (first, "tests", 1)):
-            verdict = await self._verdict(asked, which, tries)
+            verdict = await self.verdict(asked, which, tries)
             if verdict is None:
                 return None
             verdicts.append(verdict)
         after, before, red = verdicts
         return RedGreen() if after.tests is None else red_green(after.tests, before.tests, red)
 
-    async def _verdict(self, asked: CheckResult, which: str, most: int = _TRIES) -> TreeVerdict | None:
+    async def once(self, asked: CheckResult, *, again: bool) -> TreeVerdict | None:
+        """Return what one run says of a tree that is neither end of the change; None if interrupted."""
+        return await self._try(asked, "other", again=again)
+
+    async def verdict(self, asked: CheckResult, which: str, most: int = _TRIES) -> TreeVerdict | None:
         """Return the verdict on one tree, known or new; None if interrupted.
 
         A check that fails runs again on the same tree, up to ``most`` times, before anybody acts on it.
@@ -138,14 +148,14 @@ class Check:
             return None
         task_id = self.of_run.task_id
         now = asked.updated(started_at=self.call.workspace.environment.timestamp())
-        what = self.what if which == "head" else f"the base of {task_id}"
-        what += " with its tests" if which == "tests" else ""
+        bases = {"base": f"the base of {task_id}", "tests": f"the base of {task_id} with its tests"}
+        what = bases.get(which, self.what)
         named = "" if asked.title == "check" else f", {asked.title}"
         named += ", with protected files as before" if self.restored and which == "head" else ""
         try:
             with await self.call.check_slots.take(task_id):
                 text = f"checking {what}{named}{' again' if again else ''}"
-                command = "" if asked.criterion else f": {asked.command}"
+                command = "" if asked.criterion or which == "other" else f": {asked.command}"
                 inform(self.call.ui, f"{text}{command}", task_id)
                 return await self._result(now, which)
         except (AgentUnavailableError, CheckoutError, SetupError, UnusableError) as error:
@@ -153,9 +163,9 @@ class Check:
 
     async def _result(self, asked: CheckResult, which: str) -> TreeVerdict | None:
         """Check a tree out, prepare it and run the command; None if interrupted."""
-        call, run = self.call, self.of_run
+        call, run, mark = self.call, self.of_run, self.mark or self.of_run.id
         workspace, globs, lines = call.workspace, asked.results or (), asked.coverage or ()
-        with scratch_dir(workspace.paths, run.id) as folder, call.slots.take() as slot:
+        with scratch_dir(workspace.paths, mark) as folder, call.slots.take() as slot:
             checkout = folder / which
             checkout.mkdir()
             seconds = workspace.config.snapshot.timeout_seconds
@@ -166,16 +176,16 @@ class Check:
             apart = {"GIT_CEILING_DIRECTORIES": str(folder), IN_CHECK_VARIABLE: "1"}
             what = f"the check of {run.task_id}"
             setup = call.set_up(run.task_id, what, checkout, self._log(folder, which, SETUP_STREAM), slot)
-            if not await replace(setup, variables=apart).run(run.id, folder):
+            if not await replace(setup, variables=apart).run(mark, folder):
                 return None
             command = UserCommand(
                 run.task_id,
-                run.id,
+                mark,
                 asked.command or "",
                 checkout,
                 folder,
                 self._log(folder, which, asked.stream),
-                workspace.config.check.timeout_seconds,
+                self.limit or TimeLimit(workspace.config.check.timeout_seconds),
                 {**apart, **slot.variables},
             )
             await run_in_thread(lambda: remove_results(checkout, (*globs, *lines)))

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from git_blackbird.agents.process import signals
 from git_blackbird.agents.process.gate import Watcher
@@ -39,6 +40,10 @@ class CheckSlots:
         self._ui = ui
         self._is_refusal_told = False
 
+    @property
+    def count(self) -> int:
+        return self._workspace.config.check.slots or max(1, (os.cpu_count() or 1) // _PROCESSORS_EACH)
+
     async def take(self, task_id: TaskId) -> contextlib.ExitStack:
         """Wait for a free slot; closing the stack frees it.
 
@@ -64,14 +69,20 @@ class CheckSlots:
         environment = self._workspace.environment
         if environment.environ.get(IN_CHECK_VARIABLE):
             return contextlib.ExitStack()
-        count = self._workspace.config.check.slots or max(1, (os.cpu_count() or 1) // _PROCESSORS_EACH)
         holder = f"{task_id} in {self._workspace.home.top} (process {os.getpid()})"
-        return take_slot(environment.user_cache / "checks", count, holder)
+        return take_slot(environment.user_cache / "checks", self.count, holder)
 
 
 # Both streams in one, in the order in which they are printed.
 _JOINED = 'exec 2>&1; exec /bin/sh -c "$1"'
 _NOT_STARTED = {126: "the command cannot be executed", 127: "a program of the command was not found"}
+
+
+class TimeLimit(NamedTuple):
+    """How long a command may take, and why."""
+
+    seconds: int
+    why: str = "check.timeoutSeconds"
 
 
 @dataclass(frozen=True)
@@ -88,7 +99,7 @@ class UserCommand:
     cwd: Path
     scratch: Path
     log: Path
-    seconds: int
+    limit: TimeLimit
     variables: Mapping[str, str]
 
     async def run(self, workspace: Workspace, hurry: asyncio.Event) -> Ended:
@@ -101,7 +112,9 @@ class UserCommand:
             environ=self._environ(workspace),
             folder=str(self.cwd),
             scratch=str(self.scratch),
-            limits=Limits(self.seconds, self.seconds, workspace.config.execution.stop_grace_seconds),
+            limits=Limits(
+                self.limit.seconds, self.limit.seconds, workspace.config.execution.stop_grace_seconds
+            ),
         )
         child = spawn_gated(launch, log_files(workspace, self.log, self.scratch / "errors.log"))
         child.run_id = self.mark
@@ -119,7 +132,7 @@ class UserCommand:
     def why_broken(self, ended: Ended) -> str | None:
         """Return why the exit code is not a verdict; None if it finished."""
         if ended.cause is not ExitCause.EXITED:
-            return f"it was not done after {self.seconds} s (check.timeoutSeconds)"
+            return f"it was not done after {self.limit.seconds} s ({self.limit.why})"
         if ended.exit_code is None or ended.exit_code in _NOT_STARTED:
             return _NOT_STARTED.get(ended.exit_code or 0, "how it ended is not known")
         return None

@@ -1,5 +1,8 @@
 """Check the change of a run, and say who acts next."""
 
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.evidence import run_checks
 from git_blackbird.controller.change.decide.checkpoint import (
@@ -19,19 +22,28 @@ from git_blackbird.messages.outgoing.prompts import render_check_request
 from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import CheckFollowUp, Due, after_check, due_of
+from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.evidence import commands_in
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.run.evidence import CheckResult, Evidence
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import CheckOutcome, Requester, ReviewState
+from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.events import CheckEnded
 from git_blackbird.model.views.stop import Stop
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.proof import Proof
 
 _UNASKED = {None, Due.REVIEW}
 _NO_SNAPSHOTS = "there are no snapshots of the change"
 
 
-async def check_change(call: Call, item: Item) -> Stop | None:
+Prove = Callable[[Call, Task, Run, Trees, int], Awaitable["Proof | None"]]
+
+
+async def check_change(call: Call, item: Item, prove: Prove | None) -> Stop | None:
+    """Check a change, and ``prove`` one that passes, if it is given."""
     workspace, task, run = call.workspace, item.task, item.of_run
     if not workspace.checks and not (workspace.config.check.criteria and commands_in(task)):
         # It was switched off meanwhile.
@@ -43,6 +55,9 @@ async def check_change(call: Call, item: Item) -> Stop | None:
     if pair is not None:
         await run_in_thread(lambda: bring_submodules(workspace, run))
         evidence = await run_checks(call, task, run, pair)
+        if evidence is not None and evidence.has_passed and prove is not None:
+            proof = await prove(call, task, run, pair, workspace.config.check.prove_seconds)
+            evidence = None if proof is None else evidence.updated(proof=proof)
     if evidence is None:
         return interrupted_stop("", EXECUTE, task_id=task.id)
     ended = _save(workspace, run, evidence)

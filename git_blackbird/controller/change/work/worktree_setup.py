@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from git_blackbird.controller.change.check.programs import UserCommand
+from git_blackbird.controller.change.check.programs import TimeLimit, UserCommand
 from git_blackbird.controller.core.ui import UserInterface, inform
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
@@ -85,7 +85,7 @@ class SetUp:
             self.folder,
             scratch,
             self.log,
-            self.workspace.config.check.timeout_seconds,
+            TimeLimit(self.workspace.config.check.timeout_seconds),
             {**self.variables, **self.slot.variables},
         )
         ended = await command.run(self.workspace, self.hurry)

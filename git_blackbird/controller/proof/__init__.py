@@ -1,0 +1,1 @@
+"""Prove changes: which hunks the checks notice."""

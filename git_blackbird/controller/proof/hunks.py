@@ -1,0 +1,212 @@
+"""The hunks of a change that can be taken back, and which of them go together."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+from re import Pattern
+from typing import NamedTuple
+
+from git_blackbird.controller.proof.lexed import Lexed, Name, introduced, used
+from git_blackbird.errors import UnusableError
+from git_blackbird.git.change.changes import diff_text
+from git_blackbird.git.change.parts import lines_of, with_edits
+from git_blackbird.git.core.repository import Repository, using_objects
+from git_blackbird.git.core.trees import EXECUTABLE, LINK, REGULAR, TreeEntry, TreeStore
+from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.patch.parse import FilePatch, Patch
+from git_blackbird.model.run.proof import Hunk
+from git_blackbird.model.run.summary import ChangedLines, Extent, SkippedPath, Trees
+
+_MOST_HUNKS = 2_000
+_MOST_BYTES = 16 * 1024 * 1024
+_FILES = frozenset({REGULAR, EXECUTABLE})
+
+
+class Trial(NamedTuple):
+    """Hunks by their numbers: those that are judged, and all that are taken back for it.
+
+    Beside the judged ones these are others which use what they introduce.
+    """
+
+    judged: tuple[int, ...]
+    taken: frozenset[int]
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file of the change: its lines before and after, and its edits, with the numbers of hunks."""
+
+    path: bytes
+    after: TreeEntry
+    is_added: bool
+    old: Sequence[bytes]
+    new: Sequence[bytes]
+    edits: Sequence[tuple[ChangedLines, int | None]]
+
+    def without(self, taken: AbstractSet[int]) -> bytes | None:
+        """Return the file without some hunks; None where nothing that it says is left."""
+        kept = [lines for lines, number in self.edits if number not in taken]
+        is_left = any(number is not None and number not in taken for _, number in self.edits)
+        return None if self.is_added and not is_left else with_edits(self.old, self.new, kept)
+
+
+class _Names(NamedTuple):
+    """What a hunk introduces and uses on one side that the other side of its file does not have."""
+
+    introduced: frozenset[str]
+    used: frozenset[str]
+    defined: frozenset[str]
+
+    @classmethod
+    def of(cls, names: Sequence[Name], elsewhere: AbstractSet[str]) -> "_Names":
+        return cls(
+            frozenset(name.text for name in introduced(names)) - elsewhere,
+            frozenset(used(names)) - elsewhere,
+            frozenset(name.text for name in names if name.is_definition),
+        )
+
+
+class ChangeHunks:
+    """The hunks of a change, ``pair``, in the order of its files; ``left_out`` are files that have none.
+
+    Tests, comments and white space are none, nor are files that were added, removed or changed as a whole:
+    links, submodules, binary and deleted files, modes.
+    """
+
+    def __init__(self, repo: Repository, pair: Trees, is_test: Pattern[str]) -> None:
+        self._repo = repo
+        self.pair = pair
+        self._trees = TreeStore(repo)
+        self.hunks: list[Hunk] = []
+        self.left_out: list[SkippedPath] = []
+        self._names: list[tuple[_Names, _Names]] = []
+        self._files: dict[str, _File] = {}
+        patch = Patch(diff_text(repo, pair, Extent(context=0)).decode(errors="replace"))
+        for file in patch.files:
+            if is_test.fullmatch(file.path) is None:
+                reason = self._add(patch, file)
+                if reason is not None:
+                    self.left_out.append(SkippedPath(path=file.path, reason=reason))
+
+    def _add(self, patch: Patch, file: FilePatch) -> str | None:
+        """Take up the hunks of a file; return why it has none."""
+        pair, path = self.pair, file.path.encode(errors="replace")
+        before = self._trees.entry(pair.base, (file.old_path or file.path).encode(errors="replace"))
+        after = self._trees.entry(pair.head, path)
+        if any(entry is not None and entry.mode == LINK for entry in (before, after)):
+            return "a symbolic link"
+        is_file = after is not None and after.mode in _FILES and (before is None or before.mode in _FILES)
+        if after is None or not is_file or not file.hunks:
+            return file.word
+        if len(self.hunks) > _MOST_HUNKS:
+            return f"the change has more than {_MOST_HUNKS} hunks"
+        try:
+            contents = [
+                b"" if one is None else self._trees.content(one.oid, _MOST_BYTES) for one in (before, after)
+            ]
+        except UnusableError as error:
+            return error.message
+        (old, new), edits = (
+            map(lines_of, contents),
+            [edit.lines for hunk in file.hunks for edit in patch.edits(hunk)],
+        )
+        was, now = (Lexed(file.path, content) for content in contents)
+        if now.is_prose:
+            return "prose"
+        if with_edits(old, new, edits) != b"".join(new):
+            return "its lines are not those that git shows"
+        numbered = [each for edit in edits for each in self._numbered(file.path, after.oid, edit, was, now)]
+        self._files[file.path] = _File(path, after, before is None, old, new, numbered)
+        return None
+
+    def _numbered(
+        self, path: str, content: str, edit: ChangedLines, was: Lexed, now: Lexed
+    ) -> Iterator[tuple[ChangedLines, int | None]]:
+        """Yield an edit with its number as a hunk, None if it says nothing; of a long addition the parts."""
+        (first, *blocks), whole = now.blocks(edit.new, edit.new_count), (edit.new, edit.new_count)
+        if edit.old_count > first[1]:
+            first, blocks = whole, []
+        after = ChangedLines(edit.old + edit.old_count, 0, *whole)
+        for base, (new, new_count) in ((edit, first), *((after, block) for block in blocks)):
+            lines = base._replace(new=new, new_count=new_count)
+            if was.said(lines.old, lines.old_count) == now.said(new, new_count):
+                yield lines, None
+                continue
+            old = _Names.of([*was.names(lines.old, lines.old_count)], now.all_names)
+            self._names.append((old, _Names.of([*now.names(new, new_count)], was.all_names)))
+            yield lines, len(self.hunks)
+            self.hunks.append(Hunk(path=path, content=content, **lines._asdict()))
+
+    @cached_property
+    def trials(self) -> tuple[Trial, ...]:
+        """What is taken back, in the order of hunks: each with those that would be broken without it."""
+        judged: dict[frozenset[int], list[int]] = {}
+        needs = self._needs()
+        for number in range(len(self.hunks)):
+            taken, pending = {number}, [number]
+            while pending:
+                new = needs[pending.pop()] - taken
+                taken |= new
+                pending += new
+            judged.setdefault(frozenset(taken), []).append(number)
+        return tuple(Trial(tuple(numbers), taken) for taken, numbers in judged.items())
+
+    def _needs(self) -> Mapping[int, set[int]]:
+        """Return which hunks have to be taken back with one.
+
+        Those that use what it introduces; what it uses, and they removed; and where its function went.
+        """
+        needs: dict[int, set[int]] = defaultdict(set)
+        for side in (0, 1):
+            introducing: dict[str, list[int]] = defaultdict(list)
+            for number, names in enumerate(self._names):
+                for name in names[side].introduced:
+                    introducing[name].append(number)
+            for number, names in enumerate(self._names):
+                for name in names[side].used:
+                    for other in introducing[name]:
+                        needs[other if side else number].add(number if side else other)
+        now: dict[str, list[int]] = defaultdict(list)
+        for number, (old, new) in enumerate(self._names):
+            for name in new.defined - old.defined:
+                now[name].append(number)
+        for number, (old, new) in enumerate(self._names):
+            for other in (other for name in old.defined - new.defined for other in now[name]):
+                needs[number].add(other)
+                needs[other].add(number)
+        return needs
+
+    def tree_without(self, taken: AbstractSet[int]) -> str:
+        """Return the tree after the change without some hunks, by their numbers."""
+        return self._trees.edited(self.pair.head, self._files_without(taken))
+
+    def key(self, taken: AbstractSet[int]) -> str:
+        """Return a digest of what the files of some hunks are with them, and without."""
+        files = sorted(self._files_without(taken).items())
+        return repr([(path, self._trees.entry(self.pair.head, path), entry) for path, entry in files])
+
+    def _files_without(self, taken: AbstractSet[int]) -> Mapping[bytes, TreeEntry | None]:
+        files = [self._files[path] for path in self.paths(taken)]
+        return {file.path: self._entry(file, taken) for file in files}
+
+    def _entry(self, file: _File, taken: AbstractSet[int]) -> TreeEntry | None:
+        content = file.without(taken)
+        if content is None:
+            return None
+        with using_objects(self._repo):
+            return file.after._replace(oid=str(self._trees.objects.create_blob(content)))
+
+    def paths(self, taken: AbstractSet[int]) -> Collection[str]:
+        return dict.fromkeys(self.hunks[number].path for number in sorted(taken))
+
+    def taken(self, trial: Trial) -> Sequence[Hunk]:
+        return [self.hunks[number] for number in sorted(trial.taken)]
+
+    def title(self, number: int, taken: Collection[int]) -> str:
+        """Return where a hunk is, as in ``app.py:12-15``, and how many are taken back besides."""
+        hunk, more = self.hunks[number], len(taken) - 1
+        first, last = hunk.new + 1, hunk.new + hunk.new_count
+        lines = f"{first}-{last}" if last > first else f"{max(last, 1)}"
+        return f"{hunk.path}:{lines}" + (f" and {counted(more, 'hunk')} more" if more else "")

@@ -1,0 +1,130 @@
+"""What a run of a check without some hunks says of them, beside the run with all of the change."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from git_blackbird.clean import one_line
+from git_blackbird.model.rules.evidence import TreeVerdict, is_not_loaded
+from git_blackbird.model.run.evidence import CaseResults, CaseState, CheckResult
+from git_blackbird.model.run.proof import HunkVerdict, Judged
+from git_blackbird.model.run.states import CheckOutcome
+
+_REASON_CHARACTERS = 300
+# What is not found where it is used, or cannot be read, says nothing of what it does.
+_NOT_BUILT = re.compile(
+    r"^(?:E\s+)?(?:[\w.]+: )?(?:SyntaxError|IndentationError|TabError|NameError|UnboundLocalError)\b"
+    r"|^(?:E\s+)?(?:Uncaught )?ReferenceError\b"
+    r"|\[(?:build|setup) failed\]|\bcould not compile\b|\berror\[E\d+\]|\berror TS\d+:|\bCOMPILATION ERROR\b"
+    r"|: (?:command )?not found$|: undefined: |\bundefined reference to\b|: syntax error\b",
+    re.MULTILINE,
+)
+_GONE = "tests are gone without it"
+_BY_CHANCE = "only what fails by chance fails without it"
+_STRONGEST_FIRST = (
+    HunkVerdict.NOTICED,
+    HunkVerdict.OPEN,
+    HunkVerdict.INCONCLUSIVE,
+    HunkVerdict.UNNOTICED,
+    HunkVerdict.UNRUN,
+    HunkVerdict.UNSEEN,
+)
+
+
+PASSED = Judged(verdict=HunkVerdict.UNNOTICED)
+
+
+def together(verdicts: Collection[Judged]) -> Judged:
+    """Return what several checks say together: what one of them notices is noticed."""
+    strength = {verdict: index for index, verdict in enumerate(_STRONGEST_FIRST)}
+    return min(verdicts, key=lambda one: strength[one.verdict], default=Judged(verdict=HunkVerdict.UNSEEN))
+
+
+def why_useless(green: TreeVerdict) -> str | None:
+    """Return why nothing can be told by a check from what it says of all of the change."""
+    result, tests = green.result, green.tests
+    if result.has_passed or (tests is not None and tests.named(CaseState.PASSED)):
+        return None
+    words = one_line(result.words, _REASON_CHARACTERS)
+    return f"the {result.title} does not pass with all of the change: {words}"
+
+
+def judged(green: TreeVerdict, run: TreeVerdict, unreliable: Collection[str]) -> Judged:
+    """Return what one run of a check without some hunks says; ``green`` is what it says with all.
+
+    Names of tests and commands that fail by chance are ``unreliable``.
+    """
+    result = run.result
+    if result.outcome is not CheckOutcome.BROKEN and green.tests is None:
+        return _by_exit_code(green.result, result, unreliable)
+    if result.outcome is CheckOutcome.BROKEN or green.tests is None or run.tests is None:
+        return _inconclusive(result.reason)
+    if by := _failing(green.tests, run.tests, unreliable):
+        return Judged(verdict=HunkVerdict.NOTICED, by=min(by))
+    if (why := _why_unloaded(green.tests, run.tests)) is not None:
+        return _inconclusive(why)
+    if result.outcome is CheckOutcome.FAILED and green.result.has_passed:
+        # Another program of the check than its tests fails, or a test that often does.
+        is_by_chance = bool(run.tests.named(CaseState.FAILED))
+        return (
+            _inconclusive(_BY_CHANCE)
+            if is_by_chance
+            else Judged(verdict=HunkVerdict.NOTICED, by=result.title)
+        )
+    return PASSED
+
+
+def told_apart(
+    green: TreeVerdict, run: TreeVerdict, unreliable: Collection[str], tests: Sequence[Collection[str]]
+) -> Sequence[Judged] | None:
+    """Return what one run without several trials says of each, by its own tests; None where it cannot."""
+    is_broken = run.result.outcome is CheckOutcome.BROKEN
+    if is_broken or green.tests is None or run.tests is None or _why_unloaded(green.tests, run.tests):
+        return None
+    failing, failed = _failing(green.tests, run.tests, unreliable), run.tests.named(CaseState.FAILED)
+    is_by_chance = bool(failed - failing - green.tests.named(CaseState.FAILED))
+    is_by_tests = bool(failing) or run.result.outcome is CheckOutcome.PASSED or not green.result.has_passed
+    if is_by_chance or not is_by_tests or not failing <= frozenset[str]().union(*tests):
+        return None
+    found = (failing.intersection(own) for own in tests)
+    return [Judged(verdict=HunkVerdict.NOTICED, by=min(by)) if by else PASSED for by in found]
+
+
+def _failing(green: CaseResults, run: CaseResults, unreliable: Collection[str]) -> frozenset[str]:
+    """Return the tests that fail without some hunks, but for those that do by chance, or do not load."""
+    return (
+        (green.named(CaseState.PASSED) & run.named(CaseState.FAILED))
+        - {*unreliable, *green.flaky}
+        - _unloaded(run).keys()
+    )
+
+
+def _unloaded(run: CaseResults) -> Mapping[str, str]:
+    says = {case.name: case.message or "" for case in run.failures}
+    return {name: text for name, text in says.items() if is_not_loaded(text) or _NOT_BUILT.search(text)}
+
+
+def _why_unloaded(green: CaseResults, run: CaseResults) -> str | None:
+    """Return why tests say nothing; None where all that passed ran."""
+    unloaded = _unloaded(run)
+    gone = green.named(CaseState.PASSED) - run.states.keys()
+    # A file that cannot be loaded fails in the place of its tests.
+    new = (case.message for case in run.failures if case.name not in green.states)
+    reasons = filter(None, (*unloaded.values(), *new))
+    return next(reasons, _GONE) if unloaded or gone else None
+
+
+def _by_exit_code(green: CheckResult, result: CheckResult, unreliable: Collection[str]) -> Judged:
+    if result.outcome is not CheckOutcome.FAILED:
+        return PASSED
+    if green.outcome is CheckOutcome.FLAKY or green.command in unreliable:
+        return _inconclusive(_BY_CHANCE)
+    output = result.output or ""
+    if is_not_loaded(output) or _NOT_BUILT.search(output):
+        return _inconclusive(output)
+    return Judged(verdict=HunkVerdict.NOTICED, by=result.title)
+
+
+def _inconclusive(reason: str | None) -> Judged:
+    return Judged(
+        verdict=HunkVerdict.INCONCLUSIVE, reason=one_line(reason or "it did not run", _REASON_CHARACTERS)
+    )

@@ -1,0 +1,249 @@
+"""Take each hunk of a change back, and run the checks that see its files without it."""
+
+import asyncio
+import math
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from pathlib import PurePosixPath
+from posixpath import normpath
+
+from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.check.criteria import asked_criteria
+from git_blackbird.controller.change.check.one_check import Check, configured_checks
+from git_blackbird.controller.change.check.programs import TimeLimit
+from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.proof.hunks import ChangeHunks
+from git_blackbird.controller.proof.judging import PASSED, judged, together, told_apart, why_useless
+from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.model.base.globs import matching
+from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.rules.evidence import TreeVerdict
+from git_blackbird.model.rules.reach import Reach, packed
+from git_blackbird.model.run.proof import HunkVerdict, Judged, Proof, ProvenPart
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import CheckOutcome
+from git_blackbird.model.run.summary import Trees
+from git_blackbird.storage.checks import load_check, load_flaky
+from git_blackbird.storage.proven import load_proven, save_proven
+
+_TIMES_GREEN, _LEAST_SECONDS = 3, 5
+_WHY_LIMITED = "three times what it takes with all of the change"
+_NO_CHECK = "no check runs here that sees a file of the change"
+_OPEN = Judged(verdict=HunkVerdict.OPEN)
+_UNRUN = Judged(verdict=HunkVerdict.UNRUN)
+_BY_CHANCE = Judged(
+    verdict=HunkVerdict.INCONCLUSIVE, reason="the check passed once without it, and failed once"
+)
+
+
+async def prove(call: Call, task: Task, run: Run, pair: Trees, seconds: int | None = None) -> Proof | None:
+    """Return which hunks of a change its checks notice; None when it was interrupted.
+
+    A run of a check starts where it ends within so many ``seconds``. Verdicts are kept, also of a call that
+    is interrupted.
+    """
+    with call.at_work("stopping the check of", run.task_id, "it"):
+        return await call.interruptible(_prove(call, task, run, pair, seconds))
+
+
+async def _prove(call: Call, task: Task, run: Run, pair: Trees, seconds: int | None) -> Proof | None:
+    proving = await run_in_thread(lambda: _Proving(call, pair, seconds))
+    criteria = [(asked, ()) for asked in await asked_criteria(call, task)] if proving.trials else []
+    for asked, paths in (*configured_checks(call.workspace), *criteria):
+        is_run = asked.outcome is not CheckOutcome.NOT_RUN
+        if is_run and not await proving.add(Check(call, run, asked, paths, run.task_id)):
+            return None
+    return proving.proof()
+
+
+class _Proving:
+    """The hunks of a change, and what each check has said of them so far."""
+
+    def __init__(self, call: Call, pair: Trees, seconds: int | None) -> None:
+        self.call = call
+        is_test = matching(call.workspace.config.check.test_globs)
+        self.hunks = ChangeHunks(call.workspace.repo, pair, is_test)
+        self.trials = self.hunks.trials
+        self.tests = TreeStore(call.workspace.repo).digest(pair.head, is_test)
+        self.unreliable = load_flaky(call.workspace.paths)
+        # Libgit2 is used by one thread at a time.
+        self.reading = asyncio.Lock()
+        self.runs = 0
+        self._found: list[list[Judged]] = [[] for _ in self.trials]
+        self._useless: list[str] = []
+        self._began = time.monotonic()
+        self._seconds = seconds
+
+    def has_time_for(self, seconds: float) -> bool:
+        return self._seconds is None or time.monotonic() - self._began + seconds <= self._seconds
+
+    async def add(self, check: Check) -> bool:
+        """Let a check judge what none before it has noticed; return False when it was interrupted."""
+        seen = [index for index in range(len(self.trials)) if self._is_for(check, index)]
+        if not seen:
+            return True
+        _, head = await run_in_thread(partial(check.asked, self.hunks.pair))
+        self.runs += load_check(self.call.workspace.paths, head) is None
+        green = await check.verdict(head, "head")
+        if green is None:
+            return False
+        if (why := why_useless(green)) is not None:
+            self._useless.append(why)
+            return True
+        found = await _Judging(self, check, green).judge(seen)
+        for index in seen:
+            self._found[index].append(found.get(index, _OPEN))
+        return not self.call.is_interrupted
+
+    def _is_for(self, check: Check, index: int) -> bool:
+        """Whether a check sees a file of a trial that no check before it has noticed."""
+        if any(one.verdict is HunkVerdict.NOTICED for one in self._found[index]):
+            return False
+        named = matching(normpath(path).lstrip("/") for path in check.paths)
+        paths = map(PurePosixPath, self.hunks.paths(self.trials[index].taken))
+        places = (str(place) for path in paths for place in (path, *path.parents))
+        return not check.paths or any(map(named.fullmatch, places))
+
+    def proof(self) -> Proof:
+        parts = []
+        for (numbers, taken), found in zip(self.trials, self._found, strict=True):
+            judged_hunks = tuple(self.hunks.hunks[number] for number in numbers)
+            along = len(taken) - len(numbers)
+            parts.append(ProvenPart(**dict(together(found)), hunks=judged_hunks, along=along or None))
+        is_told = not parts or any(self._found)
+        return Proof.of(parts if is_told else ()).updated(
+            left_out=tuple(self.hunks.left_out),
+            runs=self.runs,
+            seconds=round(time.monotonic() - self._began, 1),
+            fault=None if is_told else "; ".join(self._useless) or _NO_CHECK,
+        )
+
+
+class _Judging:
+    """One check on trials, several at a time; ``green`` is what it says with all of the change."""
+
+    def __init__(self, proving: _Proving, check: Check, green: TreeVerdict) -> None:
+        limit = max(_LEAST_SECONDS, math.ceil(_TIMES_GREEN * (green.result.seconds or 0)))
+        is_shorter = limit < check.call.workspace.config.check.timeout_seconds
+        self._of = proving
+        self._check = replace(check, limit=TimeLimit(limit, _WHY_LIMITED) if is_shorter else None)
+        self._green = green
+        self._found: dict[int, Judged] = {}
+        self._keys: Mapping[int, str] = {}
+        self._tests: Mapping[int, frozenset[str] | None] = {}
+        self._pending = deque[tuple[int, ...]]()
+
+    async def judge(self, seen: Sequence[int]) -> Mapping[int, Judged]:
+        """Return what the check says of trials; those that there was no time for are left out."""
+        slots = self._of.call.check_slots.count
+        await run_in_thread(lambda: self._plan(seen))
+        await asyncio.gather(*(self._work(number) for number in range(slots)))
+        return self._found
+
+    def _plan(self, seen: Sequence[int]) -> None:
+        """Find out what is known, or known without a run, and which of the others can share one."""
+        of, reach = self._of, Reach(self._green)
+        self._keys = {index: self._key(index) for index in seen}
+        kept = load_proven(of.call.workspace.paths)
+        self._found = {index: kept[key] for index, key in self._keys.items() if key in kept}
+        unknown = [index for index in seen if index not in self._found]
+        self._tests = {index: reach.tests_of(of.hunks.taken(of.trials[index])) for index in unknown}
+        self._found |= {index: _UNRUN for index, tests in self._tests.items() if tests == frozenset()}
+        packs = packed([self._tests[index] for index in unknown])
+        self._pending.extend(tuple(unknown[place] for place in pack) for pack in packs)
+
+    def _key(self, index: int) -> str:
+        """Return a digest of what a verdict depends on: the hunks, their files, the tests, and the check."""
+        asked, taken = self._green.result, self._of.trials[index].taken
+        how = (asked.command, asked.prepared, asked.results, self._check.paths)
+        return sha256(repr((self._of.hunks.key(taken), self._of.tests, how)).encode()).hexdigest()[:40]
+
+    async def _work(self, number: int) -> None:
+        """Judge one pack after the other, as long as there is time; ``number`` is that of the worker."""
+        run = self._check.of_run.id
+        check = replace(self._check, mark=RunId(f"{run}-{number}") if number else run)
+        while self._pending and self._has_time:
+            pack = self._pending.popleft()
+            found = await (self._judge(check, *pack) if len(pack) == 1 else self._judge_pack(check, pack))
+            self._found |= found
+            kept = {self._keys[index]: one for index, one in found.items()}
+            await run_in_thread(partial(save_proven, check.call.workspace.paths, kept))
+
+    async def _judge(self, check: Check, index: int) -> Mapping[int, Judged]:
+        """Return what two runs say of a trial, and of others that the second takes back as well.
+
+        What passes is run again, without those that stand in for it: where two that use the same are each
+        unnoticed, both together may not be. It is empty when it was interrupted, or time was up.
+        """
+        others = self._stand_ins(index)
+        first = await self._judged(check, [index])
+        if first is None or first.verdict is not HunkVerdict.UNNOTICED:
+            return {} if first is None else {index: first}
+        if others:
+            both = await self._judged(check, [index, *others], again=True)
+            if both is None or both.verdict is HunkVerdict.UNNOTICED:
+                return {} if both is None else {index: both}
+            if both.verdict is HunkVerdict.NOTICED:
+                noticed = both.updated(reason=f"by all {len(others) + 1} together that use the same")
+                return dict.fromkeys((index, *others), noticed)
+        second = await self._judged(check, [index], again=True)
+        if second is None:
+            return {}
+        return {index: _BY_CHANCE if second.verdict is HunkVerdict.NOTICED else second}
+
+    def _stand_ins(self, index: int) -> Sequence[int]:
+        """Return unnoticed trials that use what this one uses, which another hunk introduces."""
+        trials, own = self._of.trials, self._of.trials[index].taken
+        around = [trial.taken for trial in trials if own < trial.taken]
+        unnoticed = (other for other, one in self._found.items() if one.verdict is HunkVerdict.UNNOTICED)
+        return [
+            other
+            for other in unnoticed
+            if not trials[other].taken <= own and any(trials[other].taken < taken for taken in around)
+        ]
+
+    async def _judge_pack(self, check: Check, pack: Sequence[int]) -> Mapping[int, Judged]:
+        """Return what two runs say of trials that are told apart by their tests; others are run alone."""
+        found, left = dict[int, Judged](), list(pack)
+        for again in (False, True):
+            run = await self._run(check, left, again=again)
+            if run is None:
+                return found
+            tests = [self._tests[index] or frozenset() for index in left]
+            apart = told_apart(self._green, run, self._of.unreliable, tests)
+            if apart is None:
+                self._pending.extendleft((index,) for index in left)
+                return found
+            noticed = {index: one for index, one in zip(left, apart, strict=True) if one != PASSED}
+            found |= dict.fromkeys(noticed, _BY_CHANCE) if again else noticed
+            left = [index for index in left if index not in noticed]
+            if not left:
+                return found
+        return found | dict.fromkeys(left, PASSED)
+
+    async def _judged(self, check: Check, trials: Sequence[int], *, again: bool = False) -> Judged | None:
+        run = await self._run(check, trials, again=again)
+        return None if run is None else judged(self._green, run, self._of.unreliable)
+
+    @property
+    def _has_time(self) -> bool:
+        return self._of.has_time_for(self._green.result.seconds or 0)
+
+    async def _run(self, check: Check, indexes: Sequence[int], *, again: bool) -> TreeVerdict | None:
+        """Run the check without trials; None when it was interrupted, or there is no time."""
+        if not self._has_time:
+            return None
+        of, trials = self._of, [self._of.trials[index] for index in indexes]
+        taken = frozenset[int]().union(*(trial.taken for trial in trials))
+        async with of.reading:
+            tree = await run_in_thread(partial(of.hunks.tree_without, taken))
+        what = f"{check.of_run.task_id} without {of.hunks.title(trials[0].judged[0], taken)}"
+        asked = check.of.updated(prepared=self._green.result.prepared, coverage=None, tree=tree)
+        run = await replace(check, what=what).once(asked, again=again)
+        of.runs += run is not None
+        return run
