@@ -18,7 +18,6 @@ from git_blackbird.messages.display.runs import (
 )
 from git_blackbird.messages.document import line, section
 from git_blackbird.model.base.next_steps import TaskCommand
-from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
 
 
@@ -31,15 +30,20 @@ def runs(
     mode: str | None,
     raw: bool,
     since_request: bool,
+    unproven: bool,
 ) -> ExitCode:
     if raw and mode not in {"log", "follow"}:
         raise UsageError("--raw goes with --log or --follow")
     if since_request and (mode != "diff" or run_id is not None):
         raise UsageError("--since-request goes with --diff of a task", hint="git blackbird runs -h")
+    if unproven and (mode != "diff" or since_request):
+        raise UsageError("--unproven goes with --diff", hint="git blackbird runs -h")
     _check_usage(call, task_id, run_id, limit, mode)
     workspace = call.workspace
     if task_id is not None and mode is not None:
-        return _show_part(call, workspace, task_id, run_id, mode, raw=raw, since_request=since_request)
+        if mode == "diff":
+            return _show_diff(workspace, task_id, run_id, since_request=since_request, is_part=unproven)
+        return _show_part(call, workspace, task_id, run_id, mode, raw=raw)
     if task_id is not None and run_id is not None:
         _show_one(call, workspace, task_id, run_id)
     else:
@@ -134,12 +138,9 @@ def _show_part(
     mode: str,
     *,
     raw: bool,
-    since_request: bool,
 ) -> ExitCode:
     history = run_queries.task_history(workspace, task_id)
     sys.stdout.flush()
-    if mode == "diff":
-        return _show_diff(workspace, history, task_id, run_id, since_request=since_request)
     from git_blackbird.cli.commands.logs import follow_run, show_log  # only this pays for loading the agents
 
     show = show_log if mode == "log" else follow_run
@@ -148,8 +149,10 @@ def _show_part(
 
 
 def _show_diff(
-    workspace: Workspace, history: History, task_id: str, run_id: str | None, *, since_request: bool
+    workspace: Workspace, task_id: str, run_id: str | None, *, since_request: bool, is_part: bool
 ) -> ExitCode:
+    history = run_queries.task_history(workspace, task_id)
+    sys.stdout.flush()
     from git_blackbird.cli.render.transcript import marked_diff  # no list needs either
     from git_blackbird.controller.queries import diff
 
@@ -161,6 +164,12 @@ def _show_diff(
         if run.tree_pair is None:
             raise RequestError(f"run {run.id} has no pair of snapshots to compare")
         pair = run.tree_pair
-    coverage = None if run is None else run.coverage
-    code = diff.page_diff(workspace, pair, partial(marked_diff, coverage=coverage))
+    evidence = None if run is None else run.evidence
+    if is_part and (evidence is None or evidence.proof is None):
+        raise RequestError(
+            f"what the checks notice of {task_id} is not known",
+            hint=TaskCommand("prove", task_id, remark="runs them without each of its hunks"),
+        )
+    painted = partial(marked_diff, evidence=evidence, is_part=is_part)
+    code = diff.page_diff(workspace, pair, painted, is_part=is_part)
     return ExitCode.OK if code == 0 else ExitCode.UNUSABLE

@@ -11,7 +11,7 @@ from git_blackbird.model.run.agent_io import Progress, ProgressKind
 from git_blackbird.model.run.parts import Usage
 
 if TYPE_CHECKING:
-    from git_blackbird.model.run.evidence import ChangeCoverage
+    from git_blackbird.model.run.evidence import Evidence
 
 # What a plain output's last line is was printed already; figures alone are no step.
 _VERBS = {
@@ -116,23 +116,29 @@ def painted_diff(pieces: Iterator[bytes], colors: Mapping[str, str]) -> Iterator
 
 
 def marked_diff(
-    pieces: Iterator[bytes], colors: Mapping[str, str], coverage: "ChangeCoverage | None"
+    pieces: Iterator[bytes], colors: Mapping[str, str], evidence: "Evidence | None", *, is_part: bool = False
 ) -> Iterator[bytes]:
-    """Colour a plain diff, with a column of marks before it if no test ran some of its lines."""
-    if coverage is None or not coverage.files:
+    """Colour a plain diff: first, or as a part alone, the hunks that no check is known to notice.
+
+    A column before it has marks if no test ran some of its lines, or nothing notices them.
+    """
+    if evidence is None or (evidence.coverage is None and evidence.proof is None):
         yield from painted_diff(pieces, colors)
         return
     # Few changes have such lines.
-    from git_blackbird.messages.patch.missed import MISSED, missed_lines, missed_words
+    from git_blackbird.messages.patch.marks import marked_lines, marks_words, unproven_first
     from git_blackbird.messages.patch.parse import Patch
 
-    whole = b"".join(pieces)
-    missed = missed_lines(Patch(whole.decode(errors="replace")), coverage)
-    mark, other = (paint(MISSED, Style.WARNING) if colors else MISSED, " ") if missed else ("", "")
-    if missed:
-        yield f"{missed_words(missed)}\n".encode()
-    for number, row in enumerate(painted_diff(iter([whole]), colors)):
-        yield (mark if number in missed else other).encode() + row
+    whole = b"".join(pieces).decode(errors="replace")
+    if evidence.proof is not None:
+        first, rest = unproven_first(Patch(whole), evidence.proof)
+        whole = first if is_part else first + rest
+    marks = {} if is_part else marked_lines(Patch(whole), evidence)
+    if marks:
+        yield f"{marks_words(marks)}\n".encode()
+    for number, row in enumerate(painted_diff(iter([whole.encode()]), colors)):
+        mark = marks.get(number, " ") if marks else ""
+        yield (paint(mark, Style.WARNING) if colors and mark.strip() else mark).encode() + row
 
 
 _SLOTS = {b"@": "frag", b"+": "new", b"-": "old"}

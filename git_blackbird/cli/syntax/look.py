@@ -65,6 +65,7 @@ runs = CommandSpec(
         ["--diff", "mode"], flag_value="diff", help="Show the full diff: of RUN, or of the task's change."
     ),
     flag("With --diff: what changed since you last requested changes.", "--since-request"),
+    flag("With --diff: what no check is known to notice, by `prove`.", "--unproven"),
     flag("With --log and --follow: both streams as they were printed.", "--raw"),
 )
 report = CommandSpec(

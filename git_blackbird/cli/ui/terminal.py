@@ -373,7 +373,7 @@ class TerminalUI(AskingUI):
             self._prompts.forget_typed()
 
     async def _show_diff(self, pair: Trees, run: Run) -> None:
-        painted = partial(marked_diff, coverage=run.coverage)
+        painted = partial(marked_diff, evidence=run.evidence)
         await self.run_apart(lambda: page_diff(self._workspace, pair, painted))
         # The pager's keys are no choice from the list.
         self._prompts.forget_typed()

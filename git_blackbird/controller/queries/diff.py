@@ -52,9 +52,12 @@ def generated_files(workspace: Workspace, tree: str, paths: Iterable[str]) -> fr
     )
 
 
-def page_diff(workspace: Workspace, pair: Trees, harmless: Filter) -> int:
-    """Show the whole diff, on a terminal through ``harmless`` and the pager; return git's exit status."""
-    return show_diff(workspace.repo, pair, harmless)
+def page_diff(workspace: Workspace, pair: Trees, harmless: Filter, *, is_part: bool = False) -> int:
+    """Show the whole diff, on a terminal through ``harmless`` and the pager; return git's exit status.
+
+    ``is_part``: what ``harmless`` leaves of it, for programs as well.
+    """
+    return show_diff(workspace.repo, pair, harmless, is_part=is_part)
 
 
 def change_pair(

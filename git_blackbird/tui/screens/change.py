@@ -91,7 +91,7 @@ class ChangeScreen(ScrollsText, Modal[Reply]):
             )
         self._diff.sign_lines = self._sign_lines
         earlier = () if since is None else since.comments
-        self._diff.annotate(self._comments, merged, earlier, self.checkpoint.run.coverage)
+        self._diff.annotate(self._comments, merged, earlier, self.checkpoint.run.evidence)
         self._show_comments()
         self._path_lister.prepare(self.app)
         if self.checkpoint.pair is not None:

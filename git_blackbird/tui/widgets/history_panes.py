@@ -39,7 +39,7 @@ class HistoryPanes:
             self._shown = task_id, history
             latest = history.latest
             merged = None if latest is None else merged_or_none(latest)
-            self.diff.annotate(None, merged, coverage=None if latest is None else latest.coverage)
+            self.diff.annotate(None, merged, evidence=None if latest is None else latest.evidence)
             _ = self.diff.run_worker(
                 lambda: self._find_change(task_id, history), thread=True, exclusive=True, group="find"
             )

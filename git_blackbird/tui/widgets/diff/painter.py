@@ -12,7 +12,6 @@ from textual.strip import Strip
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.messages.patch.headers import submodule_line
 from git_blackbird.messages.patch.layout import Row, RowKind
-from git_blackbird.messages.patch.missed import MISSED
 from git_blackbird.messages.patch.parse import ADDED, NO_NEWLINE, REMOVED, FilePatch, Patch
 from git_blackbird.messages.patch.text import changed_spans, display_text
 from git_blackbird.tui.widgets.diff.colors import SyntaxColors
@@ -64,8 +63,8 @@ class Painter:
         """The lines that are left out, with a sign at the heads of their hunks."""
         self.moved: frozenset[int] = frozenset()
         """The lines that are only in another place."""
-        self.missed: frozenset[int] = frozenset()
-        """The lines that no test ran."""
+        self.evidence_marks: Mapping[int, str] = {}
+        """The marks of lines that no test ran, or nothing notices."""
         self.is_simple = False
         """Whether the terminal has so few colours that changed lines get those of their mark alone."""
 
@@ -160,7 +159,7 @@ class Painter:
         base, number = self._style(name), self._style("number")
         gutter = [
             Segment(" " * CURSOR_COLUMNS),
-            *self._marked(numbers, number, is_missed=line in self.missed),
+            *self._marked(numbers, number, self.evidence_marks.get(line)),
             Segment(mark if mark in _SHOWN_MARKS else " ", base + self._style(_MARKS.get(mark, "number"))),
             Segment(" ", base),
         ]
@@ -176,10 +175,10 @@ class Painter:
             for index, part in enumerate(parts)
         ]
 
-    def _marked(self, numbers: str, style: Style, *, is_missed: bool) -> Sequence[Segment]:
-        if not is_missed:
+    def _marked(self, numbers: str, style: Style, mark: str | None) -> Sequence[Segment]:
+        if mark is None:
             return [Segment(f"{numbers} ", style)]
-        return [Segment(numbers, style), Segment(MISSED, self._style("missed"))]
+        return [Segment(numbers, style), Segment(mark, self._style("missed"))]
 
     def _text(self, line: int, mark: str, base: Style, needle: str) -> Iterator[Segment]:
         if mark == NO_NEWLINE:

@@ -18,7 +18,7 @@ from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.document import line
 from git_blackbird.messages.patch.comments import comment_on
-from git_blackbird.messages.patch.missed import missed_lines, missed_words
+from git_blackbird.messages.patch.marks import marked_lines, marks_words
 from git_blackbird.messages.patch.parse import Edit, FilePatch, Patch
 from git_blackbird.model.run.findings import Finding, MergedReview, MinorIssue
 from git_blackbird.model.run.parts import ReviewComment
@@ -36,7 +36,7 @@ from git_blackbird.tui.widgets.diff.source import DiffSource
 from git_blackbird.tui.widgets.diff.view import NO_NOTES, DiffView
 
 if TYPE_CHECKING:
-    from git_blackbird.model.run.evidence import ChangeCoverage
+    from git_blackbird.model.run.evidence import Evidence
 
 _RANGE_KEYS = "move to the end of the range; c comments it, esc gives it up"
 _SEARCH_KEYS = "enter searches, esc ends the search"
@@ -117,7 +117,7 @@ class DiffPane(Vertical):
         self._comments: CommentDraft | None = None
         self._merged: MergedReview | None = None
         self._earlier: Sequence[CommentOutcome] = ()
-        self._coverage: ChangeCoverage | None = None
+        self._evidence: Evidence | None = None
         self._view = DiffView(options)
         self._source: DiffSource | None = None
         self._file: FilePatch | None = None
@@ -206,14 +206,15 @@ class DiffPane(Vertical):
         comments: CommentDraft | None,
         merged: MergedReview | None,
         earlier: Sequence[CommentOutcome] = (),
-        coverage: "ChangeCoverage | None" = None,
+        evidence: "Evidence | None" = None,
     ) -> None:
         """Show comments, which can be written then, and the findings of reviewers under their lines.
 
-        ``earlier`` are those that were sent before; lines that no test ran by ``coverage`` are marked.
+        ``earlier`` are those that were sent before; lines are marked that no test ran, or nothing notices,
+        by ``evidence``.
         """
         self._comments, self._merged, self._earlier = comments, merged, earlier
-        self._coverage = coverage
+        self._evidence = evidence
         self._view.accepts_comments = comments is not None
         self._show_notes()
 
@@ -229,7 +230,7 @@ class DiffPane(Vertical):
     def _show_notes(self) -> None:
         patch = self._view.patch
         self.show_signs()
-        self._view.show_missed(missed_lines(patch, self._coverage))
+        self._view.show_marks(marked_lines(patch, self._evidence))
         self._view.no_notes = self._no_notes
         comments = () if self._comments is None else self._comments.items
         self._view.annotate(
@@ -351,7 +352,7 @@ class DiffPane(Vertical):
             hidden = "" if self._source is None else self._source.hidden_words(self.shown)
             text = self._caption.text if self.shown or hidden else self._caption.nothing
             moved = f"{counted(self._view.moved, 'moved line')} are dim" if self._view.moved else ""
-            words = (text, hidden, self._folded_words, moved, missed_words(self._view.missed))
+            words = (text, hidden, self._folded_words, moved, marks_words(self._view.marks))
             self._show_line("caption", ", ".join(filter(None, words)))
 
     @property

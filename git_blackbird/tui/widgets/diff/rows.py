@@ -84,14 +84,14 @@ class DiffRows(ScrollView, can_focus=True):
             self.repaint()
 
     @property
-    def missed(self) -> frozenset[int]:
-        """The lines that no test ran."""
-        return self._painter.missed
+    def marks(self) -> Mapping[int, str]:
+        """The lines that no test ran, or nothing notices."""
+        return self._painter.evidence_marks
 
-    def show_missed(self, missed: frozenset[int]) -> None:
-        """Mark lines that no test ran."""
-        if missed != self._painter.missed:
-            self._painter.missed = missed
+    def show_marks(self, marks: Mapping[int, str]) -> None:
+        """Mark lines that no test ran, or nothing notices."""
+        if marks != self._painter.evidence_marks:
+            self._painter.evidence_marks = marks
             self.repaint()
 
     def annotate(self, notes: Iterable[Note]) -> None:

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 import git_blackbird.tui.app
 from git_blackbird.messages.patch.parse import FilePatch
-from git_blackbird.model.run.evidence import ChangeCoverage, MissedLines
+from git_blackbird.model.run.evidence import ChangeCoverage, Evidence, MissedLines
 from git_blackbird.model.run.findings import (
     Finding,
     FindingGroup,
@@ -316,8 +316,10 @@ def test_a_huge_patch_is_shown_at_once() -> None:
 def test_lines_that_no_test_ran_have_a_mark_in_the_gutter() -> None:
     missed = (MissedLines(path="src/app.py", content="2" * 40, lines="2-3,41"),)
 
+    coverage = ChangeCoverage(lines=2, missed=2, files=missed)
+
     async def session(app: Shown, pilot: Pilot[None]) -> None:
-        app.pane.annotate(None, None, coverage=ChangeCoverage(lines=2, missed=2, files=missed))
+        app.pane.annotate(None, None, evidence=Evidence(coverage=coverage))
         for keys in ((), ("w",)):
             marked = [line for line in await press(app, pilot, *keys) if "#+" in line]
             assert [line.split() for line in marked] == [
@@ -325,9 +327,9 @@ def test_lines_that_no_test_ran_have_a_mark_in_the_gutter() -> None:
                 ["41#+", "b", "=", '"some', 'text"'],
             ]
         await press(app, pilot, "W")
-        assert len(app.pane.view.missed) == 2
+        assert len(app.pane.view.marks) == 2
         app.pane.annotate(None, None)
         await pilot.pause()
-        assert not app.pane.view.missed
+        assert not app.pane.view.marks
 
     watch(PATCH, session, (80, 20))
