@@ -209,6 +209,7 @@ _CheckResults = Annotated[
     Row(
         "where the check leaves the results of its tests, as JUnit XML: `report.xml`, `**/TEST-*.xml`",
         own="user",
+        is_glob=True,
         see="reviews.md#checks",
     ),
 ]
@@ -217,6 +218,7 @@ _CheckCoverage = Annotated[
     Row(
         "where the check leaves which lines its tests ran, as lcov, Cobertura or coverage.py's JSON",
         own="user",
+        is_glob=True,
         see="reviews.md#checks",
     ),
 ]
@@ -238,6 +240,7 @@ class NamedCheck(NamedTuple):
         Row(
             "the files and folders that the check depends on: `web package.json`; unset: all",
             own="user",
+            is_glob=True,
             see="reviews.md#checks-by-path",
         ),
     ] = ()
@@ -303,6 +306,7 @@ class CheckConfig(NamedTuple):
             "the files of tests; unset: in folders `test`, `tests`, `__tests__`, `spec`, or named `test_*`, "
             "`*_test.*`, `*.test.*`, `*.spec.*`, `*Test.*`, `test.*`",
             own="user",
+            is_glob=True,
             see="reviews.md#tests-of-a-change",
         ),
     ] = ()
@@ -311,7 +315,11 @@ class CheckConfig(NamedTuple):
     ] = False
     protect: Annotated[
         tuple[str, ...],
-        Row("files with which each check runs once more as they were before the change", own="user"),
+        Row(
+            "files with which each check runs once more as they were before the change",
+            own="user",
+            is_glob=True,
+        ),
     ] = ()
     prove: Annotated[
         bool,

@@ -6,6 +6,7 @@ from enum import StrEnum
 from math import isfinite
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
+from git_blackbird.model.base.globs import names_nothing
 from git_blackbird.model.base.ids import MODEL_NAME
 from git_blackbird.model.base.sanitize import shell_word, short_json
 from git_blackbird.model.config.layers import (
@@ -28,8 +29,9 @@ class Row(NamedTuple):
     which value protects more: the higher number or later choice or true, or the lower one; a project may
     tighten the user's value, but not loosen it. ``own`` is set for what no repository may set (programs,
     options, permissions): it is its user's, or each machine's, which workers are not sent. ``environment`` is
-    a variable that sets the key, and so ``chooses`` an agent. ``is_model`` is set for names of models.
-    ``fills`` are the names that are filled in where they stand in braces. ``see`` is a place in ``docs/``.
+    a variable that sets the key, and so ``chooses`` an agent. ``is_model`` is set for names of models,
+    ``is_glob`` for paths below the top of the repository. ``fills`` are the names that are filled in where
+    they stand in braces. ``see`` is a place in ``docs/``.
     """
 
     help: str
@@ -39,6 +41,7 @@ class Row(NamedTuple):
     environment: str | None = None
     chooses: str | None = None
     is_model: bool = False
+    is_glob: bool = False
     fills: tuple[str, ...] = ()
     see: str = ""
 
@@ -149,19 +152,28 @@ def read_value(key: Key, setting: RawSetting) -> tuple[Value | None, ConfigProbl
             return None, problem(f"unknown value {word!r}")
         if key.choices and word in words[:number]:
             return None, problem(f"{word} is there twice")
-        if key.row.is_model and word and not re.fullmatch(MODEL_NAME, word):
-            what = f"{short_json(word)} is not the name of a model"
-            return None, problem(what, "use its agent's name of it")
-        known = [f"{{{name}}}" for name in key.row.fills]
-        for place in re.findall(_PLACE, word) if known else ():
-            if place not in known:
-                use = f"use {', '.join(known)}; with a space inside the braces it is text"
-                return None, problem(f"nothing is filled in for {place}", use)
+        if (fault := _fault_of(word, key.row)) is not None:
+            return None, problem(*fault)
     if limits is not None and not limits[0] <= value <= limits[1]:
         nearest = min(max(value, limits[0]), limits[1])
         what = f"{value} is out of range; {nearest} is used"
         return nearest, problem(what, f"use {limits[0]} to {limits[1]}", fatal=False)
     return float(value) if key.type is ValueType.NUMBER else value, None
+
+
+def _fault_of(word: Any, row: Row) -> tuple[str, str] | None:
+    """Return what is wrong with one text, and what to use; None for what its row allows."""
+    if row.is_model and word and not re.fullmatch(MODEL_NAME, word):
+        return f"{short_json(word)} is not the name of a model", "use its agent's name of it"
+    if row.is_glob and names_nothing(word):
+        what = f"{short_json(word)} is no path below the top of the repository"
+        return what, "use one such as docs, *.py or out/**/*.xml"
+    known = [f"{{{name}}}" for name in row.fills]
+    for place in re.findall(_PLACE, word) if known else ():
+        if place not in known:
+            use = f"use {', '.join(known)}; with a space inside the braces it is text"
+            return f"nothing is filled in for {place}", use
+    return None
 
 
 def _is_text(value: object) -> bool:

@@ -89,6 +89,17 @@ def test_integers_are_read_as_git_reads_them(text: str, value: int) -> None:
     assert settings_with(MINUTES, text).config.execution.timeout_minutes == value
 
 
+@pytest.mark.parametrize(
+    "key", ["check.results", "check.coverage", "check.tests", "check.protect", "check.a.paths"]
+)
+def test_globs_that_can_match_nothing_are_refused(key: str) -> None:
+    problem = the_problem(settings_with(key, "'out/*.xml' ../x"))
+    assert (problem.what, problem.fatal) == ('"../x" is no path below the top of the repository', True)
+    assert problem.hint == f"use one such as docs, *.py or out/**/*.xml{removed(key)}"
+    assert settings_with(key, "out/*.xml .").problems[0].fatal
+    assert not settings_with(key, "'out/*.xml' ./docs/").problems
+
+
 @pytest.mark.parametrize("text", ["64m", "64M", "67108864", "65536k", "0x4000000"])
 def test_integers_with_units(text: str) -> None:
     assert (

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from posixpath import normpath
 
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.coverage import tree_coverage
@@ -75,7 +74,7 @@ class Check:
     def asked(self, pair: Trees) -> tuple[CheckResult, CheckResult]:
         """Return what is asked of both trees, as a verdict is kept: by what the check depends on."""
         workspace = self.call.workspace
-        trees, named = TreeStore(workspace.repo), matching(normpath(path).lstrip("/") for path in self.paths)
+        trees, named = TreeStore(workspace.repo), matching(self.paths)
         asked = self.of.updated(prepared=_preparation(workspace))
         parts = (trees.digest(tree, named) if self.paths else None for tree in pair)
         base, head = (asked.updated(tree=tree, part=part) for tree, part in zip(pair, parts, strict=True))
