@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cache
 from pathlib import PurePosixPath
 from typing import Annotated, NamedTuple
-from xml.etree.ElementTree import ParseError
 
 from pydantic import BaseModel, Field, ValidationError
 
 from git_blackbird.clean import one_line
 from git_blackbird.errors import UnusableError
+from git_blackbird.messages.incoming.xml import parse_xml
 
 _LONGEST_PATH = 4_096
 _MOST_LINES = 2_000_000
@@ -95,7 +95,7 @@ def read_coverage(files: Iterable[tuple[str, bytes]], places: Places) -> dict[st
     """
     found: dict[str, FileHits] = {}
     for path, data in files:
-        report = _FORMS.get(data.lstrip()[:1], _lcov)(path, data)
+        report = _report(path, data)
         known: dict[str, str | None] = {}
         for count, hit in enumerate(report.hits):
             if count == _MOST_LINES:
@@ -108,6 +108,17 @@ def read_coverage(files: Iterable[tuple[str, bytes]], places: Places) -> dict[st
                 for test in hit.tests:
                     by_test.setdefault(test, set()).add(hit.line)
     return found
+
+
+def is_coverage(data: bytes) -> bool:
+    try:
+        return _report("", data) is not None
+    except UnusableError:
+        return False
+
+
+def _report(path: str, data: bytes) -> Report:
+    return _FORMS.get(data.lstrip()[:1], _lcov)(path, data)
 
 
 def _lcov(path: str, data: bytes) -> Report:
@@ -163,14 +174,7 @@ def _test_name(name: str) -> str:
 
 
 def _cobertura(path: str, data: bytes) -> Report:
-    from defusedxml import DefusedXmlException  # only where a check leaves coverage
-    from defusedxml.ElementTree import fromstring
-
-    try:
-        # Most name a DTD, which is not loaded.
-        root = fromstring(data)
-    except (ParseError, DefusedXmlException, ValueError) as error:
-        raise UnusableError(f"{path} is no coverage, as Cobertura writes it: {error}") from error
+    root = parse_xml(data, f"{path} is no coverage, as Cobertura writes it")
     if root.tag != "coverage":
         raise UnusableError(f"{path} is no coverage, as Cobertura writes it: it has <{root.tag}>")
     sources = [source.text.strip() for source in root.iter("source") if source.text]

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
-from xml.etree.ElementTree import ParseError
 
 from git_blackbird.clean import clean, one_line
-from git_blackbird.errors import UnusableError
+from git_blackbird.messages.incoming.xml import parse_xml
 from git_blackbird.model.run.evidence import CaseResults, CaseState, FailedCase
 
 if TYPE_CHECKING:
@@ -29,7 +28,9 @@ def read_junit(files: Iterable[tuple[str, bytes]]) -> CaseResults:
     states: dict[str, CaseState] = {}
     failures: dict[str, FailedCase] = {}
     for file, data in files:
-        for suites, case in _cases(_parsed(file, data)):
+        fault = f"the results in {file} are no JUnit XML"
+        root = parse_xml(data, fault, "see which files check.results names")
+        for suites, case in _cases(root):
             name = _name(suites, case)
             failure = next((part for part in case if part.tag in {"failure", "error"}), None)
             state = CaseState.PASSED
@@ -40,19 +41,6 @@ def read_junit(files: Iterable[tuple[str, bytes]]) -> CaseResults:
                 state = CaseState.SKIPPED
             states[name] = max(states.get(name, state), state, key=_RANK.__getitem__)
     return CaseResults(states=states, failures=tuple(failures.values()))
-
-
-def _parsed(file: str, data: bytes) -> "Element":
-    from defusedxml import DefusedXmlException  # only where a check leaves results
-    from defusedxml.ElementTree import fromstring
-
-    try:
-        root: Element = fromstring(data, forbid_dtd=True)
-    except (ParseError, DefusedXmlException, ValueError) as error:
-        raise UnusableError(
-            f"the results in {file} are no JUnit XML: {error}", hint="see which files check.results names"
-        ) from error
-    return root
 
 
 def _cases(root: "Element") -> "Iterator[tuple[_Suites, Element]]":
@@ -69,10 +57,11 @@ def _cases(root: "Element") -> "Iterator[tuple[_Suites, Element]]":
 
 def _name(suites: "_Suites", case: "Element") -> str:
     """Return what tells a test from all others: its class, or its file and suites where it is in none."""
-    of = case.get("classname")
+    of, own = case.get("classname"), case.get("name")
     parts = (case.get("file"), *suites) if of in _NO_CLASS else (of,)
-    name = ".".join(filter(None, (*parts, case.get("name"))))
-    return one_line(name or "a test without a name", _NAME_CHARACTERS)
+    # Jest's runner gives the whole name twice.
+    name = ".".join(filter(None, (*parts, own) if of != own else (own,)))
+    return one_line(name.strip() or "a test without a name", _NAME_CHARACTERS)
 
 
 def _failed(name: str, failure: "Element") -> FailedCase:

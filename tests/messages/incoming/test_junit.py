@@ -30,6 +30,9 @@ GO = """<testsuites><testsuite name="example.com/m"><testcase name="TestA" class
   message="Failed">=== RUN   TestB
     m_test.go:8: got 3
 --- FAIL: TestB (0.00s)</failure></testcase></testsuite></testsuites>"""
+JEST = """<testsuites name="jest tests"><testsuite name="sums">
+<testcase classname="sums adds" name="sums adds" time="0.1"></testcase>
+<testcase classname=" alone" name=" alone"><failure>Error: no</failure></testcase></testsuite></testsuites>"""
 CTEST = """<testsuite name="Linux"><testcase name="one" classname="one" status="run"/>
 <testcase name="two" classname="two" status="fail"><failure message="Failed"/></testcase>
 <testcase name="three" classname="three" status="disabled"/></testsuite>"""
@@ -56,9 +59,10 @@ def states(results: CaseResults) -> dict[str, str]:
             {"a.test.js.sums.adds": "passed", "a.test.js.sums.subtracts": "failed", "sums.later": "skipped"},
         ),
         (GO, {"m.TestA": "passed", "m.TestB": "failed"}),
-        (CTEST, {"one.one": "passed", "two.two": "failed", "three.three": "skipped"}),
+        (JEST, {"sums adds": "passed", "alone": "failed"}),
+        (CTEST, {"one": "passed", "two": "failed", "three": "skipped"}),
     ],
-    ids=["pytest", "node", "go", "ctest"],
+    ids=["pytest", "node", "go", "jest", "ctest"],
 )
 def test_each_runner_says_which_tests_it_ran(text: str, expected: dict[str, str]) -> None:
     assert states(read_junit([("report.xml", text.encode())])) == expected
@@ -71,7 +75,7 @@ def test_what_a_failure_says_is_its_first_line_and_its_end() -> None:
         message="assert 6 == 4",
         output="def test_b():\n>   assert double(2) == 4\nE   assert 6 == 4",
     )
-    assert read_junit([("t.xml", CTEST.encode())]).failures == (FailedCase(name="two.two", message="Failed"),)
+    assert read_junit([("t.xml", CTEST.encode())]).failures == (FailedCase(name="two", message="Failed"),)
     # What go's runner says stands below it alone.
     (case,) = read_junit([("t.xml", GO.encode())]).failures
     assert case.message == "m_test.go:8: got 3"

@@ -6,7 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from git_blackbird.errors import UnusableError
+from git_blackbird.messages.incoming.coverage import is_coverage
 from git_blackbird.messages.incoming.junit import read_junit
+from git_blackbird.messages.incoming.xml import is_xml
 from git_blackbird.model.base.globs import matching
 from git_blackbird.model.base.system import describe
 from git_blackbird.model.run.evidence import CaseResults
@@ -14,10 +16,15 @@ from git_blackbird.storage.files import MOST_NAMED, load_in, opened_folder
 
 
 def remove_results(checkout: Path, globs: Sequence[str]) -> None:
-    """Remove what is there already: it would be taken for results of the run. Raises UnusableError."""
+    """Remove what is there already: it would be taken for results of the run. Raises UnusableError.
+
+    What is no report stays; it is a fault of the globs, which ``read_results`` raises.
+    """
     try:
         for path in list(_found(checkout, globs)):
-            path.unlink()
+            is_large = path.lstat().st_size > MOST_NAMED
+            if path.is_symlink() or is_large or is_xml(data := _content(path)) or is_coverage(data):
+                path.unlink()
     except OSError as error:
         raise UnusableError(f"old results of the check cannot be removed: {describe(error)}") from error
 
