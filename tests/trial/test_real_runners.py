@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.support import commit, write
 from tests.trial.program import Trial
 
 # Read before the tests are sealed: what is compiled into an empty cache takes ten seconds.
+HOME = str(Path.home())
 GO_CACHE = os.environ.get("GOCACHE") or str(Path("~/.cache/go-build").expanduser())
 
 
@@ -21,6 +23,7 @@ class Project(NamedTuple):
     """A project with two functions, a test of each, and one more test that passes every third time.
 
     ``name`` is what the results call a test, ``message`` what they say of ``double`` where it fails.
+    ``removed`` is what the test of ``halve`` is called in its file.
     """
 
     program: str
@@ -33,6 +36,7 @@ class Project(NamedTuple):
     name: str
     message: str
     files: Mapping[str, str]
+    removed: str = "test_half"
 
     def of(self, *tests: str) -> dict[str, str]:
         return {self.tests: "".join((self.files[self.tests], *tests))}
@@ -126,6 +130,7 @@ func Test_chance(t *testing.T) {
 }
 """,
     name="example.com/app.Test_{}",
+    removed="Test_half",
     message="app_test.go:16: double(2) = 6",
     files={
         "go.mod": "module example.com/app\n\ngo 1.19\n",
@@ -173,6 +178,7 @@ describe("chance", () => {
 });
 """,
     name="{}.works",
+    removed="works",
     message="Expected values to be strictly equal:6 !== 4",
     files={
         "app.js": "exports.double = x => x + x;\nexports.halve = x => x >> 1;\n",
@@ -237,13 +243,46 @@ exit $bad
 """,
     },
 )
-PROJECTS = {"pytest": PYTEST, "unittest": UNITTEST, "go": GO, "node": NODE, "shell": SHELL}
+JEST = NODE._replace(
+    program="npm",
+    command="{1}/.bin/jest --reporters={1}/jest-junit",
+    double="""
+describe("double", () => {
+  it("works", () => expect(double(2)).toBe(4));
+});
+""",
+    half="""
+describe("half", () => {
+  it("works", () => expect(halve(4)).toBe(2));
+});
+""",
+    chance="""
+test("chance works", () => expect(count() % 3).toBe(2));
+""",
+    name="{} works",
+    message="Error: expect(received).toBe(expected) // Object.is equality",
+    files={
+        **NODE.files,
+        "app.test.js": NODE.files["app.test.js"].partition('assert");\n')[2],
+        "package.json": '{"jest-junit": {"outputName": "report.xml"}}',
+    },
+)
+PROJECTS = {"pytest": PYTEST, "unittest": UNITTEST, "go": GO, "node": NODE, "jest": JEST, "shell": SHELL}
+
+
+def installed_jest(folder: Path) -> str:
+    """Return where jest is once its registry has served it."""
+    folder.mkdir()
+    command = ["npm", "install", "--no-audit", "--no-fund", "jest@30", "jest-junit@17"]
+    if subprocess.run(command, cwd=folder, env={**os.environ, "HOME": HOME}, check=False).returncode:
+        pytest.skip("npm does not serve jest")
+    return str(folder / "node_modules")
 
 
 @pytest.mark.parametrize(
     "project",
     [
-        pytest.param(project, id=name, marks=pytest.mark.exhaustive if name == "unittest" else ())
+        pytest.param(project, id=name, marks=pytest.mark.exhaustive if name in {"unittest", "jest"} else ())
         for name, project in PROJECTS.items()
     ],
 )
@@ -252,8 +291,9 @@ def test_a_change_is_judged_by_the_tests_of_its_runner(repo: Path, tmp_path: Pat
         pytest.skip(f"{project.program} is not installed")
     counted = tmp_path / "counted"
     counted.touch()
+    modules = "" if project is not JEST else installed_jest(tmp_path / "jest")
     files = {path: text.replace("{0}", str(counted)) for path, text in project.files.items()}
-    project = project._replace(files=files)
+    project = project._replace(files=files, command=project.command.replace("{1}", modules))
     ignored = {".gitignore": ".blackbird\nblackbird.plan.json\n"}
     commit(repo, {**files, **ignored, **project.of(project.double, project.half)}, "start")
     right = files[project.code]
@@ -274,6 +314,7 @@ def test_a_change_is_judged_by_the_tests_of_its_runner(repo: Path, tmp_path: Pat
 
     said = trial.expect(0, "execute", "--no-input")
 
+    removed = project.half.count("\n")
     double, half, chance = map(project.name.format, ("double", "half", "chance"))
     told = {
         # The new file has no test, and changes nothing of the others.
@@ -287,7 +328,7 @@ def test_a_change_is_judged_by_the_tests_of_its_runner(repo: Path, tmp_path: Pat
             "weakened: exit 0, but tests that ran before the change are gone or skipped\n",
             (
                 f"gone: {half}",
-                f"tests edited or removed: {project.tests} (+0 -{project.half.count(chr(10))})",
+                f"tests edited or removed: {project.tests} (+0 -{removed}; asserts less: {project.removed})",
             ),
         ),
         "flaky": (

@@ -30,7 +30,7 @@ from git_blackbird.model.run.states import (
     RunType,
     TerminalReason,
 )
-from git_blackbird.model.run.summary import FileChange, Outside
+from git_blackbird.model.run.summary import EditedTest, Outside
 
 
 class ErrorOutput(NamedTuple):
@@ -187,7 +187,7 @@ class ChangeEvidence(Printed[Evidence]):
         "The worst verdict of the user's checks; `not_run`: none was run.", lambda it: it.outcome
     )
     checks: tuple[CheckResult, ...] = field("The verdict of each check.", lambda it: it.checks)
-    edited_tests: tuple[FileChange, ...] = field(
+    edited_tests: tuple[EditedTest, ...] = field(
         "Files of tests from which the change takes something away.", lambda it: it.edited_tests or ()
     )
     edited_programs: tuple[str, ...] = field(

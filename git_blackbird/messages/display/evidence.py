@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         Evidence,
         RedGreen,
     )
-    from git_blackbird.model.run.summary import FileChange
+    from git_blackbird.model.run.summary import EditedTest
 
 _MAX_LINES = 10
 _MAX_NAMES = 5
@@ -73,18 +73,21 @@ def red_green_lines(found: "RedGreen") -> Iterator[str]:
     yield from (f"{line}{reason}" for line in _named("  cannot be loaded without it", found.unloaded))
 
 
-def edit_lines(tests: "Sequence[FileChange]", programs: Sequence[str]) -> Iterator[str]:
+def edit_lines(tests: "Sequence[EditedTest]", programs: Sequence[str]) -> Iterator[str]:
     """Yield what a change takes away from tests, and what of checks it edits."""
     yield from _named("tests edited or removed", list(map(_edited, tests)))
     yield from _named("run by a check, and edited", programs)
 
 
-def _edited(test: "FileChange") -> str:
+def _edited(test: "EditedTest") -> str:
     if test.status is FileStatus.DELETED:
         return f"{test.path} (removed)"
-    if test.old_path is not None:
-        return f"{test.old_path} (now {test.path})"
-    return test.path if test.binary else f"{test.path} (+{test.additions} -{test.deletions})"
+    moved = "" if test.old_path is None else f"now {test.path}"
+    lines = "" if test.binary else f"+{test.additions} -{test.deletions}"
+    names = some_of([*filter(None, test.weaker)], _MAX_NAMES)
+    weaker = f"asserts less{names and f': {names}'}" if test.weaker else ""
+    facts = "; ".join(filter(None, (moved, lines, weaker)))
+    return f"{test.old_path or test.path}{facts and f' ({facts})'}"
 
 
 def _named_word(check: "CheckResult") -> str:

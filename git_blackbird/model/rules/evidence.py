@@ -16,7 +16,7 @@ from git_blackbird.model.run.evidence import (
     RedGreen,
 )
 from git_blackbird.model.run.states import CheckOutcome
-from git_blackbird.model.run.summary import FileChange, FileStatus
+from git_blackbird.model.run.summary import EditedTest, FileStatus
 
 _NOTHING_RAN = "no test ran: it left no results where check.results says"
 _ALL_SKIPPED = "no test ran: all are skipped"
@@ -146,14 +146,18 @@ def some(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names)[:MOST_NAMED])
 
 
-def with_edits(result: CheckResult, tests: Sequence[FileChange], programs: Sequence[str]) -> CheckResult:
+def with_edits(result: CheckResult, tests: Sequence[EditedTest], programs: Sequence[str]) -> CheckResult:
     """Return a verdict on a change that edits tests, or what the check runs.
 
-    What passes with the change's own programs is for a person. An exit code alone says the same whatever it
-    ran, so 0 is not enough where the change takes tests away either.
+    What passes with the change's own programs, or with tests that assert less, is for a person. An exit code
+    alone says the same whatever it ran, so 0 is not enough where the change takes tests away either.
     """
-    if programs and result.has_passed:
+    if not result.has_passed:
+        return result
+    if programs:
         return result.weakened(f"the change edits {', '.join(programs)}")
+    if any(test.weaker for test in tests):
+        return result.weakened("tests of the change assert less")
     is_less = any(test.deletions > test.additions or test.status is FileStatus.DELETED for test in tests)
     return result.weakened("the change takes tests away") if result.is_bare and is_less else result
 

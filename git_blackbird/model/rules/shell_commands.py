@@ -2,22 +2,23 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from git_blackbird.model.run.summary import FileChange, FileStatus
-
-# What ends with 0 whatever it is given.
-_HARMLESS = frozenset({"true", ":", "echo", "printf", "pwd", "/bin/true", "/usr/bin/true"})
-_STARTS_FILES = re.compile(r"(?:.*/)?(?:\.|source|(?:ba|da|k|z)?sh|python[\d.]*|node|ruby|perl|php)")
+_SHELL = r"(?:.*/)?(?:ba|da|k|z)?sh"
+# What ends with 0 whatever it is given; a folder that is missing is no verdict.
+_HARMLESS = frozenset({"true", ":", "echo", "printf", "pwd", "cd", "/bin/true", "/usr/bin/true"})
+_CONSTANT = re.compile(r"exit 0|test \w+|\[ \w+ \]")
+_BRACKETS = frozenset("(){}")
+_STARTS_FILES = re.compile(rf"\.|source|{_SHELL}|(?:.*/)?(?:python[\d.]*|node|ruby|perl|php)")
 # What stands before a command: programs that start it, with their options and numbers, and assignments.
 _BEFORE_PROGRAM = re.compile(r"env|nice|timeout|time|nohup|exec|command|-.*|\d[\d.]*[smhd]?|\w+=.*")
 _OPERATOR = re.compile(r"[;&|()<>]+")
 _BEFORE_COMMAND = re.compile(r"[^<>]*[;&|(]")
-_MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
-# Code and settings that decide what becomes of tests, wherever they are.
-_DECIDES = re.compile(
-    r"(?:.*/)?(?:(?:conftest|sitecustomize)\.py|pytest\.ini|(?:jest|vitest)\.config\.\w+|\.mocharc\.\w+)"
-)
+MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
+_READ_BY: Mapping[str, Sequence[str]] = {
+    "make": MAKEFILES,
+    **dict.fromkeys(("npm", "npx", "yarn", "pnpm", "bun", "jest", "mocha", "vitest"), ("package.json",)),
+}
 
 
 def can_only_succeed(command: str) -> bool:
@@ -25,7 +26,7 @@ def can_only_succeed(command: str) -> bool:
 
     Its last part decides, and of that what stands behind ``||``.
     """
-    parts = _words(command)
+    parts = [word for word in shell_words(command) if word not in _BRACKETS]
     if not parts or "set" in parts or "|" in parts:
         return False
     last = _split(parts, ";")[-1]
@@ -33,40 +34,27 @@ def can_only_succeed(command: str) -> bool:
 
 
 def started_files(command: str) -> Iterator[str]:
-    """Yield what a command may start of the files in its folder: programs, scripts, what ``make`` reads."""
+    """Yield the names of files that a command may start, or a text in it for another shell."""
     is_first, is_script = True, False
-    for word in _words(command):
+    for word in shell_words(command):
+        if " " in word:
+            yield from started_files(word)
         if _OPERATOR.fullmatch(word):
             is_first, is_script = _BEFORE_COMMAND.fullmatch(word) is not None, False
         elif is_first and _BEFORE_PROGRAM.fullmatch(word) is None:
             is_first, is_script = False, _STARTS_FILES.fullmatch(word) is not None
-            yield from _MAKEFILES if word == "make" else (word.removeprefix("./"),)
+            yield from _READ_BY.get(word, (word,))
         elif is_script and not word.startswith("-"):
             is_script = False
-            yield word.removeprefix("./")
+            yield word
 
 
-def edited_programs(changes: Iterable[FileChange], command: str | None) -> tuple[str, ...]:
-    """Return the files which a command starts, and a change edits or removes; with what decides on tests.
-
-    What the change adds counts where it is read in the place of what was there.
-    """
-    started = set(started_files(command or ""))
-    edited = []
-    for change in changes:
-        before = change.old_path or change.path
-        is_new = change.status is FileStatus.ADDED and before not in _MAKEFILES
-        if any(map(_DECIDES.fullmatch, (before, change.path))) or (before in started and not is_new):
-            edited.append(before)
-    return tuple(edited)
-
-
-def _words(command: str) -> Sequence[str]:
+def shell_words(command: str) -> Sequence[str]:
     """Return words and operators, none of what the shell would not understand."""
-    words = shlex.shlex(command.replace("\n", ";"), posix=True, punctuation_chars=True)
-    words.whitespace_split = True
+    found = shlex.shlex(command.replace("\n", ";"), posix=True, punctuation_chars=True)
+    found.whitespace_split = True
     try:
-        return list(words)
+        return list(found)
     except ValueError:
         return ()
 
@@ -82,5 +70,8 @@ def _split(words: Sequence[str], operator: str) -> list[list[str]]:
     return [part for part in parts if part] or [[]]
 
 
-def _is_harmless(words: Sequence[str]) -> bool:
-    return bool(words) and (words[0] in _HARMLESS or list(words) == ["exit", "0"])
+def _is_harmless(command: Sequence[str]) -> bool:
+    if re.fullmatch(f"{_SHELL} -\\w*c", " ".join(command[:2])):
+        return can_only_succeed("".join(command[2:3]))
+    is_constant = _CONSTANT.fullmatch(" ".join(command)) is not None
+    return is_constant or "".join(command[:1]) in _HARMLESS

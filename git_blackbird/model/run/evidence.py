@@ -11,7 +11,7 @@ from git_blackbird.model.base.ids import NAME_OF_CHECK, ObjectId
 from git_blackbird.model.base.late import LateModel
 from git_blackbird.model.base.record import Record, Unmasked
 from git_blackbird.model.run.states import CheckOutcome, describe_exit
-from git_blackbird.model.run.summary import FileChange
+from git_blackbird.model.run.summary import EditedTest
 
 if TYPE_CHECKING:
     from git_blackbird.model.run.proof import Proof
@@ -210,7 +210,7 @@ class Evidence(Record):
     """
 
     checks: tuple[CheckResult, ...] = ()
-    edited_tests: tuple[FileChange, ...] | None = None
+    edited_tests: tuple[EditedTest, ...] | None = None
     edited_programs: tuple[str, ...] | None = None
     red_green: RedGreen | None = None
     coverage: ChangeCoverage | None = None

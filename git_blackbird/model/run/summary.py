@@ -1,7 +1,7 @@
 """What a run, or a whole change, made of its worktree, and what happened outside its place meanwhile."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from operator import not_
 from typing import Annotated, NamedTuple, TypeVar
@@ -50,15 +50,10 @@ class FileChange(Record):
     new_mode: str | None = None
 
 
-def edited_tests(changes: Iterable[FileChange], is_test: re.Pattern[str]) -> tuple[FileChange, ...]:
-    """Return the files of tests, by what their paths match, from which a change takes something away."""
+class EditedTest(FileChange):
+    """A file of tests from which a change takes something away; ``weaker`` are tests that assert less."""
 
-    def is_less(change: FileChange) -> bool:
-        is_away = change.status is FileStatus.DELETED or is_test.fullmatch(change.path) is None
-        return is_away or change.deletions > 0 or (change.binary and change.status is not FileStatus.ADDED)
-
-    found = (change for change in changes if is_test.fullmatch(change.old_path or change.path))
-    return tuple(filter(is_less, found))
+    weaker: tuple[str, ...] = ()
 
 
 class Snippet(Record):

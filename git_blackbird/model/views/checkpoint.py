@@ -12,7 +12,7 @@ from git_blackbird.model.run.findings import MergedReview
 from git_blackbird.model.run.parts import ReviewComment, Ruling
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import Choice, RunStatus
-from git_blackbird.model.run.summary import FileChange, Outside, Summary, Trees
+from git_blackbird.model.run.summary import EditedTest, Outside, Summary, Trees
 
 T = TypeVar("T")
 
@@ -143,7 +143,7 @@ class Checkpoint(NamedTuple):
         tuple[str, ...], Shown("Paths that were edited in its worktree after the run, part of the change.")
     ] = ()
     edited_tests: Annotated[
-        tuple[FileChange, ...], Shown("Files of tests from which the change takes something away.")
+        tuple[EditedTest, ...], Shown("Files of tests from which the change takes something away.")
     ] = ()
     conflict: Annotated[str | None, Shown("Which conflicts are not resolved.")] = None
     both_added: Annotated[

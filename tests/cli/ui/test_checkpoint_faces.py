@@ -33,6 +33,7 @@ from git_blackbird.model.run.parts import Question, RemoteProcess, ReviewComment
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import CheckOutcome, DecisionState, ReviewerVerdict, RunStatus, RunType
 from git_blackbird.model.run.summary import (
+    EditedTest,
     FileChange,
     FileStatus,
     InterleavedEdit,
@@ -140,7 +141,7 @@ RUN = Run(
                 restored=("markrestored",),
             ),
         ),
-        edited_tests=(FileChange(status=FileStatus.DELETED, path="marktest"),),
+        edited_tests=(EditedTest(status=FileStatus.DELETED, path="marktest"),),
         edited_programs=("markprogram",),
         red_green=RedGreen(
             red=("markred",), green=("markgreen",), unloaded=("markunloaded",), reason="markmissing"
@@ -184,7 +185,9 @@ EVERYTHING = Checkpoint(
     ),
     other_branch=OtherBranch("markbranch", "markhead"),
     edited=("markedited",),
-    edited_tests=(FileChange(status=FileStatus.RENAMED, path="marknew", old_path="marktest"),),
+    edited_tests=(
+        EditedTest(status=FileStatus.RENAMED, path="marknew", old_path="marktest", weaker=("markweaker",)),
+    ),
     conflict="markconflict",
     both_added=_summary("markbothadded"),
     worktree="/markworktree",

@@ -24,7 +24,7 @@ from git_blackbird.model.run.evidence import (
     RedGreen,
 )
 from git_blackbird.model.run.states import CheckOutcome
-from git_blackbird.model.run.summary import FileChange, FileStatus
+from git_blackbird.model.run.summary import EditedTest, FileStatus
 
 NO_TESTS = ComparedTests(ran=1)
 P, F, S = CaseState.PASSED, CaseState.FAILED, CaseState.SKIPPED
@@ -158,11 +158,13 @@ def test_an_exit_code_alone_is_too_little_where_tests_are_taken_away() -> None:
     bare = CheckResult(outcome=CheckOutcome.PASSED, exit_code=0)
     told = bare.updated(tests=ComparedTests(ran=1))
     less, as_many, gone = (
-        FileChange(status=status, path="test_a.py", additions=1, deletions=deleted)
+        EditedTest(status=status, path="test_a.py", additions=1, deletions=deleted)
         for status, deleted in ((FileStatus.MODIFIED, 2), (FileStatus.MODIFIED, 1), (FileStatus.DELETED, 0))
     )
     assert with_edits(bare, [as_many], ()) is bare
     assert with_edits(told, [less, gone], ()) is told
+    weaker = as_many.updated(weaker=("test_b",))
+    assert with_edits(told, [weaker], ()).words == "weakened: exit 0, but tests of the change assert less"
     assert with_edits(told, (), ["run.sh"]).words == "weakened: exit 0, but the change edits run.sh"
     for test in (less, gone):
         assert with_edits(bare, [test], ()).words == "weakened: exit 0, but the change takes tests away"

@@ -7,6 +7,7 @@ from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.coverage import coverage_of
 from git_blackbird.controller.change.check.criteria import asked_criteria
 from git_blackbird.controller.change.check.one_check import Check, configured_checks
+from git_blackbird.controller.change.edits import ChangeEdits
 from git_blackbird.controller.core.ui import warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.git.change.changes import with_files_of
@@ -14,12 +15,11 @@ from git_blackbird.git.worktree.summary import file_changes
 from git_blackbird.model.base.globs import matching
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.evidence import with_edits
-from git_blackbird.model.rules.shell_commands import edited_programs
 from git_blackbird.model.run.coverage import TreeCoverage
 from git_blackbird.model.run.evidence import MOST_NAMED, CheckResult, Evidence, RedGreen
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import CheckOutcome
-from git_blackbird.model.run.summary import Trees, edited_tests
+from git_blackbird.model.run.summary import Trees
 
 _FAILED = {CheckOutcome.FAILED, CheckOutcome.FAILED_BEFORE, CheckOutcome.BROKEN}
 _PROVABLE = {CheckOutcome.PASSED, CheckOutcome.FLAKY, CheckOutcome.WEAKENED}
@@ -42,10 +42,13 @@ async def run_checks(call: Call, task: Task, run: Run, pair: Trees, what: str = 
 
 async def _run_checks(call: Call, task: Task, run: Run, pair: Trees, what: str) -> Evidence | None:
     workspace, repo = call.workspace, call.workspace.repo
-    protected, is_test = matching(workspace.config.check.protect), matching(workspace.config.check.test_globs)
+    protected = matching(workspace.config.check.protect)
     changes = await run_in_thread(lambda: file_changes(repo, pair))
-    guarded, restored = await run_in_thread(lambda: with_files_of(repo, pair.head, pair.base, protected))
-    tests, programs = edited_tests(changes, is_test), dict[str, None]()
+    edits = ChangeEdits(repo, pair, changes, workspace.config.check.test_globs)
+    guarded, restored = pair.head, tuple[str, ...]()
+    if protected.pattern:
+        guarded, restored = await run_in_thread(lambda: with_files_of(repo, pair.head, pair.base, protected))
+    tests, programs = await run_in_thread(edits.tests), dict[str, None]()
     results: list[CheckResult] = []
     reports: list[TreeCoverage] = []
     criteria = [(asked, ()) for asked in await asked_criteria(call, task)]
@@ -64,7 +67,7 @@ async def _run_checks(call: Call, task: Task, run: Run, pair: Trees, what: str) 
         # What failed has not run all that it would.
         if coverage is not None and result.outcome not in _FAILED:
             reports.append(coverage)
-        edited = edited_programs(changes, asked.command)
+        edited = await run_in_thread(partial(edits.programs, asked.command))
         programs |= dict.fromkeys(edited)
         results.append(with_edits(result, tests, edited))
         if restored and result.outcome not in {CheckOutcome.FAILED, CheckOutcome.NOT_RUN}:

@@ -47,7 +47,7 @@ from git_blackbird.model.run.history import History, is_session_lost
 from git_blackbird.model.run.parts import LandingBlocked, LandingDue
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import PLAN_EDITED, Requester, RunStatus
-from git_blackbird.model.run.summary import Summary, Trees, edited_tests
+from git_blackbird.model.run.summary import Summary, Trees
 from git_blackbird.model.views.checkpoint import Checkpoint, CommentOutcome, SinceRequest
 
 _CLEARED = "the reviews approve the change, and this call stops after each task"
@@ -61,7 +61,7 @@ def build_checkpoint(
     Missing facts are left out and never stop the decision: the summary then says that it is
     minimal.
     """
-    from git_blackbird.model.base.globs import matching  # no task without a checkpoint needs it
+    from git_blackbird.controller.change.edits import ChangeEdits  # only a checkpoint needs it
 
     history = state.history(task.id)
     change, runs = Change.of(history), workspace.runs_to_decide(history)
@@ -75,6 +75,8 @@ def build_checkpoint(
         pair, summary = edits.pair, summarize(workspace.repo, edits.pair)
         # What was edited is decided on, though the agent changed nothing.
         reasons = tuple(reason for reason in reasons if reason != run.no_change_reason)
+    tests = workspace.config.check.test_globs
+    edited_tests = () if pair is None else ChangeEdits(workspace.repo, pair, summary.changes, tests).tests()
     return Checkpoint(
         task=task,
         run=run,
@@ -82,7 +84,7 @@ def build_checkpoint(
         pair=pair,
         moved=diverged_names(workspace, pair, worktree),
         edited=() if edits is None else edits.paths,
-        edited_tests=edited_tests(summary.changes, matching(workspace.config.check.test_globs)),
+        edited_tests=edited_tests,
         conflict=None if pair is None else unresolved_text(place.conflicts(pair)),
         both_added=_both_added(workspace, run),
         worktree=workspace.worktree_of(run),
