@@ -15,6 +15,7 @@ from git_blackbird.cli.output import JSON_SCHEMA_VERSION
 from git_blackbird.cli.printed import (
     base,
     changes,
+    done,
     dry_run,
     events,
     given,
@@ -90,6 +91,7 @@ EVENTS: Mapping[str, Any] = {
     "timings": events.TimingsEvent,
     "stop": events.StopEvent,
     "planned": planning.PlannedEvent,
+    "done_criteria": done.DoneEvent,
 }
 # How a command is called whose output has not its own name.
 _CALLS = {

@@ -13,9 +13,18 @@ from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.stages import Due
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.plan.status import Status
-from git_blackbird.model.rules.queue import Flagged, InterruptedApproval, Item, LiveRun, Merged, Questions
+from git_blackbird.model.rules.queue import (
+    Broken,
+    Flagged,
+    InterruptedApproval,
+    Item,
+    LiveRun,
+    Merged,
+    Questions,
+)
 from git_blackbird.model.run.findings import FollowUp, MergedVerdict
 from git_blackbird.model.run.history import RecordError
+from git_blackbird.model.run.parts import BrokenCriterion
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunType
 
@@ -28,6 +37,26 @@ class MergedReviews(Printed[Merged]):
         "What both came to; null where one is missing.", lambda it: it.overall
     )
     action: FollowUp | None = field("What they ask for; null where one is missing.", lambda it: it.action)
+
+
+class CriterionBroken(Printed[BrokenCriterion]):
+    """A criterion that is a command, and fails since the change of another task."""
+
+    field = Fields[BrokenCriterion]()
+    command: str = field("The command.", lambda it: it.command)
+    since_task: TaskId = field("The task of that change.", lambda it: it.task_id)
+    since_run: RunId = field("The run of that change.", lambda it: it.run)
+    what: str = field("How it ended.", lambda it: it.words)
+    output: str | None = field("The end of what it printed.", lambda it: it.output)
+
+
+class BrokenCriteria(Printed[Broken]):
+    """Criteria of a task that is done and that fail now, where the kind is `broken`."""
+
+    field = Fields[Broken]()
+    criteria: tuple[CriterionBroken, ...] = field(
+        "The criteria.", lambda it: tuple(map(CriterionBroken, it.criteria))
+    )
 
 
 class FlaggedChildren(Printed[Flagged]):
@@ -45,7 +74,7 @@ class FlaggedChildren(Printed[Flagged]):
     )
 
 
-Details = Questions | MergedReviews | RecordError | FlaggedChildren
+Details = Questions | MergedReviews | BrokenCriteria | RecordError | FlaggedChildren
 
 
 def _details(item: Item) -> Details | None:
@@ -54,6 +83,8 @@ def _details(item: Item) -> Details | None:
             return MergedReviews(merged)
         case Flagged() as flagged:
             return FlaggedChildren(flagged)
+        case Broken() as broken:
+            return BrokenCriteria(broken)
         case other:
             return other
 
@@ -75,7 +106,7 @@ class DueItem(Printed[Item]):
         lambda it: it.unblocks,
     )
     details: Details | None = field(
-        "The questions, the reviews, the record or the review of a parent, by `kind`.", _details
+        "The questions, the reviews, the criteria, the record or the review of a parent, by `kind`.", _details
     )
     step: Step = field("", lambda it: as_step(it.command), is_spread=True)
 

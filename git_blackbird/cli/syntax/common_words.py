@@ -25,7 +25,7 @@ _WORDS = {
     "infer": ("deps infer",),
     "new create": ("add",),
     "lint": ("plan lint", "validate"),
-    "check verify repair fsck": ("doctor", "validate"),
+    "check repair fsck": ("doctor", "validate"),
     "gc clean cleanup": ("prune --dry-run", "worktrees prune --dry-run"),
     "done finish complete": ("set-status {task} done",),
     "skip": ("set-status {task} skipped",),

@@ -182,6 +182,7 @@ COMMANDS = {
     "tui": ("look:tui", "Open the plan in a full-screen application."),
     "undo": ("run:undo", "Take the change of a task back out."),
     "validate": ("plan:validate", "Check the plan file and report every error."),
+    "verify": ("proof:verify", "Verify that what is done stays done."),
     "worker": ("run:worker", "Work for calls on other machines."),
     "worktrees": ("run:worktrees", "List or remove the worktrees of tasks."),
 }
@@ -192,7 +193,7 @@ GROUPS = {
     "Plan": "init plan validate deps move rename delete set-status",
     "Run": "tell restart retry worktrees",
     "Decide": "review prove redo adopt",
-    "Look": "list pick report graph estimate tui",
+    "Look": "list pick report verify graph estimate tui",
     "Set up": "agent config hooks doctor prune demo completion schema deinit",
     "Elsewhere": "branch restore worker",
 }

@@ -360,7 +360,7 @@ async def _check(call: Call, item: Item) -> Done:
     return await check_change(call, item, prove)
 
 
-async def perform(call: Call, item: Item) -> Done:  # noqa: PLR0911  # a table
+async def perform(call: Call, item: Item) -> Done:  # noqa: C901, PLR0911, PLR0912  # a table
     """Do what is due, or return what a person wants to be begun; a step is loaded when it is."""
     task_id = item.task.id
     trace.event("next action", item.due.name.lower(), task_id)
@@ -382,6 +382,11 @@ async def perform(call: Call, item: Item) -> Done:  # noqa: PLR0911  # a table
                 from git_blackbird.controller.change.land.step import land_change
 
                 return await land_change(call, item)
+        case Due.RECHECK:
+            with trace.measured(Phase.CHECK, task_id):
+                from git_blackbird.controller.proof.done import recheck_done
+
+                return await recheck_done(call, item)
         case Due.REVIEW:
             with trace.measured(Phase.REVIEWS, task_id):
                 from git_blackbird.controller.change.review.step import review_change
@@ -406,7 +411,15 @@ async def perform(call: Call, item: Item) -> Done:  # noqa: PLR0911  # a table
             return await ask_paused(call, item)
         case Due.START:
             return await start_task(call, item)
-        case Due.FINISH_APPROVAL | Due.REVIEW_FAILED | Due.FAILED | Due.STUCK | Due.UNREADABLE | Due.CLOSE:
+        case (
+            Due.FINISH_APPROVAL
+            | Due.REVIEW_FAILED
+            | Due.BROKEN
+            | Due.FAILED
+            | Due.STUCK
+            | Due.UNREADABLE
+            | Due.CLOSE
+        ):
             raise ValueError(f"no call does this: {item.due}")
         case _:
             assert_never(item.due)

@@ -260,6 +260,9 @@ def _resources_of(item: Item) -> frozenset[str]:
             return frozenset({_PERSON})
         case Due.LAND | Due.FINISH:
             return frozenset({_WORKTREE})
+        case Due.RECHECK:
+            # In the order of the landings.
+            return frozenset({Due.RECHECK})
         case Due.REVIEW_PARENT | Due.REVIEW_AGAIN:
             # It looks at the user's worktree, where nothing may land meanwhile.
             return frozenset({_AGENT, _WORKTREE})

@@ -16,7 +16,7 @@ from git_blackbird.controller.core.guards import stopped_text
 from git_blackbird.controller.core.ui import UserInterface, inform, warn
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import AgentUnavailableError
-from git_blackbird.messages.display.quantities import counted, format_moment
+from git_blackbird.messages.display.quantities import counted, format_moment, some_of
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import (
     EXECUTE,
@@ -38,6 +38,7 @@ from git_blackbird.model.rules.queue import (
     REVIEWS_OF_PARENTS,
     Item,
     Seen,
+    broken_criteria,
     queue,
     resume_command,
 )
@@ -47,6 +48,7 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState
 from git_blackbird.model.views.stop import Stop, StopReason
 
+_MAX_BROKEN = 5
 # Those that are paused are named when the call begins.
 _WAITING = PENDING - {Due.ASK_PAUSED, Due.CONTINUE}
 
@@ -268,7 +270,9 @@ def _time_text(call: Call) -> str:
 def _completed_text(state: PlanState) -> str:
     tasks = state.plan.tasks
     if all(task.status == Status.DONE for task in tasks.values()):
-        return "every task is done" if tasks else "the plan has no tasks"
+        broken = [task.id for task, _ in state.due[Due.BROKEN] if broken_criteria(state, task)]
+        but = f", but {some_of(broken, _MAX_BROKEN)} {'is' if len(broken) == 1 else 'are'} broken since"
+        return f"every task is done{but if broken else ''}" if tasks else "the plan has no tasks"
     left = len(ready_tasks(state))
     if left:
         return f"this call is done; {left} {'task is' if left == 1 else 'tasks are'} ready"

@@ -1,1 +1,1 @@
-"""Prove changes: which hunks the checks notice."""
+"""Hold what was done to its proof: hunks that nothing notices, criteria that break later, decisions."""

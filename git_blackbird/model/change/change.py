@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.timestamps import Moment
 from git_blackbird.model.change.messages import PendingMessages, messages_of, was_sent
-from git_blackbird.model.change.stages import Stage, is_closed, stage_before_undo, stage_of, status_of
+from git_blackbird.model.change.stages import Stage, due_of, is_closed, stage_before_undo, stage_of, status_of
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.parent_verdict import Feedback
@@ -99,7 +99,7 @@ class Change:
         if not recent or self.history.faults:
             return False
         is_done = recent[-1].counts and stage_of(recent[-1]) is Stage.DONE
-        return is_done and all(map(is_closed, recent))
+        return is_done and due_of(recent[-1]) is None and all(map(is_closed, recent))
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:

@@ -96,6 +96,28 @@ def recorded_by_others(
     )
 
 
+class MoveOfRun(NamedTuple):
+    """A move of the worktree, the run whose record says so, and whether it brought that run's change."""
+
+    at: int
+    trees: Trees
+    run: Run
+    is_change: bool
+
+
+def moves_after(histories: Mapping[TaskId, History], at: int) -> tuple[MoveOfRun, ...]:
+    """Return the moves of the user's worktree after a time, oldest first, commits of persons aside."""
+    later = [each for each in _dated(histories, at) if each.at > at and not each.move.is_commit]
+    later.sort(key=lambda each: (each.at, each.run.sort_key))
+    return tuple(MoveOfRun(each.at, each.move.trees, each.run, bool(each.move.works)) for each in later)
+
+
+def came_at(run: Run) -> int | None:
+    """Return when a run's change came into the user's worktree; None where it did not."""
+    moves = (each for each in _moves_of(run, (run.task_id, run.id)) if each.move.works)
+    return next((each.at for each in moves), None)
+
+
 def moves_since(histories: Mapping[TaskId, History], run: Run) -> tuple[WorkId, Moves]:
     """Return the work that a run is of, and the moves since its agents began.
 

@@ -154,6 +154,13 @@ class Due(StrEnum):
     CHECK = _Row("check", Band.CHANGE, Needs.NOBODY, By.AGENTS)
     REVIEW = _Row("change_review", Band.CHANGE, Needs.NOBODY, By.AGENTS, AgentOf.REVIEWERS)
     LAND = _Row("landing", Band.CHANGE, Needs.NOBODY, By.CALL)
+    RECHECK = _Row(
+        "done_criteria",
+        Band.CHANGE,
+        Needs.NOBODY,
+        By.CALL,
+        words="criteria of done tasks to run again",
+    )
     DECIDE = _Row("decision", Band.PERSON, Needs.ANSWER, By.CALL, stops=Stops.STARTS)
     ANSWER = _Row("answers", Band.PERSON, Needs.ANSWER, By.OWN, AgentOf.ANSWER)
     ASK_PAUSED = _Row("paused", Band.PERSON, Needs.ANSWER, By.AGENTS, AgentOf.ANSWER, stops=Stops.STARTS)
@@ -169,6 +176,7 @@ class Due(StrEnum):
     REVIEW_FAILED = _Row(
         "review_failing", Band.PERSON, Needs.PERSON, By.NO_CALL, words="its review failed", stops=Stops.STARTS
     )
+    BROKEN = _Row("broken", Band.PERSON, Needs.PERSON, By.NO_CALL)
     FAILED = _Row("failed", Band.PERSON, Needs.PERSON, By.NO_CALL)
     STUCK = _Row("stuck", Band.PERSON, Needs.PERSON, By.NO_CALL)
     UNREADABLE = _Row(
@@ -354,7 +362,12 @@ _ASKED = frozenset({TerminalReason.WALL_LIMIT, TerminalReason.IDLE_LIMIT, Termin
 
 def due_of(run: Run) -> Due | None:
     """Return what is due about the change of a newest run; None where nothing is."""
-    match TABLE[stage_of(run)].due:
+    stage = stage_of(run)
+    match TABLE[stage].due:
+        case None if stage is Stage.DONE and run.recheck_due:
+            return Due.RECHECK
+        case None if stage is Stage.DONE and run.broken:
+            return Due.BROKEN
         case Due.CONTINUE if run.terminal_reason in _ASKED:
             return Due.ASK_PAUSED
         case Due.LAND if run.moving is not None:

@@ -10,6 +10,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
+from git_blackbird.clean import one_line
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import (
     EXECUTE,
@@ -44,7 +45,7 @@ from git_blackbird.model.rules.state import (
 )
 from git_blackbird.model.run.history import RecordError, is_session_lost
 from git_blackbird.model.run.parent_verdict import completion_signature, excerpt
-from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.parts import BrokenCriterion, Question
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import TerminalReason
 
@@ -123,7 +124,7 @@ class RunningCall(NamedTuple):
         return f"once {self.words} has ended"
 
 
-_LOCKING = frozenset({"execute", "resume", "resume --all", "restart", "review run", "undo", "redo"})
+_LOCKING = frozenset({"execute", "resume", "resume --all", "restart", "review run", "undo", "redo", "verify"})
 
 
 class Seen(NamedTuple):
@@ -171,6 +172,12 @@ class Flagged(NamedTuple):
     commands: tuple[str, ...]
 
 
+class Broken(NamedTuple):
+    """Criteria of a task that is done, and that fail since changes of others."""
+
+    criteria: tuple[BrokenCriterion, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Item:
     """One thing to do about a task, with its run, if it is about one; ``fault`` is an unusable record."""
@@ -200,6 +207,8 @@ class Item:
     @property
     def since(self) -> str | None:
         """Since when it is due, if its run has a time for that."""
+        if self.broken:
+            return self.broken[0].at
         at = None if self.run is None else self.run.event_at
         return None if at is None else at.text
 
@@ -244,6 +253,8 @@ class Item:
                 return f"{self.task.status.value.replace('_', ' ')}, but it has no run"
             case Due.CLOSE, _:
                 return UNWATCHED if self._is_alive else GONE
+            case Due.BROKEN, _:
+                return f"broken since {', '.join(dict.fromkeys(each.task_id for each in self.broken))}"
             case due, Run() as run if not due.words:
                 return label_of(run)
             case due, _:
@@ -261,6 +272,10 @@ class Item:
                 return f"execute {'stops its agent and ' if self._is_alive else ''}{_CLOSES}"
             case Due.DECIDE, Run() as run:
                 return _against_approval(run)
+            case Due.BROKEN, _:
+                return "; ".join(
+                    f"its criterion $ {one_line(one.command, 60)} {one.words}" for one in self.broken
+                )
             case Due.FAILED, Run() as run if stage_of(run) is Stage.FAILED:
                 return run.error
             case (Due.ASK_PAUSED, Run() as run) if run.terminal_reason is TerminalReason.UNKNOWN_END:
@@ -289,19 +304,29 @@ class Item:
                 return self.seen.approval.command
             case Due.FAILED | Due.STUCK, run:
                 return next_step(self.task, run)
+            case Due.BROKEN, _:
+                undo = TaskCommand("undo", self.broken[-1].task_id)
+                return TaskCommand("verify", rest=" --done", remark=Sentence("once it is mended; or ", undo))
             case Due.START, _:
                 return self.seen.raising.get(None) or TaskCommand("execute", self.task.id)
             case _:
                 return EXECUTE if self.flagged is None else self.flagged.commands[0]
 
     @cached_property
-    def details(self) -> "Questions | Merged | RecordError | Flagged | None":
+    def details(self) -> "Questions | Merged | Broken | RecordError | Flagged | None":
         """What else there is: the questions, the reviews, the record, or what a parent's review says."""
         if self.run is not None and self.due is Due.ANSWER and not self.is_session_lost:
             return Questions(self.run.questions)
         if self.run is not None and self.due is Due.DECIDE and (merged := merged_or_none(self.run)):
             return Merged(merged.overall, merged.action)
+        if self.broken:
+            return Broken(self.broken)
         return self.fault or self.flagged
+
+    @cached_property
+    def broken(self) -> tuple[BrokenCriterion, ...]:
+        """The criteria that fail since changes of others; none for another kind of item."""
+        return broken_criteria(self.state, self.task) if self.due is Due.BROKEN else ()
 
     @cached_property
     def flagged(self) -> Flagged | None:
@@ -359,11 +384,13 @@ def items_in(band: Band, state: PlanState, seen: Seen = NOTHING_SEEN) -> Iterato
             yield from _half_written(state, seen)
         case Band.CHANGE:
             yield from _of_stage(state, seen, Due.REQUEST)
-            begun = _of_stage(state, seen, Due.CHECK, Due.REVIEW, Due.LAND)
+            begun = _of_stage(state, seen, Due.CHECK, Due.REVIEW, Due.LAND, Due.RECHECK)
             yield from (item for item in begun if item.task.id not in seen.at_work)
         case Band.PERSON:
             yield from _of_stage(state, seen, Due.DECIDE, Due.ANSWER, Due.ASK_PAUSED)
             yield from _reviews(state, seen, band)
+            broken = _of_stage(state, seen, Due.BROKEN)
+            yield from (item for item in broken if broken_criteria(state, item.task))
             yield from _dead_ends(state, seen)
         case Band.RUN:
             yield from _reviews(state, seen, band)
@@ -403,11 +430,30 @@ def _dead_ends(state: PlanState, seen: Seen) -> Iterator[Item]:
         if task.status is Status.TODO or task.id in state.unreadable:
             continue
         run = state.history(task.id).latest
-        if task.status in _OVER and (run is None or due_of(run) is None):
+        if task.status in _OVER and (run is None or due_of(run) in {None, Due.BROKEN}):
             due = Due.FEEDBACK if task.id in state.feedback else Due.FAILED
             yield Item(due, task, run, state=state, seen=seen)
         elif task.status in _HELD and run is None and state.history(task.id).live is None:
             yield Item(Due.STUCK, task, state=state, seen=seen)
+
+
+def broken_criteria(state: PlanState, task: Task) -> tuple[BrokenCriterion, ...]:
+    """Return the criteria of a done task that fail since a change which is still there.
+
+    What its parent's review asks for comes first, and what is no criterion any more is none.
+    """
+    run = state.history(task.id).latest
+    if run is None or not run.broken or task.id in state.feedback:
+        return ()
+    from git_blackbird.model.rules.evidence import commands_in  # few have any
+
+    commands = commands_in(task).values()
+    return tuple(each for each in run.broken if each.command in commands and _is_there(state, each))
+
+
+def _is_there(state: PlanState, broken: BrokenCriterion) -> bool:
+    last = state.history(broken.task_id).latest
+    return last is None or last.undone is None or last.undone.redone
 
 
 def _reviews(state: PlanState, seen: Seen, band: Band) -> Iterator[Item]:

@@ -62,10 +62,10 @@ class PlanState:
     ``saved`` may be behind it. From ``open_histories`` more follows than that a task is done: of a large plan
     the few. Of the feedback files of ``lost_feedback`` none can be used, and what a verdict has as well is
     written anew. ``unreadable`` are the tasks of the plan that are blocked by a record or feedback file that
-    cannot be used. ``open_runs`` are those of the latest runs on which something may be due, apart from what
-    a person asks for, and ``due`` has them by what it is, both smallest task id first. The change of
-    ``half_written`` runs is half in the worktree, and is yet to be written, whatever plan has them; ``begun``
-    are these, and those where a person is to decide on what is there in part.
+    cannot be used. ``open_runs`` are those of the latest runs whose change is not over, apart from what a
+    person asks for; ``due`` has the latest runs by what is due about them. Both are smallest task id first.
+    The change of ``half_written`` runs is half in the worktree, and is yet to be written, whatever plan has
+    them; ``begun`` are these, and those where a person is to decide on what is there in part.
     """
 
     saved: Plan
@@ -104,9 +104,9 @@ class PlanState:
         waiting = (run for run in latest.values() if run.moving and run.is_pending)
         open_runs = tuple((plan.tasks[key], latest[key]) for key in readable if is_open(latest[key]))
         due: dict[Due, list[tuple[Task, Run]]] = {kind: [] for kind in Due}
-        for task, run in open_runs:
-            if (kind := due_of(run)) is not None:
-                due[kind].append((task, run))
+        for key in readable:
+            if (kind := due_of(latest[key])) is not None:
+                due[kind].append((plan.tasks[key], latest[key]))
         derived = {
             "open_histories": unfinished,
             "lost_feedback": lost,

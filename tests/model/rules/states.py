@@ -1,6 +1,7 @@
 """States of a plan: random ones of a small one, as they may be, and one with all that may be due."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.evidence import CheckResult
 from git_blackbird.model.run.history import History, RecordError, SavedFeedback
 from git_blackbird.model.run.parent_verdict import Feedback, completion_signature
+from git_blackbird.model.run.parts import BrokenCriterion
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     PROGRAM,
@@ -28,6 +30,9 @@ from tests.model.building import LATER, STAMP, histories, run, task, tree
 
 PARENTS = {"a": "p", "b": "p", "c": "p"}
 NAMES = ("a", "b", "c", "d", "p")
+BROKEN = BrokenCriterion(
+    command="make test", task_id=TaskId("landed"), run=RunId(f"{13:016x}"), at=LATER, words="failed: exit 2"
+)
 
 
 def mostly(usual: Any, others: Iterable[Any]) -> st.SearchStrategy[Any]:
@@ -54,6 +59,8 @@ RUN = st.fixed_dictionaries(
         "review_state": mostly(None, ReviewState),
         "undone_at": mostly(None, [LATER]),
         "superseded_by": mostly(None, [SUPERSEDED_BY_RETRY]),
+        "recheck_due": mostly(False, [True]),
+        "broken": mostly((), [(BROKEN,)]),
         "provider_session_ref": st.sampled_from(["session", None]),
         "parent_review_passed": st.sampled_from([None, False, True]),
     }
@@ -117,6 +124,8 @@ def everything() -> tuple[PlanState, Seen]:
         task("stuck", Status.QUEUED),
         task("odd"),
         task("flagged", Status.DONE),
+        task("landed", Status.DONE),
+        replace(task("broken", Status.DONE), acceptance_criteria=("$ make test",)),
         task("waits", deps=("answer",)),
         task("waits-too", deps=("waits",)),
         *(task(name, Status.WAITING_USER, children=[f"{name}-1"]) for name in ("bad", "due", "again")),
@@ -145,6 +154,8 @@ def everything() -> tuple[PlanState, Seen]:
         run(9, RunStatus.FAILED, "failed"),
         run(10, task_id="approved", decision_state=DecisionState.PENDING),
         run(11, task_id="undone", moving="undo"),
+        run(13, task_id="landed", recheck_due=True),
+        run(14, task_id="broken", broken=(BROKEN,)),
         gone,
         told,
         mute,

@@ -105,7 +105,8 @@ def close_run(
     is_reviewed = is_success and workspace.reviews_changes and not needs_decision
     is_checked = is_success and workspace.has_checks and not no_change and not is_gone
     if counts:
-        closed = closed.updated(landing=landing)
+        is_rechecked = workspace.config.check.criteria and not no_change
+        closed = closed.updated(landing=landing, recheck_due=is_rechecked)
     if is_reviewed or is_checked:
         # Whoever ends the reviews, or the check without them, says what is to be decided.
         closed = closed.updated(

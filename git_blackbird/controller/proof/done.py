@@ -1,0 +1,261 @@
+"""Done stays done: run the criteria of finished tasks again on what later changes made of the worktree."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.check.criteria import asked_criteria
+from git_blackbird.controller.change.check.one_check import Check
+from git_blackbird.controller.change.stops import interrupted_stop
+from git_blackbird.controller.core.status_sync import new_run, update_run
+from git_blackbird.controller.core.ui import UserInterface, warn
+from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.core.workspace import Workspace
+from git_blackbird.controller.place.snapshots import snapshot
+from git_blackbird.errors import RequestError
+from git_blackbird.git.change.changes import changed_paths
+from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.next_steps import EXECUTE, ShellLine, TaskCommand
+from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.change.change import Change
+from git_blackbird.model.change.moves import MoveOfRun, came_at, moves_after
+from git_blackbird.model.plan.named_paths import named_paths, overlaps
+from git_blackbird.model.plan.plan import Task
+from git_blackbird.model.plan.status import Status
+from git_blackbird.model.rules.evidence import TreeVerdict, commands_in
+from git_blackbird.model.rules.queue import Item
+from git_blackbird.model.rules.scope import CallScope
+from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.evidence import CheckResult
+from git_blackbird.model.run.history import History
+from git_blackbird.model.run.parts import BrokenCriterion
+from git_blackbird.model.run.run import Run
+from git_blackbird.model.run.states import CheckOutcome, RunStatus
+from git_blackbird.model.run.summary import Trees
+from git_blackbird.model.views.stop import Stop
+
+
+class DoneCriterion(NamedTuple):
+    """A criterion of a task that is done, on a later tree.
+
+    ``since``: where it fails, the change of another task with which that began, None if no such change did
+    it, or, unless it ``is_traced``, if that cannot be told.
+    """
+
+    task: Task
+    result: CheckResult
+    since: MoveOfRun | None = None
+    is_traced: bool = True
+
+
+async def recheck_done(call: Call, item: Item) -> Stop | None:
+    """Run the criteria of done tasks whose paths a change touched that has landed, on what it made."""
+    workspace, run = call.workspace, item.of_run
+    came, change = came_at(run), run.change_in_place
+    if workspace.config.check.criteria and came is not None and change is not None:
+        tasks = await run_in_thread(lambda: [*_touched(workspace, item.state, run.task_id, came)])
+        look = _Look(call, item.state, change.head, f"after {run.task_id}", came)
+        with call.at_work("stopping the criteria that run after", run.task_id, "them"):
+            if await call.interruptible(look.at(tasks)) is None:
+                return interrupted_stop("", EXECUTE, task_id=run.task_id)
+    update_run(workspace, run, lambda stored: stored.updated(recheck_due=False))
+    return None
+
+
+def _touched(workspace: Workspace, state: PlanState, task_id: TaskId, came: int) -> Iterator[Task]:
+    """Yield the tasks that were done before this one came, and have a path that it changed, or name one.
+
+    One with a broken criterion is among them: it may be mended.
+    """
+    changed = _paths(workspace, state.history(task_id))
+    names = frozenset(path.decode(errors="replace") for path in changed)
+    for task in _done_tasks(state):
+        last = state.history(task.id).latest
+        done = None if last is None else came_at(last)
+        if last is None or done is None or done >= came or task.id == task_id:
+            continue
+        is_named = last.broken or overlaps(named_paths(task), names)
+        if is_named or changed & _paths(workspace, state.history(task.id)):
+            yield task
+
+
+def _done_tasks(state: PlanState) -> Iterator[Task]:
+    return (task for task in state.plan.leaves() if task.status is Status.DONE and commands_in(task))
+
+
+def _paths(workspace: Workspace, history: History) -> frozenset[bytes]:
+    pairs = (run.made for run in Change.of(history).runs)
+    return frozenset[bytes]().union(*(changed_paths(workspace.repo, pair) for pair in pairs if pair))
+
+
+class DoneSession:
+    """One call of ``verify --done``; needs the controller lock. Raises RequestError."""
+
+    def __init__(self, workspace: Workspace, ui: UserInterface) -> None:
+        workspace.require_settings()
+        workspace.environment.forbid_agents("verify what is done")
+        if not workspace.config.check.criteria:
+            switch = ShellLine("git config blackbird.check.criteria true")
+            raise RequestError("criteria that are commands do not run here", hint=switch)
+        self._call = Call(workspace, ui, CallScope(only=frozenset(), starts_left=0))
+
+    @property
+    def scope(self) -> CallScope:
+        """What the call may do with tasks: nothing."""
+        return self._call.scope
+
+    def interrupt(self) -> None:
+        self._call.interrupt()
+
+    async def run(self) -> Sequence[DoneCriterion] | None:
+        """Return what the criteria of all done tasks say of the worktree as it is; None if interrupted."""
+        call = self._call
+        state = await run_in_thread(call.workspace.plan_state)
+        now = await run_in_thread(lambda: snapshot(call.workspace))
+        look = _Look(call, state, now.tree, "as it is now")
+        return await call.interruptible(look.at([*_done_tasks(state)]))
+
+
+class _InterruptedError(Exception):
+    """A check was interrupted."""
+
+
+class _UnknownError(Exception):
+    """A check says nothing of a tree."""
+
+
+@dataclass(frozen=True)
+class _Look:
+    """A look at a tree that the worktree had at a time, or has if there is none; ``when`` is for people."""
+
+    call: Call
+    state: PlanState
+    tree: str
+    when: str
+    until: int | None = None
+    _known: dict[tuple[str, str | None], asyncio.Future[TreeVerdict | None]] = field(default_factory=dict)
+
+    async def at(self, tasks: Sequence[Task]) -> Sequence[DoneCriterion] | None:
+        """Run the criteria of done tasks, and record which are broken; None if interrupted."""
+        looks: list[asyncio.Task[Sequence[DoneCriterion]]] | None = None
+        room = asyncio.Semaphore(self.call.check_slots.count)
+        try:
+            async with asyncio.TaskGroup() as group:
+                looks = [group.create_task(self._at(task, room)) for task in tasks]
+        except* _InterruptedError:
+            looks = None
+        return None if looks is None else [one for look in looks for one in look.result()]
+
+    async def _at(self, task: Task, room: asyncio.Semaphore) -> Sequence[DoneCriterion]:
+        """Run the criteria of one task, one after the other: what a run has started is found by its id."""
+        async with room:
+            run = self.state.history(task.id).latest
+            found = [await self._criterion(task, run, one) for one in await asked_criteria(self.call, task)]
+            if run is not None:
+                await run_in_thread(lambda: _record(self.call, run, found))
+            return found
+
+    async def _criterion(self, task: Task, run: Run | None, asked: CheckResult) -> DoneCriterion:
+        if asked.outcome is CheckOutcome.NOT_RUN:
+            return DoneCriterion(task, asked)
+        # One that a person set to done has no run.
+        of_run = run or new_run(self.call.workspace, task.id, RunStatus.SUCCESS)
+        check = Check(self.call, of_run, asked, (), f"{task.id} {self.when}")
+        result = await self._result(check, self.tree)
+        if run is None or not _is_red(result):
+            return DoneCriterion(task, result)
+        try:
+            return DoneCriterion(task, result, await self._since(check, run))
+        except _UnknownError:
+            return DoneCriterion(task, result, is_traced=False)
+
+    async def _result(self, check: Check, tree: str) -> CheckResult:
+        """Return the verdict on a tree. Raises _InterruptedError."""
+        key = tree, check.of.command
+        if key not in self._known:
+            asked, _ = check.asked(Trees(tree, tree))
+            self._known[key] = asyncio.ensure_future(check.verdict(asked, "other"))
+        if (verdict := await self._known[key]) is None:
+            raise _InterruptedError
+        return verdict.result.updated(criterion=check.of.criterion)
+
+    async def _since(self, check: Check, run: Run) -> MoveOfRun | None:
+        """Return the change of another task with which a criterion began to fail.
+
+        None where it failed when its own was done, or began with an edit of a person's or an undo. Raises
+        as ``_fails``.
+        """
+        done, own = came_at(run), run.change_in_place
+        if done is None or own is None:
+            return None
+        moves = await run_in_thread(lambda: moves_after(self.state.histories, done))
+        if self.until is not None:
+            moves = tuple(move for move in moves if move.at <= self.until)
+        trees = [own.head, *(tree for move in moves for tree in move.trees), self.tree]
+        last = await self._last_green(check, trees)
+        if last is None or last % 2 == 0:
+            return None
+        move = moves[last // 2]
+        return move if move.is_change and move.run.task_id != run.task_id else None
+
+    async def _last_green(self, check: Check, trees: Sequence[str]) -> int | None:
+        """Return which of these trees passes and is followed by one that fails; the last of them does.
+
+        The last ones are looked at first, then steps back that grow, then what is between.
+        """
+        red, step = len(trees) - 1, 1
+        while await self._fails(check, trees[green := max(red - step, 0)]):
+            if green == 0:
+                return None
+            red, step = green, step * 2
+        while red - green > 1:
+            middle = (red + green) // 2
+            red, green = (middle, green) if await self._fails(check, trees[middle]) else (red, middle)
+        return green
+
+    async def _fails(self, check: Check, tree: str) -> bool:
+        """Whether a check fails on a tree. Raises _InterruptedError, _UnknownError where it says nothing."""
+        before = replace(check, what=f"{check.of_run.task_id} as it was before")
+        result = await self._result(before, tree)
+        if not result.has_passed and not _is_red(result):
+            raise _UnknownError
+        return not result.has_passed
+
+
+def _is_red(result: CheckResult) -> bool:
+    """Whether a command fails on a tree, or does not end there; one that could not be tried says nothing."""
+    return result.outcome is CheckOutcome.FAILED or (
+        result.outcome is CheckOutcome.BROKEN and result.seconds is not None
+    )
+
+
+def _record(call: Call, run: Run, found: Sequence[DoneCriterion]) -> None:
+    """Record in a task's run which of these criteria are broken, and name those that were not before."""
+    told = (one for one in found if one.result.has_passed or (_is_red(one.result) and one.is_traced))
+    judged = {one.result.command for one in told}
+    broken = {_broken(one.result, one.since): one.result for one in found if one.since is not None}
+
+    def change(stored: Run) -> Run:
+        kept = [one for one in stored.broken if one.command not in judged]
+        after = (*kept, *broken)
+        return stored if after == stored.broken else stored.updated(broken=after)
+
+    known = {(one.command, one.run) for one in run.broken}
+    for one, result in broken.items():
+        if (one.command, one.run) not in known:
+            text = f"{one.task_id} breaks {run.task_id}, which is done: {result.title} {one.words}"
+            warn(call.ui, text, one.task_id, TaskCommand("show", run.task_id))
+    update_run(call.workspace, run, change)
+
+
+def _broken(result: CheckResult, since: MoveOfRun) -> BrokenCriterion:
+    return BrokenCriterion(
+        command=result.command or "",
+        task_id=since.run.task_id,
+        run=since.run.id,
+        at=format_timestamp(since.at),
+        words=result.words,
+        output=result.output,
+    )
