@@ -165,6 +165,6 @@ def test_tests_do_not_go_where_nobody_saw_it(trial: Trial) -> None:
     trial.configure({"check.mode": "show"})
     trial.command(DELETES)
     said = trial.expect(3, "execute", "--no-input", "--worktrees")
-    assert f"check of a {FEWER}" in said
+    assert f"check of a {FEWER}\n  gone: test_app.test_double\n" in said
     assert "the check is weakened: tests that ran before the change are gone or skipped" in said
     assert (trial.repo / "test_app.py").read_text() == TESTS

@@ -68,7 +68,7 @@ def said_of(trial: Trial, edit: str, status: int = 0) -> str:
 def test_each_face_says_which_lines_no_test_ran(trial: Trial) -> None:
     trial.configure({"execution.stopAfterEachTask": "true"})
     said = said_of(trial, EDIT, 3)
-    assert f"check of a passed: 2 tests (1s)\nlines of a: {WORD}\n" in re.sub(r"\(\d+s\)", "(1s)", said)
+    assert f"check of a passed: 2 tests (1s)\n  {WORD}\n" in re.sub(r"\(\d+s\)", "(1s)", said)
     (record,) = trial.records("a")
     for command in (("show", "a"), ("runs", "a", record["id"])):
         assert f"  {WORD}\n    pkg/app.py: 6\n" in trial.expect(0, *command)

@@ -63,7 +63,7 @@ def test_a_criterion_runs_once_its_text_is_agreed_to_and_is_asked_again_when_it_
     # Agreed to, wherever they stand; the new one nobody was shown.
     planned(trial, c=[HAS_NEW, "$ rm -rf ~; test -e new.txt"])
     said = trial.expect(0, "execute", "--no-input")
-    assert "1 command of criteria not run: nobody agreed to it on this machine" in said
+    assert "1 command of criteria not run, as nobody agreed on this machine" in said
     assert verdicts(trial, "c") == [(HAS_NEW[2:], "passed"), ("rm -rf ~; test -e new.txt", "not_run")]
     shown = trial.expect(0, "show", "c")
     assert "criterion $ test -e new.txt: exit 0 (" in shown

@@ -183,7 +183,7 @@ class PlainUI(AskingUI):
                 self._print_line(event)
 
     def _print_line(self, event: Event) -> None:
-        text = render_event(event)
+        text = render_event(event, shows_checkpoints=self.shows_checkpoints)
         if text is not None:
             is_fault = isinstance(event, Notice) and event.weight is not Level.INFO
             self._writer.put(f"{text}\n", STDERR if is_fault else STDOUT)

@@ -7,7 +7,6 @@ from git_blackbird.messages.display.evidence import (
     NO_CHECK,
     check_details,
     check_word,
-    coverage_word,
     lines_beside,
 )
 from git_blackbird.messages.display.format import render_totals, review_word
@@ -72,12 +71,15 @@ _WHY_PAUSED = {
 }
 
 
-def render_event(event: Event) -> str | None:
-    """Format an event on its lines; None for events too frequent for lines."""
-    return "\n".join(plain(map(line, _event_lines(event)))) or None
+def render_event(event: Event, *, shows_checkpoints: bool = True) -> str | None:
+    """Format an event on its lines; None for events too frequent for lines.
+
+    What a checkpoint says of it as well is left to that, where one is shown.
+    """
+    return "\n".join(plain(map(line, _event_lines(event, shows_checkpoints=shows_checkpoints)))) or None
 
 
-def _event_lines(event: Event) -> Iterable[str]:  # noqa: PLR0911  # a table
+def _event_lines(event: Event, *, shows_checkpoints: bool) -> Iterable[str]:  # noqa: PLR0911  # a table
     match event:
         case RunStarted():
             about = "" if event.run_type is RunType.PLANNING else f" {event.task_id}"
@@ -87,7 +89,7 @@ def _event_lines(event: Event) -> Iterable[str]:  # noqa: PLR0911  # a table
         case RunEnded():
             return _end_lines(event.run, event.seconds)
         case CheckEnded():
-            return _check_lines(event)
+            return _check_lines(event, is_shown_later=shows_checkpoints and event.run.is_pending)
         case LandingEnded():
             return _landing_lines(event)
         case ReviewsEnded():
@@ -213,18 +215,15 @@ def _changed(run: Run, summary: Summary) -> str:
     return "no further changes" if is_further else render_totals(summary)
 
 
-def _check_lines(event: CheckEnded) -> Iterator[str]:
+def _check_lines(event: CheckEnded, *, is_shown_later: bool) -> Iterator[str]:
     """Return the verdict of the check, and who acts next."""
     for check in event.evidence.checks:
         yield f"{check.title} of {event.task_id}{' ended:' if check.is_bare else ''} {check_word(check)}"
     if not event.evidence.checks:
         yield f"{event.task_id}: {NO_CHECK}"
-    coverage = event.evidence.coverage
-    if coverage is not None and (word := coverage_word(coverage)) and event.run.is_pending:
-        yield f"lines of {event.task_id}: {word}"
     if event.run.requested_by is Requester.CHECK:
         yield f"changes to {event.task_id} requested by its check"
-    if not event.run.is_pending:
+    if not is_shown_later:
         details = chain.from_iterable(map(check_details, event.evidence.checks))
         yield from (f"  {line}" for line in chain(details, lines_beside(event.evidence)))
     yield from (render_reason(reason) for reason in event.reasons)

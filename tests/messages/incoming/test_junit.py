@@ -99,18 +99,22 @@ def test_the_worst_result_of_a_name_counts_over_all_files() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "why"),
     [
-        "",
-        "1 passed",
-        "<testsuite><testcase>",
-        '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><testsuite><testcase name="&x;"/></testsuite>',
+        ("", "no element found: line 1, column 0"),
+        ("1 passed", "syntax error: line 1, column 0"),
+        ("<testsuite><testcase>", "no element found: line 1, column 21"),
+        (
+            '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><testcase name="&x;"/>',
+            "it declares entities",
+        ),
     ],
     ids=["empty", "text", "cut off", "entity"],
 )
-def test_what_is_no_junit_xml_is_refused_by_name(text: str) -> None:
-    with pytest.raises(UnusableError, match=r"the results in out/r\.xml are no JUnit XML: "):
+def test_what_is_no_junit_xml_is_refused_by_name(text: str, why: str) -> None:
+    with pytest.raises(UnusableError) as refused:
         read_junit([("out/r.xml", text.encode())])
+    assert refused.value.message == f"the results in out/r.xml are no JUnit XML: {why}"
 
 
 def test_names_and_texts_of_anyone_are_bounded_and_clean() -> None:

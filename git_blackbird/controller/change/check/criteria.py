@@ -59,11 +59,8 @@ async def _agree(call: Call, commands: Collection[str]) -> frozenset[str]:
             else:
                 call.declined |= digests
             if answer is None:
-                warn(
-                    call.ui,
-                    f"{counted(len(unknown), 'command')} of criteria not run: {_NOT_AGREED}",
-                    hint=_HOW,
-                )
+                commands_not_run = f"{counted(len(unknown), 'command')} of criteria not run"
+                warn(call.ui, f"{commands_not_run}, as nobody agreed on this machine", hint=_HOW)
     return frozenset(command for command in commands if _digest(command) in agreed)
 
 

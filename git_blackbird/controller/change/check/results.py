@@ -54,6 +54,8 @@ def left_files(checkout: Path, globs: Sequence[str]) -> Iterator[tuple[str, byte
 
 
 def _content(path: Path) -> bytes:
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "it is a symbolic link", path.name)
     if path.lstat().st_size > MOST_NAMED:
         raise OSError(errno.EFBIG, f"larger than {MOST_NAMED >> 20} MB", path.name)
     with opened_folder(path.parent) as folder:

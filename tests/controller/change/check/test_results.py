@@ -48,3 +48,9 @@ def test_globs_that_name_too_much_remove_no_file_but_reports(tmp_path: Path) -> 
     ] == []
     with pytest.raises(UnusableError, match=r"in app\.py are no JUnit XML: syntax error"):
         read_results(tmp_path, ["**"])
+
+
+def test_a_link_in_the_place_of_results_is_named_as_one(tmp_path: Path) -> None:
+    (tmp_path / "r.xml").symlink_to("/etc/passwd")
+    with pytest.raises(UnusableError, match=r"cannot be read: r\.xml: it is a symbolic link"):
+        read_results(tmp_path, ["*.xml"])
