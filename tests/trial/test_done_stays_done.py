@@ -44,7 +44,7 @@ def broken(trial: Trial) -> list[tuple[str, str]]:
     """Return what `status` says is broken, and since which task."""
     due = json.loads(trial.expect(0, "status", "--json"))["data"]["due"]
     items = [item for item in due if item["kind"] == "broken"]
-    return [(item["task"], one["sinceTask"]) for item in items for one in item["details"]["criteria"]]
+    return [(item["task"], one["task_id"]) for item in items for one in item["details"]["criteria"]]
 
 
 def test_what_a_landing_breaks_is_due_with_it_until_it_passes_again(trial: Trial) -> None:
@@ -70,7 +70,8 @@ def test_what_a_landing_breaks_is_due_with_it_until_it_passes_again(trial: Trial
     assert broken(trial) == [("a", "c")]
     works(e="sed -i s/one=3/one=1/ lib.txt")
     planned_too(trial, e=[ONE])
-    trial.expect(0, "execute", "--no-input")
+    trial.expect(3, "execute", "--no-input", "--stop-after-each")
+    assert "3 of 3 criteria of done tasks pass after e" in trial.expect(0, "decide", "e", "--approve")
     assert broken(trial) == []
     assert "6 of 6 criteria of 5 tasks pass" in trial.expect(0, "verify", "--done")
 

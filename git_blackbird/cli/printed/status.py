@@ -24,7 +24,6 @@ from git_blackbird.model.rules.queue import (
 )
 from git_blackbird.model.run.findings import FollowUp, MergedVerdict
 from git_blackbird.model.run.history import RecordError
-from git_blackbird.model.run.parts import BrokenCriterion
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import RunType
 
@@ -37,26 +36,6 @@ class MergedReviews(Printed[Merged]):
         "What both came to; null where one is missing.", lambda it: it.overall
     )
     action: FollowUp | None = field("What they ask for; null where one is missing.", lambda it: it.action)
-
-
-class CriterionBroken(Printed[BrokenCriterion]):
-    """A criterion that is a command, and fails since the change of another task."""
-
-    field = Fields[BrokenCriterion]()
-    command: str = field("The command.", lambda it: it.command)
-    since_task: TaskId = field("The task of that change.", lambda it: it.task_id)
-    since_run: RunId = field("The run of that change.", lambda it: it.run)
-    what: str = field("How it ended.", lambda it: it.words)
-    output: str | None = field("The end of what it printed.", lambda it: it.output)
-
-
-class BrokenCriteria(Printed[Broken]):
-    """Criteria of a task that is done and that fail now, where the kind is `broken`."""
-
-    field = Fields[Broken]()
-    criteria: tuple[CriterionBroken, ...] = field(
-        "The criteria.", lambda it: tuple(map(CriterionBroken, it.criteria))
-    )
 
 
 class FlaggedChildren(Printed[Flagged]):
@@ -74,7 +53,7 @@ class FlaggedChildren(Printed[Flagged]):
     )
 
 
-Details = Questions | MergedReviews | BrokenCriteria | RecordError | FlaggedChildren
+Details = Questions | MergedReviews | Broken | RecordError | FlaggedChildren
 
 
 def _details(item: Item) -> Details | None:
@@ -83,8 +62,6 @@ def _details(item: Item) -> Details | None:
             return MergedReviews(merged)
         case Flagged() as flagged:
             return FlaggedChildren(flagged)
-        case Broken() as broken:
-            return BrokenCriteria(broken)
         case other:
             return other
 

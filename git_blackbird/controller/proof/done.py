@@ -10,7 +10,7 @@ from git_blackbird.controller.change.check.criteria import asked_criteria
 from git_blackbird.controller.change.check.one_check import Check
 from git_blackbird.controller.change.stops import interrupted_stop
 from git_blackbird.controller.core.status_sync import new_run, update_run
-from git_blackbird.controller.core.ui import UserInterface, warn
+from git_blackbird.controller.core.ui import inform, warn
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.snapshots import snapshot
@@ -20,13 +20,12 @@ from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, ShellLine, TaskCommand
 from git_blackbird.model.base.timestamps import format_timestamp
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.change.moves import MoveOfRun, came_at, moves_after
+from git_blackbird.model.change.moves import DatedMove, came_at, moves_after
 from git_blackbird.model.plan.named_paths import named_paths, overlaps
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.evidence import TreeVerdict, commands_in
 from git_blackbird.model.rules.queue import Item
-from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.evidence import CheckResult
 from git_blackbird.model.run.history import History
@@ -46,7 +45,7 @@ class DoneCriterion(NamedTuple):
 
     task: Task
     result: CheckResult
-    since: MoveOfRun | None = None
+    since: DatedMove | None = None
     is_traced: bool = True
 
 
@@ -58,8 +57,13 @@ async def recheck_done(call: Call, item: Item) -> Stop | None:
         tasks = await run_in_thread(lambda: [*_touched(workspace, item.state, run.task_id, came)])
         look = _Look(call, item.state, change.head, f"after {run.task_id}", came)
         with call.at_work("stopping the criteria that run after", run.task_id, "them"):
-            if await call.interruptible(look.at(tasks)) is None:
-                return interrupted_stop("", EXECUTE, task_id=run.task_id)
+            found = await call.interruptible(look.at(tasks))
+        if found is None:
+            return interrupted_stop("", EXECUTE, task_id=run.task_id)
+        if found:
+            passed = sum(one.result.has_passed for one in found)
+            text = f"{passed} of {len(found)} criteria of done tasks pass after {run.task_id}"
+            inform(call.ui, text, run.task_id)
     update_run(workspace, run, lambda stored: stored.updated(recheck_due=False))
     return None
 
@@ -90,36 +94,20 @@ def _paths(workspace: Workspace, history: History) -> frozenset[bytes]:
     return frozenset[bytes]().union(*(changed_paths(workspace.repo, pair) for pair in pairs if pair))
 
 
-class DoneSession:
-    """One call of ``verify --done``; needs the controller lock. Raises RequestError."""
+async def verify_done(call: Call) -> Sequence[DoneCriterion] | None:
+    """Return what the criteria of all done tasks say of the worktree as it is; None if interrupted.
 
-    def __init__(self, workspace: Workspace, ui: UserInterface) -> None:
-        workspace.require_settings()
-        workspace.environment.forbid_agents("verify what is done")
-        if not workspace.config.check.criteria:
-            switch = ShellLine("git config blackbird.check.criteria true")
-            raise RequestError("criteria that are commands do not run here", hint=switch)
-        self._call = Call(workspace, ui, CallScope(only=frozenset(), starts_left=0))
-
-    @property
-    def scope(self) -> CallScope:
-        """What the call may do with tasks: nothing."""
-        return self._call.scope
-
-    def interrupt(self) -> None:
-        self._call.interrupt()
-
-    async def run(self) -> Sequence[DoneCriterion] | None:
-        """Return what the criteria of all done tasks say of the worktree as it is; None if interrupted."""
-        call = self._call
-        state = await run_in_thread(call.workspace.plan_state)
-        now = await run_in_thread(lambda: snapshot(call.workspace))
-        look = _Look(call, state, now.tree, "as it is now")
-        return await call.interruptible(look.at([*_done_tasks(state)]))
-
-
-class _InterruptedError(Exception):
-    """A check was interrupted."""
+    Needs the controller lock. Raises RequestError.
+    """
+    workspace = call.workspace
+    workspace.require_settings()
+    workspace.environment.forbid_agents("verify what is done")
+    if not workspace.config.check.criteria:
+        switch = ShellLine("git config blackbird.check.criteria true")
+        raise RequestError("criteria that are commands do not run here", hint=switch)
+    state = await run_in_thread(workspace.plan_state)
+    now = await run_in_thread(lambda: snapshot(workspace))
+    return await call.interruptible(_Look(call, state, now.tree, "as it is now").at([*_done_tasks(state)]))
 
 
 class _UnknownError(Exception):
@@ -137,16 +125,12 @@ class _Look:
     until: int | None = None
     _known: dict[tuple[str, str | None], asyncio.Future[TreeVerdict | None]] = field(default_factory=dict)
 
-    async def at(self, tasks: Sequence[Task]) -> Sequence[DoneCriterion] | None:
-        """Run the criteria of done tasks, and record which are broken; None if interrupted."""
-        looks: list[asyncio.Task[Sequence[DoneCriterion]]] | None = None
+    async def at(self, tasks: Sequence[Task]) -> Sequence[DoneCriterion]:
+        """Run the criteria of done tasks, and record which are broken; cancelled if one is interrupted."""
         room = asyncio.Semaphore(self.call.check_slots.count)
-        try:
-            async with asyncio.TaskGroup() as group:
-                looks = [group.create_task(self._at(task, room)) for task in tasks]
-        except* _InterruptedError:
-            looks = None
-        return None if looks is None else [one for look in looks for one in look.result()]
+        async with asyncio.TaskGroup() as group:
+            looks = [group.create_task(self._at(task, room)) for task in tasks]
+        return [one for look in looks for one in look.result()]
 
     async def _at(self, task: Task, room: asyncio.Semaphore) -> Sequence[DoneCriterion]:
         """Run the criteria of one task, one after the other: what a run has started is found by its id."""
@@ -172,16 +156,16 @@ class _Look:
             return DoneCriterion(task, result, is_traced=False)
 
     async def _result(self, check: Check, tree: str) -> CheckResult:
-        """Return the verdict on a tree. Raises _InterruptedError."""
+        """Return the verdict on a tree, known or new."""
         key = tree, check.of.command
         if key not in self._known:
             asked, _ = check.asked(Trees(tree, tree))
             self._known[key] = asyncio.ensure_future(check.verdict(asked, "other"))
         if (verdict := await self._known[key]) is None:
-            raise _InterruptedError
+            raise asyncio.CancelledError
         return verdict.result.updated(criterion=check.of.criterion)
 
-    async def _since(self, check: Check, run: Run) -> MoveOfRun | None:
+    async def _since(self, check: Check, run: Run) -> DatedMove | None:
         """Return the change of another task with which a criterion began to fail.
 
         None where it failed when its own was done, or began with an edit of a person's or an undo. Raises
@@ -191,14 +175,13 @@ class _Look:
         if done is None or own is None:
             return None
         moves = await run_in_thread(lambda: moves_after(self.state.histories, done))
-        if self.until is not None:
-            moves = tuple(move for move in moves if move.at <= self.until)
-        trees = [own.head, *(tree for move in moves for tree in move.trees), self.tree]
+        moves = [each for each in moves if self.until is None or each.at <= self.until]
+        trees = [own.head, *(tree for each in moves for tree in each.move.trees), self.tree]
         last = await self._last_green(check, trees)
         if last is None or last % 2 == 0:
             return None
-        move = moves[last // 2]
-        return move if move.is_change and move.run.task_id != run.task_id else None
+        since = moves[last // 2]
+        return since if since.move.works and since.run.task_id != run.task_id else None
 
     async def _last_green(self, check: Check, trees: Sequence[str]) -> int | None:
         """Return which of these trees passes and is followed by one that fails; the last of them does.
@@ -216,7 +199,7 @@ class _Look:
         return green
 
     async def _fails(self, check: Check, tree: str) -> bool:
-        """Whether a check fails on a tree. Raises _InterruptedError, _UnknownError where it says nothing."""
+        """Whether a check fails on a tree. Raises _UnknownError where it says nothing."""
         before = replace(check, what=f"{check.of_run.task_id} as it was before")
         result = await self._result(before, tree)
         if not result.has_passed and not _is_red(result):
@@ -250,7 +233,7 @@ def _record(call: Call, run: Run, found: Sequence[DoneCriterion]) -> None:
     update_run(call.workspace, run, change)
 
 
-def _broken(result: CheckResult, since: MoveOfRun) -> BrokenCriterion:
+def _broken(result: CheckResult, since: DatedMove) -> BrokenCriterion:
     return BrokenCriterion(
         command=result.command or "",
         task_id=since.run.task_id,

@@ -1,6 +1,6 @@
 """The recorded moves of the user's worktree: the work of tasks, and its undos and redos."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from git_blackbird.model.base.ids import RunId, TaskId
@@ -52,7 +52,7 @@ class Moves(NamedTuple):
         return tuple(move for move in self.moves if work in move.works)
 
 
-class _Dated(NamedTuple):
+class DatedMove(NamedTuple):
     """A move with its time, and the run and work that it was recorded with."""
 
     at: int
@@ -96,20 +96,10 @@ def recorded_by_others(
     )
 
 
-class MoveOfRun(NamedTuple):
-    """A move of the worktree, the run whose record says so, and whether it brought that run's change."""
-
-    at: int
-    trees: Trees
-    run: Run
-    is_change: bool
-
-
-def moves_after(histories: Mapping[TaskId, History], at: int) -> tuple[MoveOfRun, ...]:
+def moves_after(histories: Mapping[TaskId, History], at: int) -> Sequence[DatedMove]:
     """Return the moves of the user's worktree after a time, oldest first, commits of persons aside."""
-    later = [each for each in _dated(histories, at) if each.at > at and not each.move.is_commit]
-    later.sort(key=lambda each: (each.at, each.run.sort_key))
-    return tuple(MoveOfRun(each.at, each.move.trees, each.run, bool(each.move.works)) for each in later)
+    later = (each for each in _dated(histories, at) if each.at > at and not each.move.is_commit)
+    return sorted(later, key=lambda each: (each.at, each.run.sort_key))
 
 
 def came_at(run: Run) -> int | None:
@@ -128,7 +118,7 @@ def moves_since(histories: Mapping[TaskId, History], run: Run) -> tuple[WorkId, 
         each for each, runs in _works(histories[run.task_id].work_runs) if run.id in {one.id for one in runs}
     )
     works, before = {work}, set[WorkId]()
-    start, since = _UNFINISHED, list[_Dated]()
+    start, since = _UNFINISHED, list[DatedMove]()
     while works != before:
         before = set(works)
         own = [each for each in _moves_in(histories, works) if each.move.works]
@@ -159,14 +149,14 @@ def _works(own: Iterable[Run]) -> Iterator[tuple[WorkId, tuple[Run, ...]]]:
         yield (runs[0].task_id, runs[0].id), tuple(runs)
 
 
-def _moves_in(histories: Mapping[TaskId, History], works: set[WorkId]) -> Iterator[_Dated]:
+def _moves_in(histories: Mapping[TaskId, History], works: set[WorkId]) -> Iterator[DatedMove]:
     for task_id in {task_id for task_id, _ in works}:
         for work, runs in _works(histories[task_id].work_runs):
             if work in works:
                 yield from (each for run in runs for each in _moves_of(run, work))
 
 
-def _dated(histories: Mapping[TaskId, History], start: int) -> Iterator[_Dated]:
+def _dated(histories: Mapping[TaskId, History], start: int) -> Iterator[DatedMove]:
     """Yield the moves of all works of which some are later than that; older records are read where needed."""
     for history in histories.values():
         recent = [run for run in history.recent if not run.is_review]
@@ -176,20 +166,20 @@ def _dated(histories: Mapping[TaskId, History], start: int) -> Iterator[_Dated]:
                 yield from (each for run in runs for each in _moves_of(run, work))
 
 
-def _moves_of(run: Run, work: WorkId) -> Iterator[_Dated]:
+def _moves_of(run: Run, work: WorkId) -> Iterator[DatedMove]:
     """Yield what a run did to the user's worktree, and each undo and redo that its record notes."""
     trees, made = run.change_in_place or run.landing_pair, run.made
     if trees is not None and made is not None:
         ended = run.completed_at if run.is_in_place else run.landed_at
         is_half_landed = not run.is_in_place and not run.has_landed
         at = _UNFINISHED if is_half_landed else _time(ended or run.started_at)
-        yield _Dated(
+        yield DatedMove(
             at, run, work, PastMove(trees, made, frozenset({work}), is_commit=run.run_type is RunType.MANUAL)
         )
     undone = run.undone
     last = () if undone is None else (PastUndo(at=undone.at, trees=undone.trees),)
     for undo in run.undos or last:
-        yield _Dated(_time(undo.at), run, work, PastMove(undo.trees, undo.trees))
+        yield DatedMove(_time(undo.at), run, work, PastMove(undo.trees, undo.trees))
 
 
 def _time(stamp: str) -> int:
@@ -197,7 +187,7 @@ def _time(stamp: str) -> int:
     return 0 if moment is None else moment.nanoseconds
 
 
-def _with_shared_commits(since: Iterable[_Dated]) -> Iterator[PastMove]:
+def _with_shared_commits(since: Iterable[DatedMove]) -> Iterator[PastMove]:
     """Yield the moves; a person's commit that is work on several tasks is one move of them all."""
     found: dict[object, PastMove] = {}
     for number, each in enumerate(since):

@@ -173,9 +173,9 @@ class Flagged(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """Criteria of a task that is done, and that fail since changes of others."""
+    """Criteria of a task that is done, and that fail since changes of others, where the kind is `broken`."""
 
-    criteria: tuple[BrokenCriterion, ...]
+    criteria: Annotated[tuple[BrokenCriterion, ...], Shown("The criteria, each with the run of that change.")]
 
 
 @dataclass(frozen=True, eq=False)

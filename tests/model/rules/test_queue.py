@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.stages import Band, Due, Stops
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import (
+    Broken,
     Flagged,
     Item,
     Questions,
@@ -19,11 +21,11 @@ from git_blackbird.model.rules.queue import (
 )
 from git_blackbird.model.rules.scope import ASKS, CallScope, next_item
 from git_blackbird.model.rules.state import PlanState
-from git_blackbird.model.run.history import RecordError
+from git_blackbird.model.run.history import RecordError, SavedFeedback
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus, TerminalReason
 from tests.model.building import LATER, histories, plan_of, run, task
-from tests.model.rules.states import DRAWN, everything, planned
+from tests.model.rules.states import BROKEN, DRAWN, everything, planned
 from tests.support import examples
 
 PENDING, REQUESTED = DecisionState.PENDING, DecisionState.CHANGES_REQUESTED
@@ -77,6 +79,26 @@ def test_an_item_says_what_there_is_to_know_whatever_its_kind() -> None:
     assert (odd.words, odd.why) == ("one of its records cannot be used", "it is odd")
     assert all(item.words and item.command for item in by_kind.values())
     assert by_kind[Due.CLOSE].words == "its process is gone"
+
+
+def test_what_is_broken_is_due_as_long_as_its_cause_and_the_criterion_are_there() -> None:
+    state, _ = everything()
+    (item,) = (item for item in queue(state) if item.due is Due.BROKEN)
+    assert (item.words, item.why) == ("broken since landed", "its criterion $ make test failed: exit 2")
+    assert (item.since, item.details) == (LATER, Broken((BROKEN,)))
+    task_id, cause = TaskId("broken"), state.history(BROKEN.task_id).latest
+    assert cause is not None
+    undone = run(13, task_id="landed", undone_at=LATER)
+    without = replace(state.plan.tasks[task_id], acceptance_criteria=("$ make other",))
+    said = state.saved_feedback.by_leaf[TaskId("flagged")]
+    for other in (
+        replace(state, histories={**state.histories, **histories(undone)}),
+        replace(state, saved=state.saved.replaced(without)),
+        replace(state, saved_feedback=SavedFeedback({task_id: said})),
+    ):
+        assert Due.BROKEN not in {one.due for one in queue(other) if one.task.id == task_id}
+    owed = replace(state, saved_feedback=SavedFeedback({task_id: said}))
+    assert ("review_feedback", "broken") in kinds(queue(owed))
 
 
 def test_counting_what_answers_unblock_waits_until_there_are_two() -> None:
