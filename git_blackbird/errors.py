@@ -24,7 +24,8 @@ class ExitCode(IntEnum):
     cannot be met, or only a part of it, or the answer is no, as of `plan lint` where a finding is
     blocking, and of `doctor` while something is left"""
     USAGE = 2
-    """the command line is wrong"""
+    """the command line is wrong; for `verify`: a commit, or the decisions, that it needs are not in this
+    clone"""
     DECISION_REQUIRED = 3
     """a decision is due: at a checkpoint, because reviews or the check did not settle a change, because the
     agent changed nothing, because what `decide` approved could not land or be committed, or on what
@@ -111,6 +112,12 @@ class RequestError(BlackbirdError):
 
 class UsageError(BlackbirdError):
     """The command line itself is wrong."""
+
+    exit_code = ExitCode.USAGE
+
+
+class MissingHereError(BlackbirdError):
+    """A clone lacks what the command needs, and a fetch, which is its hint, brings that."""
 
     exit_code = ExitCode.USAGE
 

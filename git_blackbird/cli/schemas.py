@@ -26,8 +26,10 @@ from git_blackbird.cli.printed import (
     setup,
     status,
     tasks,
+    verified,
 )
 from git_blackbird.controller.change.export import BranchResult, RestoreResult
+from git_blackbird.controller.proof.decisions import Publication
 from git_blackbird.model.base.ids import MODEL_NAME, NAME_OF_CHECK
 from git_blackbird.model.config.config import KEYS, keys_beside
 from git_blackbird.model.config.keys import Key, ValueType
@@ -62,6 +64,7 @@ OUTPUTS: Mapping[str, Any] = {
     "plan-import": plan.ImportOutput,
     "plan-lint": given.LintOutput,
     "prune": setup.PruneOutput,
+    "records-publish": Publication,
     "rename": given.RenameOutput,
     "report": report.ReportOutput,
     "restore": RestoreResult,
@@ -80,6 +83,7 @@ OUTPUTS: Mapping[str, Any] = {
     "undo": changes.UndoOutput,
     "undo-tasks": changes.TasksToTurnOutput,
     "validate": given.ValidateOutput,
+    "verify": verified.VerifyOutput,
     "worktrees": changes.WorktreesOutput,
     "worktrees-prune": changes.PrunedWorktreesOutput,
 }
@@ -103,6 +107,7 @@ _CALLS = {
     "plan-export": "plan export",
     "plan-import": "plan import",
     "plan-lint": "plan lint",
+    "records-publish": "records publish",
     "review-change": "review show` of a leaf, `review show",
     "review-dismiss": "review dismiss",
     "review-parent": "review show` of a parent, `review show",

@@ -5,12 +5,13 @@ from pathlib import Path
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.controller.change.export import (
+    BranchResult,
     create_task_branch,
     publish_branch,
     require_no_remote,
     restore_run,
 )
-from git_blackbird.controller.core.workspace import open_workspace
+from git_blackbird.controller.core.workspace import Workspace, open_workspace
 from git_blackbird.controller.place.listing import (
     PlaceOfTask,
     Pruned,
@@ -19,7 +20,7 @@ from git_blackbird.controller.place.listing import (
     prune_places,
 )
 from git_blackbird.controller.place.worktrees import kept_text
-from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.errors import ExitCode, MissingHereError, UsageError
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.messages.display.quantities import format_seconds, render_bytes
 from git_blackbird.messages.document import Table, line, table
@@ -46,12 +47,25 @@ def branch(
     call.print(f"branch {result.name} has the change of {task_id}, as commit {result.commit[:12]}")
     call.lines(result.summary.diffstat.splitlines())
     if push or requests:
-        result = publish_branch(workspace, result, remote or "origin", requests=requests)
+        page = _page_of(workspace, result) if requests else ""
+        result = publish_branch(workspace, result, remote or "origin", requests=requests, page=page)
         call.print(f"pushed {result.name} to {result.remote}")
     if result.request is not None:
         call.print(f"opened {result.request}")
     call.data(result)
     return ExitCode.OK
+
+
+def _page_of(workspace: Workspace, result: BranchResult) -> str:
+    """Return what published decisions say of the commit, for a request to merge it; "" without any."""
+    from git_blackbird.controller.proof.verify import Asked, verify  # only requests are verified
+    from git_blackbird.messages.display.verified import verification_page
+
+    commits = result.commit if result.parent is None else f"{result.parent}..{result.commit}"
+    try:
+        return verification_page(verify(workspace.repo, Asked(commits)))
+    except MissingHereError:
+        return ""
 
 
 def restore(

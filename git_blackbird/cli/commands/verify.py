@@ -1,26 +1,90 @@
-"""``verify`` holds what is done to its proof."""
+"""``verify`` holds commits to decisions, which ``records publish`` publishes, and tasks to their criteria."""
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, TypeVar
+
+import click
 
 from git_blackbird.cli.commands.run import build_ui, loop_runner
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.done import done_lines
 from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.proof.checked import check_commits
+from git_blackbird.controller.proof.decisions import publish_decisions, push_published
 from git_blackbird.controller.proof.done import verify_done
+from git_blackbird.controller.proof.verify import Asked
+from git_blackbird.controller.proof.verify import verify as verify_commits
 from git_blackbird.errors import ExitCode, UsageError
+from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.display.verified import (
+    fault_lines,
+    summary_line,
+    verification_page,
+    verified_row,
+)
+from git_blackbird.messages.document import table
 from git_blackbird.model.rules.scope import CallScope
+from git_blackbird.model.run.published import SHARED_REFS
+
+T = TypeVar("T")
 
 
-def verify(call: CommandContext, *, done: bool) -> ExitCode:
-    if not done:
-        raise UsageError("say what to verify", hint="git blackbird verify --done")
-    return _verify_done(call)
+def publish(call: CommandContext, *, push: bool, remote: str | None) -> ExitCode:
+    if remote is not None and not push:
+        raise UsageError("--remote goes with --push")
+    found = publish_decisions(call.workspace)
+    call.print(f"published {counted(len(found.published), 'decision')}; {found.known} were before")
+    call.lines(f"not published: {line}" for line in found.left_out)
+    if push:
+        found = push_published(call.workspace, found, remote or "origin")
+        call.print(f"pushed to {found.remote}")
+    elif found.published:
+        call.print(f"git push origin '{SHARED_REFS}' shares them")
+    call.data(found)
+    return ExitCode.FAILED if found.left_out else ExitCode.OK
+
+
+def verify(
+    call: CommandContext,
+    commits: str | None,
+    *,
+    done: bool,
+    check: bool,
+    signers: str | None,
+    since: str | None,
+    is_strict: bool,
+    page: bool,
+) -> ExitCode:
+    if done:
+        if commits is not None or check or is_strict or page or signers is not None or since is not None:
+            raise UsageError("--done is about tasks, and takes nothing that is about commits")
+        return _verify_done(call)
+    place = None if signers is None else call.environment.cwd / signers
+    found = verify_commits(call.workspace.repo, Asked(commits or "HEAD", place, since, is_strict))
+    if check:
+        checked = _run(call, partial(check_commits, found=found))
+        if checked is None:
+            return ExitCode.INTERRUPTED
+        found = checked
+    if page and not call.as_json:
+        click.echo(verification_page(found), nl=False)
+    else:
+        call.show([table(map(verified_row, found.commits), 3)] if found.commits else [])
+        for one in found.faulty:
+            call.lines(fault_lines(one))
+        call.lines(found.broken)
+        call.lines(filter(None, [found.rolled_back]))
+        call.print(summary_line(found))
+    if call.as_json:
+        from git_blackbird.cli.printed.verified import VerifyOutput
+
+        call.data(VerifyOutput(found))
+    return ExitCode.OK if found.holds else ExitCode.FAILED
 
 
 def _verify_done(call: CommandContext) -> ExitCode:
-    workspace = call.workspace
-    with build_ui(call, workspace, stream=False) as ui:
-        looking = Call(workspace, ui, CallScope(only=frozenset(), starts_left=0))
-        with loop_runner(workspace, call.command, looking) as runner:
-            found = runner.run(verify_done(looking))
+    found = _run(call, verify_done)
     if found is None:
         call.warn("interrupted; what passed or failed is kept", "git blackbird verify --done")
         return ExitCode.INTERRUPTED
@@ -30,3 +94,12 @@ def _verify_done(call: CommandContext) -> ExitCode:
 
         call.event("done_criteria", DoneEvent.of(found))
     return ExitCode.OK if all(one.result.has_passed for one in found) else ExitCode.FAILED
+
+
+def _run(call: CommandContext, looked: Callable[[Call], Coroutine[Any, Any, T | None]]) -> T | None:
+    """Return what a call finds that starts no task; None if someone interrupted it."""
+    workspace = call.workspace
+    with build_ui(call, workspace, stream=False) as ui:
+        looking = Call(workspace, ui, CallScope(only=frozenset(), starts_left=0))
+        with loop_runner(workspace, call.command, looking) as runner:
+            return runner.run(looked(looking))

@@ -165,6 +165,7 @@ COMMANDS = {
     "plan": ("plan_files:plan", "Let an agent plan; import, judge and export the plan."),
     "prove": ("run:prove", "Find which hunks of a change no check notices."),
     "prune": ("setup:prune", "Remove old records and logs that nothing needs."),
+    "records": ("proof:records", "Publish decisions, so that any clone can be verified."),
     "redo": ("run:redo", "Bring back what undo took out."),
     "rename": ("plan:rename", "Give a task without runs another id."),
     "report": ("look:report", "Report what was done, checked and spent, and what waits."),
@@ -182,7 +183,7 @@ COMMANDS = {
     "tui": ("look:tui", "Open the plan in a full-screen application."),
     "undo": ("run:undo", "Take the change of a task back out."),
     "validate": ("plan:validate", "Check the plan file and report every error."),
-    "verify": ("proof:verify", "Verify that what is done stays done."),
+    "verify": ("proof:verify", "Verify commits by decisions, and that done stays done."),
     "worker": ("run:worker", "Work for calls on other machines."),
     "worktrees": ("run:worktrees", "List or remove the worktrees of tasks."),
 }
@@ -195,7 +196,7 @@ GROUPS = {
     "Decide": "review prove redo adopt",
     "Look": "list pick report verify graph estimate tui",
     "Set up": "agent config hooks doctor prune demo completion schema deinit",
-    "Elsewhere": "branch restore worker",
+    "Elsewhere": "branch records restore worker",
 }
 
 

@@ -142,9 +142,9 @@ def require_no_remote(
 
 
 def publish_branch(
-    workspace: Workspace, result: BranchResult, remote: str, *, requests: bool
+    workspace: Workspace, result: BranchResult, remote: str, *, requests: bool, page: str = ""
 ) -> BranchResult:
-    """Push a branch to a remote, and with ``requests`` open a request to merge it.
+    """Push a branch to a remote, and with ``requests`` open a request to merge it, which ends with a page.
 
     Raises RequestError where there is no program for requests, before anything is pushed, and with the words
     of git or of that program.
@@ -173,7 +173,7 @@ def publish_branch(
     task = find_task(state.plan, result.task_id)
     work = Work(state.history(task.id))
     run = next(one for one in reversed(work.runs or work.undone) if one.has_changed_files)
-    body = request_body(task, run, merged_or_none(run))
+    body = "\n".join(filter(None, (request_body(task, run, merged_or_none(run)), page)))
     address = open_request(workspace.repo, program, result.name, request_title(task), body)
     return replace(pushed, request=address)
 

@@ -268,14 +268,25 @@ def merge_trees(
     Renames are followed, and the user's merge drivers run, as the attributes in the worktree say. Raises
     MergeRefusedError, GitTooOldError.
     """
-    began = write_commit(repo, base, (), "base", 0)
-    pairs = [
-        [
-            write_commit(repo, tree, (began,), name, 0)
-            for tree, name in zip(pair, ("ours", "theirs"), strict=True)
-        ]
-        for pair in sides
-    ]
+    return merge_bases(repo, ((base, *pair) for pair in sides), options)
+
+
+def merge_bases(
+    repo: Repository, merges: Iterable[tuple[str, str, str]], options: Iterable[str] = ()
+) -> list[TreeMerge]:
+    """Merge trees as ``merge_trees`` does, each pair with a base of its own, which is named first."""
+    pairs = []
+    for base, *pair in merges:
+        began = write_commit(repo, base, (), "base", 0)
+        named = zip(pair, ("ours", "theirs"), strict=True)
+        pairs.append([write_commit(repo, tree, (began,), name, 0) for tree, name in named])
+    return merge_commits(repo, pairs, options)
+
+
+def merge_commits(
+    repo: Repository, pairs: Sequence[Sequence[str]], options: Iterable[str] = ()
+) -> list[TreeMerge]:
+    """Merge pairs of commits from where their histories part. Raises as ``merge_trees`` does."""
     stdin = "".join(f"{ours} {theirs}\n" for ours, theirs in pairs).encode()
     command = ("merge-tree", "--write-tree", "--stdin")
     completed = repo.git(*options, *command, stdin=stdin, check=False)

@@ -111,3 +111,15 @@ def test_a_change_that_head_has_is_named_with_its_commit(trial: Trial) -> None:
     trial.expect(0, "decide", "a", "--approve")
     oid = git(trial.repo, "rev-parse", "HEAD")[:12]
     assert f"HEAD has the change of a already, in commit {oid}\n" in trial.expect(1, "branch", "a")
+
+
+def test_a_request_says_whether_its_commit_is_what_was_decided_on(trial: Trial, tmp_path: Path) -> None:
+    program = put_gh(tmp_path)
+    trial.expect(0, "decide", "a", "--approve")
+    trial.expect(0, "records", "publish")
+    trial.expect(0, "branch", "a", "--pr")
+    body = program.with_name("gh.args").read_text()
+    parent, oid = (git(trial.repo, "rev-parse", name) for name in ("HEAD", "blackbird/a"))
+    assert "\n\n**Verified: yes** (1 commit as decided)\n" in body
+    assert f"\n| yes | {oid[:12]} | a | approved by " in body
+    assert f"\ngit blackbird verify {parent}..{oid}\n" in body

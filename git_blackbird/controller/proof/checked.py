@@ -1,0 +1,59 @@
+"""Run the check on commits that have a change on other files than it was decided on with."""
+
+from dataclasses import replace
+from functools import partial
+
+from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.check.one_check import Check, configured_checks
+from git_blackbird.controller.core.status_sync import new_run
+from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.errors import RequestError
+from git_blackbird.git.worktree.log import tree_of
+from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.run.published import PublishedCheck
+from git_blackbird.model.run.states import RunStatus
+from git_blackbird.model.run.summary import Trees
+from git_blackbird.model.views.verified import Verification, VerifiedCommit
+
+
+async def check_commits(call: Call, found: Verification) -> Verification | None:
+    """Return what was found with what checks say of the files of each commit; None if interrupted.
+
+    Needs the controller lock. Raises RequestError.
+    """
+    workspace = call.workspace
+    workspace.require_settings()
+    workspace.environment.forbid_agents("have commits checked")
+    if not workspace.checks:
+        hint = TaskCommand("config", rest=" check.command", remark="is for the command that checks")
+        raise RequestError("there is no check to run", hint=hint)
+    commits: list[VerifiedCommit] = []
+    for commit in found.commits:
+        checked = commit
+        if commit.fault is None and not commit.has_evidence:
+            with call.at_work("stopping the check of", commit.decisions[0].text.task, "it"):
+                result = await call.interruptible(_checked(call, commit))
+            if result is None:
+                return None
+            checked = result
+        commits.append(checked)
+    return replace(found, commits=tuple(commits))
+
+
+async def _checked(call: Call, commit: VerifiedCommit) -> VerifiedCommit | None:
+    workspace = call.workspace
+    run = new_run(workspace, commit.decisions[0].text.task, RunStatus.SUCCESS)
+    tree = await run_in_thread(partial(tree_of, workspace.repo, commit.oid))
+    checked: list[PublishedCheck] = []
+    fault = None
+    for asked, paths in configured_checks(workspace):
+        check = Check(call, run, asked, paths, f"commit {commit.oid[:12]}")
+        wanted, _ = await run_in_thread(partial(check.asked, Trees(tree, tree)))
+        verdict = await check.verdict(wanted, "other")
+        if verdict is None:
+            return None
+        tests = None if verdict.tests is None else len(verdict.tests.states)
+        checked.append(PublishedCheck.of(verdict.result, tests, tree))
+        if not verdict.result.has_passed:
+            fault = fault or f"its {verdict.result.title} {verdict.result.words}"
+    return replace(commit, checked=tuple(checked), fault=fault)

@@ -1,0 +1,248 @@
+"""Hold commits against published decisions, with git alone: no record of ours is read.
+
+Everything that is read may be anybody's. What is wrong with a commit is a sentence, and the first that holds
+is said.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import islice, product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from git_blackbird.errors import MissingHereError, UsageError
+from git_blackbird.git.core.process import operands
+from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.proof.commits import (
+    Comparison,
+    RangeCommit,
+    clean_merges,
+    commits_of,
+    first_remote,
+    require_whole,
+    roots_of,
+    scratch_repository,
+)
+from git_blackbird.git.proof.decisions import check_signature, read_decisions
+from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.run.published import HOLDING, SHARED_REFS, Chain, Decided, PublishedDecision
+from git_blackbird.model.run.states import Verb
+from git_blackbird.model.run.summary import Trees
+from git_blackbird.model.views.verified import Verification, VerifiedCommit
+
+_TURNED = {f"{Verb.UNDO}-": Decided.UNDONE, f"{Verb.REDO}-": Decided.REDONE}
+_MOST_WAYS = 20
+# What a commit of a change takes along of the plan.
+_STATUS_FIELDS = frozenset({"status", "updatedAt"})
+
+
+class Asked(NamedTuple):
+    """What is asked of ``verify``: which commits, who may sign, and which decision must be there."""
+
+    commits: str = "HEAD"
+    signers: Path | None = None
+    since: str | None = None
+    is_strict: bool = False
+
+
+def verify(repo: Repository, asked: Asked) -> Verification:
+    """Hold the commits of a range against the decisions that their messages name.
+
+    Raises MissingHereError where this clone lacks something, UsageError where who may sign could come with
+    the commits, UnusableError.
+    """
+    listed = commits_of(repo, asked.commits)
+    with scratch_repository(repo) as scratch:
+        merges = clean_merges(scratch, [commit for commit in listed if len(commit.parents) > 1])
+        rest = [commit for commit in listed if commit.oid not in merges]
+        marked = [commit for commit in rest if commit.is_marked]
+        chain = Chain(read_decisions(repo))
+        if marked:
+            require_whole(repo)
+            if not chain.by_name:
+                raise MissingHereError(
+                    "no decisions are published in this clone", hint=_fetch_decisions(repo)
+                )
+        roots = roots_of(repo, listed[-1].oid) if marked else []
+        judge = _Judge(repo, chain, _signers(repo, asked.signers), roots)
+        comparison = Comparison(scratch, {commit.oid: commit.tree for commit in listed}, is_restated)
+        verified = tuple(judge.all(comparison, marked))
+    unmarked = tuple(
+        VerifiedCommit(each.oid, each.subject, (), (), fault="it names neither a task nor a run")
+        for each in rest
+        if not each.is_marked
+    )
+    return Verification(
+        asked.commits,
+        verified,
+        unmarked,
+        len(merges),
+        len(chain.by_name),
+        tuple(chain.broken),
+        _rolled_back(chain, asked.since),
+        asked.is_strict,
+    )
+
+
+def _fetch_decisions(repo: Repository) -> str:
+    return f"git fetch {first_remote(repo)} {shell_word(SHARED_REFS)}"
+
+
+def _rolled_back(chain: Chain, since: str | None) -> str | None:
+    """Return why the decisions do not continue those up to the one that is pinned."""
+    if since is None:
+        return None
+    if since not in {each.tag for each in chain.by_name.values()}:
+        return f"the decision {since} is not among those here: they were rolled back"
+    return next(iter(chain.broken), None)
+
+
+def _signers(repo: Repository, given: Path | None) -> Path | None:
+    """Return the file of who may sign, if there is one. Raises UsageError for one in the worktree."""
+    path = given
+    if path is None:
+        key = ("config", "--type=path", "--get", *operands("gpg.ssh.allowedSignersFile"))
+        configured = repo.git(*key, check=False).answer_if_any()
+        path = Path(configured) if configured else None
+    if path is None:
+        return None
+    path = repo.top / path
+    if path.resolve().is_relative_to(repo.top.resolve()) or path.is_relative_to(repo.top):
+        text = f"who may sign is said by {path}, which is in this worktree: a commit could add a key"
+        raise UsageError(
+            text, hint="take it from a commit that you trust: git show COMMIT:FILE >/tmp/signers"
+        )
+    if given is not None and not path.is_file():
+        raise UsageError(f"{path} is no file of who may sign")
+    return path
+
+
+class _Judge:
+    """Judges commits; what needs merging is merged for all at once."""
+
+    def __init__(self, repo: Repository, chain: Chain, signers: Path | None, roots: Sequence[str]) -> None:
+        self._repo = repo
+        self._chain = chain
+        self._signers = signers
+        self._roots = roots
+        self._signed: dict[str, tuple[str | None, str]] = {}
+
+    def all(self, comparison: Comparison, marked: Sequence[RangeCommit]) -> Iterator[VerifiedCommit]:
+        rows: list[tuple[RangeCommit, Sequence[Trees]]] = []
+        judged: list[tuple[RangeCommit, list[_Decisions], str | None]] = []
+        for commit in marked:
+            ways, fault = self._ways(commit)
+            judged.append((commit, ways, fault))
+            if fault is None:
+                rows += ((commit, [each.trees for each in way if each.trees is not None]) for way in ways)
+        compared = iter(comparison.compare(rows))
+        for commit, ways, fault in judged:
+            found = VerifiedCommit(commit.oid, commit.subject, commit.tasks, commit.runs)
+            if fault is not None:
+                yield replace(found, decisions=ways[0] if ways else (), fault=fault)
+                continue
+            results = [(next(compared), way) for way in ways]
+            best, way = next((each for each in results if each[0].fault is None), results[-1])
+            known = [check.tree is not None for each in way for check in each.text.evidence]
+            yield replace(
+                found,
+                decisions=way,
+                signers=tuple(filter(None, (self._signed.get(each.tag, ("", ""))[0] for each in way))),
+                fault=best.fault,
+                paths=best.paths,
+                has_evidence=best.is_same_tree and best.fault is None and bool(known) and all(known),
+            )
+
+    def _ways(self, commit: RangeCommit) -> "tuple[list[_Decisions], str | None]":
+        """Return the decisions that a commit can stand on, in one way or several, and why it cannot."""
+        if len(commit.parents) > 1:
+            return [], "it is a merge, and has more than git makes of its parents"
+        each_run: list[list[PublishedDecision]] = []
+        for mark in commit.runs:
+            found, fault = self._on_run(mark)
+            if fault is not None:
+                return [tuple(found)], fault
+            each_run.append(found)
+        if not commit.runs:
+            made = [one for task in commit.tasks for one in self._chain.on_task(task)]
+            each_run = [[one for one in made if one.text.decided is Decided.BY_HAND and one.trees]]
+            if not each_run[0]:
+                return [], f"no commit by hand of {', '.join(commit.tasks)} is among the decisions here"
+        ways = [_in_order(way) for way in islice(product(*each_run), _MOST_WAYS)]
+        faults = [self._fault(commit, way) for way in ways]
+        sound = [way for way, fault in zip(ways, faults, strict=True) if fault is None]
+        return (sound, None) if sound else (ways, faults[-1])
+
+    def _on_run(self, mark: str) -> tuple[list[PublishedDecision], str | None]:
+        """Return the decisions that a commit with this mark can stand on, or why there are none."""
+        turned = next((which for prefix, which in _TURNED.items() if mark.startswith(prefix)), None)
+        run = mark if turned is None else mark.partition("-")[2]
+        there = self._chain.on_run(run)
+        named = (name for name in self._chain.named if name.rpartition("/")[0] == run)
+        fault = next(iter(self._chain.faults_at(named)), None)
+        if fault is not None or not there:
+            return there[-1:], fault or f"no decision on run {run} is published here"
+        last = there[-1].text.decided
+        if turned is None and last in {Decided.REJECTED, Decided.CHANGES_REQUESTED}:
+            return there[-1:], f"the last decision on run {run} is another: {last.words}"
+        if turned is None and last is Decided.UNDONE and there[-1].trees is None:
+            return there[-1:], f"the change of run {run} was taken back, and no commit has that"
+        wanted = HOLDING if turned is None else {turned}
+        found = [each for each in there if each.text.decided in wanted and each.trees is not None]
+        if not found:
+            return there[-1:], f"no decision on run {run} leads to a commit of it"
+        return found[-1:] if turned is None else found, None
+
+    def _fault(self, commit: RangeCommit, decisions: "_Decisions") -> str | None:
+        """Return what is wrong with decisions, whatever the commit changes."""
+        for each in decisions:
+            if each.text.root not in self._roots:
+                return f"the decision {each.name} is of a repository that begins with {each.text.root[:12]}"
+            if each.text.task not in commit.tasks and commit.tasks:
+                return f"the decision {each.name} is on the task {each.text.task}"
+            others = {check.tree for check in each.text.evidence} - {None, each.trees and each.trees.head}
+            if others:
+                return f"the evidence of the decision {each.name} is of another tree"
+            if (why := self._refused(each)) is not None:
+                return f"the decision {each.name} is not signed by who may: {why}"
+        lacking = [task for task in commit.tasks if task not in {each.text.task for each in decisions}]
+        return f"no decision on the task {lacking[0]} is named" if lacking else None
+
+    def _refused(self, decision: PublishedDecision) -> str | None:
+        """Return why the signature of a decision does not count; None where none is asked for."""
+        if self._signers is None:
+            return None
+        if not decision.is_signed:
+            return "it has no signature"
+        if decision.tag not in self._signed:
+            self._signed[decision.tag] = check_signature(self._repo, decision.tag, self._signers)
+        return self._signed[decision.tag][1] or None
+
+
+_Decisions = tuple[PublishedDecision, ...]
+
+
+def _in_order(decisions: Sequence[PublishedDecision]) -> _Decisions:
+    return tuple(sorted(decisions, key=lambda each: (each.text.at, each.number)))
+
+
+def is_restated(before: bytes | None, after: bytes | None) -> bool:
+    """Whether two versions of a plan differ in the statuses of tasks alone."""
+    return before is not None and after is not None and _without_statuses(before) == _without_statuses(after)
+
+
+# The plan of a commit is that of the next one's parent.
+@lru_cache(maxsize=8)
+def _without_statuses(plan: bytes) -> object:
+    try:
+        return _stripped(json.loads(plan))
+    except (ValueError, RecursionError):
+        return plan
+
+
+def _stripped(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _stripped(part) for name, part in value.items() if name not in _STATUS_FIELDS}
+    return [_stripped(part) for part in value] if isinstance(value, list) else value

@@ -1,0 +1,1 @@
+"""Decisions as tags, and commits held against them."""

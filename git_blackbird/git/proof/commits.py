@@ -1,0 +1,253 @@
+"""Commits of a range, what their messages name, and whether their changes are those of pairs of trees.
+
+Nothing of the repository is changed, and neither its configuration nor its attributes count: merges are made
+in a repository that is thrown away, so that they are the same in every clone.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from git_blackbird.clean import one_line
+from git_blackbird.errors import MissingHereError, UnusableError
+from git_blackbird.git.change.merging import merge_bases, merge_commits, sides_of
+from git_blackbird.git.commit.branch import list_remotes
+from git_blackbird.git.core.output import object_id_rows, object_ids
+from git_blackbird.git.core.process import operands, revisions
+from git_blackbird.git.core.repository import Repository, init_repository
+from git_blackbird.git.core.trees import OURS, TreeEntry, TreeStore
+from git_blackbird.git.worktree.log import find_commit
+from git_blackbird.model.base.sanitize import quoted, shell_word
+from git_blackbird.model.base.system import PLAN_NAME
+from git_blackbird.model.run.commits import RUN_TRAILER, TASK_TRAILER
+from git_blackbird.model.run.summary import Trees
+
+# A squash keeps each of the messages, indented or not, so that trailers can stand anywhere.
+_MARK = re.compile(
+    rf"^[ \t]*(?:({TASK_TRAILER})|{RUN_TRAILER}):[ \t]*(\S[^\n]*?)[ \t\r]*$", re.MULTILINE | re.IGNORECASE
+)
+_LOG = ("log", "-z", "--reverse", "--topo-order", "--no-show-signature", "--encoding=UTF-8")
+_FORMAT = "--format=%H %T %P%n%B"
+_AS_THEY_ARE = {"GIT_NO_REPLACE_OBJECTS": "1"}
+_PLAIN = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
+_MOST_PLAN_BYTES = 64 * 1024 * 1024
+_PLAN = os.fsencode(PLAN_NAME)
+_STATE = frozenset(OURS)
+_HASH = re.compile("[0-9a-f]{7,64}")
+
+
+class RangeCommit(NamedTuple):
+    """A commit, and the tasks and runs that its message names."""
+
+    oid: str
+    tree: str
+    parents: tuple[str, ...]
+    subject: str
+    tasks: tuple[str, ...]
+    runs: tuple[str, ...]
+
+    @property
+    def is_marked(self) -> bool:
+        return bool(self.tasks or self.runs)
+
+
+def commits_of(repo: Repository, named: str) -> list[RangeCommit]:
+    """Return the commits of a range, or all up to a commit, oldest first.
+
+    Raises MissingHereError for a revision that is not in this clone, GitError.
+    """
+    for name in filter(None, re.split(r"\.{2,3}", named)):
+        if find_commit(repo, name) is None:
+            remedy = _fetch_of(repo, name)
+            raise MissingHereError(f"{quoted(name)} is no commit of this clone", hint=remedy)
+    listed = repo.git(*_LOG, _FORMAT, *revisions(named), *operands(), variables=_AS_THEY_ARE)
+    return listed.records(lambda records: [_commit(record) for record in records])
+
+
+def _commit(record: bytes) -> RangeCommit:
+    line, _, body = record.partition(b"\n")
+    ((oid, tree, *parents),) = object_id_rows([line])
+    text = body.decode(errors="replace")
+    marks = [(is_task, value) for is_task, value in _MARK.findall(text)]
+    tasks, runs = (
+        tuple(dict.fromkeys(one_line(value) for is_task, value in marks if bool(is_task) is wanted))
+        for wanted in (True, False)
+    )
+    return RangeCommit(oid, tree, tuple(parents), one_line(text.lstrip().partition("\n")[0]), tasks, runs)
+
+
+def _fetch_of(repo: Repository, name: str) -> str:
+    """Return the command that brings what a name stands for."""
+    for remote in list_remotes(repo):
+        if name.startswith(f"{remote}/"):
+            branch = name.removeprefix(f"{remote}/")
+            return f"git fetch {shell_word(remote)} {shell_word(f'+{branch}:refs/remotes/{name}')}"
+    return f"git fetch {first_remote(repo)}" + (f" {name}" if _HASH.fullmatch(name) else "")
+
+
+def first_remote(repo: Repository) -> str:
+    """Return the remote that hints name: origin, if it is one, or if there is none."""
+    remotes = list_remotes(repo)
+    return "origin" if "origin" in remotes or not remotes else shell_word(remotes[0])
+
+
+def require_whole(repo: Repository) -> None:
+    """Refuse a shallow clone: it has neither each parent nor the root. Raises MissingHereError."""
+    if repo.git("rev-parse", "--is-shallow-repository").answer() == "true":
+        hint = f"git fetch --unshallow {first_remote(repo)}"
+        raise MissingHereError("this clone is shallow: parents of its commits are missing", hint=hint)
+
+
+def roots_of(repo: Repository, *commits: str) -> list[str]:
+    """Return the commits without parents that these lead to, newest first."""
+    named = ("rev-list", "--max-parents=0", *revisions(*commits), *operands())
+    return repo.git(*named, variables=_AS_THEY_ARE).lines(object_ids)
+
+
+class Compared(NamedTuple):
+    """A commit against pairs of trees: why it is not their change, or None; ``paths`` where it differs.
+
+    ``is_same_tree``: the commit has the files that the last of the pairs has in the end.
+    """
+
+    fault: str | None = None
+    paths: tuple[str, ...] = ()
+    is_same_tree: bool = False
+
+
+class Comparison:
+    """Hold commits against pairs of trees: what they change must be what merging the pairs changes."""
+
+    def __init__(
+        self,
+        scratch: Repository,
+        known: Mapping[str, str],
+        is_restated: Callable[[bytes | None, bytes | None], bool],
+    ) -> None:
+        """Work in a scratch repository; ``known`` are trees of commits.
+
+        ``is_restated`` says of two versions of the plan whether they differ in statuses alone.
+        """
+        self._scratch = scratch
+        self._trees = TreeStore(scratch)
+        self._known = known
+        self._is_restated = is_restated
+
+    def compare(self, wanted: Sequence[tuple[RangeCommit, Sequence[Trees]]]) -> list[Compared]:
+        """Compare commits with what their pairs make of their parents, one after the other."""
+        found: dict[int, Compared] = {}
+        merging: dict[int, str] = {}
+        for number, (commit, pairs) in enumerate(wanted):
+            try:
+                parent = self._parent_tree(commit)
+                if (fault := self._of_ours(parent, commit.tree)) is not None:
+                    found[number] = Compared(fault)
+                elif len(pairs) == 1 and self._is_same(pairs[0], Trees(parent, commit.tree)):
+                    found[number] = Compared()
+                else:
+                    merging[number] = parent
+            except UnusableError as error:
+                found[number] = Compared(error.message)
+        found |= self._merged(wanted, merging)
+        return [
+            found[number]._replace(is_same_tree=self._has_files_of(pairs[-1].head, commit.tree))
+            for number, (commit, pairs) in enumerate(wanted)
+        ]
+
+    def _parent_tree(self, commit: RangeCommit) -> str:
+        """Return the tree of the one parent. Raises MissingHereError if that is not in this clone."""
+        if not commit.parents:
+            return self._trees.save({})
+        (parent,) = commit.parents
+        if parent in self._known:
+            return self._known[parent]
+        from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
+
+        found = self._trees.objects.get(parent)
+        if found is None:
+            raise MissingHereError(f"the commit {parent} is not in this clone", hint="git fetch --refetch")
+        return str(found.peel(pygit2.Tree).id)
+
+    def _is_same(self, *pairs: Trees) -> bool:
+        wanted, changed = ({**sides_of(self._trees, pair)} for pair in pairs)
+        for sides in (wanted, changed):
+            for path in [path for path in sides if _is_ours(path.partition(b"/")[0])]:
+                del sides[path]
+        return wanted == changed
+
+    def _has_files_of(self, tree: str, other: str) -> bool:
+        try:
+            first, second = (self._trees.load(each) for each in (tree, other))
+        except UnusableError:
+            return False
+        return all(
+            first.get(name) == second.get(name) for name in first.keys() | second if not _is_ours(name)
+        )
+
+    def _of_ours(self, parent: str, tree: str) -> str | None:
+        """Return what a commit changes of our files beyond statuses in the plan, if it does."""
+        before, after = (self._trees.load(each) for each in (parent, tree))
+        for name in sorted(before.keys() | after.keys()):
+            entries = before.get(name), after.get(name)
+            if not _is_ours(name) or entries[0] == entries[1]:
+                continue
+            if name != _PLAN:
+                return f"it changes {one_line(os.fsdecode(name))}"
+            if not self._is_restated(*map(self._content, entries)):
+                return f"it changes more of {PLAN_NAME} than statuses"
+        return None
+
+    def _content(self, entry: TreeEntry | None) -> bytes | None:
+        return None if entry is None else self._trees.content(entry.oid, _MOST_PLAN_BYTES)
+
+    def _merged(
+        self, wanted: Sequence[tuple[RangeCommit, Sequence[Trees]]], now: dict[int, str]
+    ) -> dict[int, Compared]:
+        """Merge the pairs of each commit into its parent's tree, a round for each pair, and compare."""
+        found: dict[int, Compared] = {}
+        for at in range(max((len(wanted[number][1]) for number in now), default=0)):
+            due = [number for number in now if number not in found and at < len(wanted[number][1])]
+            pairs = [wanted[number][1][at] for number in due]
+            triples = [(pair.base, now[number], pair.head) for number, pair in zip(due, pairs, strict=True)]
+            for number, merge in zip(due, merge_bases(self._scratch, triples), strict=True):
+                now[number] = merge.tree
+                if merge.conflicts:
+                    fault = "what was decided on does not merge with the commit before it"
+                    found[number] = Compared(fault, _named(merge.conflicts))
+        for number, tree in now.items():
+            if number not in found:
+                differing = self._trees.changed_paths(tree, wanted[number][0].tree)
+                paths = _named(path for path in differing if not _is_ours(path.partition(b"/")[0]))
+                found[number] = Compared("it has other files than were decided on" if paths else None, paths)
+        return found
+
+
+def clean_merges(scratch: Repository, merges: Sequence[RangeCommit]) -> set[str]:
+    """Return those of merges that have what git makes of their two parents, and nothing else."""
+    two = [merge for merge in merges if len(merge.parents) == 2]
+    made = merge_commits(scratch, [merge.parents for merge in two]) if two else []
+    both = zip(two, made, strict=True)
+    return {merge.oid for merge, one in both if not one.conflicts and one.tree == merge.tree}
+
+
+@contextmanager
+def scratch_repository(repo: Repository) -> Iterator[Repository]:
+    """Make a repository that has the objects of another, and neither its configuration nor its attributes."""
+    with tempfile.TemporaryDirectory(prefix="git-blackbird-verify.") as folder:
+        environ = {**repo.environ, **_PLAIN, **_AS_THEY_ARE}
+        scratch = init_repository(Path(folder), environ, {"core.attributesFile": os.devnull})
+        objects = os.fsencode(repo.common_dir / "objects")
+        (scratch.git_dir / "objects/info/alternates").write_bytes(objects + b"\n")
+        yield scratch
+
+
+def _is_ours(name: bytes) -> bool:
+    return name.lower() in _STATE
+
+
+def _named(paths: Iterable[bytes]) -> tuple[str, ...]:
+    return tuple(sorted(one_line(path.decode(errors="replace")) for path in paths))

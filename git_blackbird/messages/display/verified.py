@@ -1,0 +1,89 @@
+"""What holding commits against decisions found, as lines for people and as a page for a pull request."""
+
+from collections.abc import Iterator, Sequence
+
+from git_blackbird.clean import one_line
+from git_blackbird.messages.display.quantities import counted
+from git_blackbird.model.run.published import SHARED_REFS
+from git_blackbird.model.views.verified import Verification, VerifiedCommit
+
+_OID = 12
+_MOST_PATHS = 10
+
+
+def verified_row(commit: VerifiedCommit) -> tuple[str, ...]:
+    """Return a commit in short: what it is, on which task, what was decided, and with which evidence."""
+    holds = "no" if commit.fault is not None else "yes"
+    return (
+        holds,
+        commit.oid[:_OID],
+        ", ".join(commit.tasks) or "-",
+        decided_words(commit),
+        evidence_words(commit),
+    )
+
+
+def decided_words(commit: VerifiedCommit) -> str:
+    """Return what was decided by whom, and whose signature vouches for that."""
+    words = [f"{each.text.decided.words} by {each.by}" for each in commit.decisions]
+    signed = [f"signed by {signer}" for signer in commit.signers]
+    return ", ".join(dict.fromkeys((*words, *signed))) or "-"
+
+
+def evidence_words(commit: VerifiedCommit) -> str:
+    if commit.fault is not None:
+        return "-"
+    words = ", ".join(check.words for check in commit.evidence) or "no check"
+    return f"{words}, on other files" if commit.is_checked_elsewhere else words
+
+
+def fault_lines(commit: VerifiedCommit) -> Iterator[str]:
+    """Yield what is wrong with a commit, and where."""
+    yield f"{commit.oid[:_OID]} {commit.subject}: {commit.fault}"
+    yield from (f"  {path}" for path in commit.paths[:_MOST_PATHS])
+    if (more := len(commit.paths) - _MOST_PATHS) > 0:
+        yield f"  and {counted(more, 'file')} more"
+
+
+def summary_line(found: Verification) -> str:
+    """Return how many commits there are of each kind."""
+    good = sum(each.fault is None for each in found.commits)
+    elsewhere = sum(each.fault is None and each.is_checked_elsewhere for each in found.commits)
+    parts = [
+        f"{counted(good, 'commit')} as decided"
+        + (f", {elsewhere} of them checked on other files" if elsewhere else ""),
+        f"{len(found.commits) - good} not" if good < len(found.commits) else "",
+        f"{len(found.unmarked)} without a mark" if found.unmarked else "",
+        counted(found.merges, "plain merge") if found.merges else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def verification_page(found: Verification) -> str:
+    """Return a page in Markdown: what holds, what does not, and how anyone sees the same."""
+    return "\n".join(_page_lines(found)) + "\n"
+
+
+def _page_lines(found: Verification) -> Iterator[str]:
+    yield f"**Verified: {'yes' if found.holds else 'no'}** ({summary_line(found)})"
+    for one in found.faulty:
+        first, *more = fault_lines(one)
+        yield from ("", f"- {_cell(first)}", *(f"  - {_cell(line)}" for line in more))
+    if found.commits:
+        yield from ("", *_table(("as decided", "commit", "task", "decision", "evidence"), found.commits))
+    yield from ("", "To see the same in a clone:", "", "```sh")
+    yield f"git fetch origin '{SHARED_REFS}'"
+    yield from (f"git blackbird verify {found.range}", "```")
+
+
+def _table(head: Sequence[str], commits: Sequence[VerifiedCommit]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for commit in commits:
+        yield f"| {' | '.join(map(_cell, verified_row(commit)))} |"
+
+
+def _cell(text: str) -> str:
+    """Return a text of anybody's as Markdown that is that text, in a line."""
+    text = one_line(text, 300)
+    return "".join(f"\\{char}" if char in "\\`*_{}[]<>()#+!|~@" else char for char in text)

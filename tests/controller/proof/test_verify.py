@@ -1,0 +1,258 @@
+"""Commits against published decisions: what is planted is named, and nothing else."""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from git_blackbird.controller.proof.verify import Asked, verify
+from git_blackbird.errors import MissingHereError, UsageError
+from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.run.published import Decided, PublishedCheck
+from git_blackbird.model.run.states import CheckOutcome
+from git_blackbird.model.run.summary import Trees
+from git_blackbird.model.views.verified import Verification
+from tests.controller.proof.decided import FILES, PLAN, Decisions, Made
+from tests.support import git, repository_at
+
+OTHER = "1" * 40
+Plant = Callable[[Decisions, Made], str]
+
+
+def _edited(made: Made) -> dict[bytes, bytes]:
+    path = next(iter(made.edits))
+    return {path: made.edits[path] + b"nobody decided on this\n"}
+
+
+def tree_edited(there: Decisions, made: Made) -> str:
+    return there.add(made, _edited(made))
+
+
+def amended(there: Decisions, made: Made) -> str:
+    return there.add(made, {b"more/of-it.txt": b"%d\n" % made.number})
+
+
+def plan_edited(there: Decisions, made: Made) -> str:
+    there.title = f"Task of {made.number}"
+    return there.add(made, {PLAN: there.plan()})
+
+
+def trailer_moved(there: Decisions, made: Made) -> str:
+    other = there.task(made.number - 1)
+    return there.add(replace(made, tasks=other.tasks, runs=other.runs))
+
+
+def squashed(there: Decisions, made: Made) -> str:
+    other = there.task(made.number + 100_000)
+    there.publish(other)
+    path = next(iter(other.edits))
+    both = replace(made, tasks=(*other.tasks, *made.tasks), runs=(*other.runs, *made.runs))
+    return there.add(both, {path: other.edits[path] + b"more\n"})
+
+
+def decision_edited(there: Decisions, made: Made) -> str:
+    before = there.tree
+    oid = there.add(made, _edited(made))
+    pair = Trees(*(there.trees.without(each, [PLAN]) for each in (before, there.tree)))
+    there.refs[f"refs/blackbird/decisions/{made.name}"] = there.tag(made.name, made.text, pair, there.signing)
+    return oid
+
+
+def of_another_repository(there: Decisions, made: Made) -> str:
+    return there.add(replace(made, text=made.text.updated(root=OTHER)))
+
+
+def of_an_older_round(there: Decisions, made: Made) -> str:
+    earlier = made.text.updated(run=RunId(f"early{made.number}"), decided=Decided.CHANGES_REQUESTED)
+    there.decide(f"{earlier.run}/1", earlier, None)
+    return there.add(replace(made, runs=(earlier.run,)))
+
+
+def by_another_key(there: Decisions, made: Made) -> str:
+    return there.add(replace(made, signer=there.signing and there.signing.with_name("other")))
+
+
+def withdrawn(there: Decisions, made: Made) -> str:
+    oid = there.add(made)
+    del there.refs[f"refs/blackbird/decisions/{made.name}"]
+    return oid
+
+
+def evidence_of_another_tree(there: Decisions, made: Made) -> str:
+    check = PublishedCheck(title="check", outcome=CheckOutcome.PASSED, tree=there.tree)
+    return there.add(replace(made, text=made.text.updated(evidence=(check,))))
+
+
+def task_unknown(there: Decisions, made: Made) -> str:
+    return there.add(replace(made, tasks=("nobody-has-it",), runs=()))
+
+
+FAULTS: dict[Plant, str] = {
+    tree_edited: "it has other files than were decided on",
+    trailer_moved: "decided on",
+    amended: "it has other files than were decided on",
+    plan_edited: "it changes more of blackbird.plan.json than statuses",
+    squashed: "it has other files than were decided on",
+    decision_edited: "was edited",
+    of_another_repository: "is of a repository that begins with 111111111111",
+    of_an_older_round: "is another: changes requested",
+    by_another_key: "is not signed by who may",
+    withdrawn: "was withdrawn",
+    evidence_of_another_tree: "is of another tree",
+    task_unknown: "no commit by hand of nobody-has-it",
+}
+
+
+def make_key(folder: Path, name: str) -> Path:
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
+    return folder / name
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    """A folder with the keys of who may sign, of another, and the file that says so."""
+    folder = tmp_path / "keys"
+    folder.mkdir()
+    key = make_key(folder, "ann")
+    make_key(folder, "other")
+    folder.joinpath("signers").write_text(f"ann@example.com {key.with_suffix('.pub').read_text()}")
+    return folder
+
+
+def planted(there: Decisions, each: int, kinds: list[Plant]) -> Iterator[tuple[str, Plant]]:
+    """Make the commits of all tasks, with faults of each kind at even distances; give which are faulty."""
+    faulty = {
+        (at + 1) * there.tasks // (each * len(kinds) + 1): kinds[at % len(kinds)]
+        for at in range(each * len(kinds))
+    }
+    for number in range(there.tasks):
+        made = there.task(number)
+        if number in faulty:
+            yield faulty[number](there, made), faulty[number]
+        else:
+            there.add(made)
+    there.finish()
+
+
+def assert_named(found: Verification, faulty: dict[str, Plant]) -> None:
+    named = [(each.subject, each.fault) for each in found.commits if each.fault is not None]
+    wanted = [(each.subject, faulty[each.oid]) for each in found.commits if each.oid in faulty]
+    assert [subject for subject, _ in named] == [subject for subject, _ in wanted]
+    for (_, fault), (_, kind) in zip(named, wanted, strict=True):
+        assert FAULTS[kind] in (fault or "")
+
+
+def test_each_planted_fault_is_named_and_nothing_else(repo: Path, keys: Path) -> None:
+    there = Decisions(repo, 40, signing=keys / "ann")
+    kinds = [*FAULTS]
+    faulty = dict(planted(there, 1, kinds))
+    found = verify(there.repo, Asked("main", signers=keys / "signers"))
+    assert_named(found, faulty)
+    assert len(found.commits) == 40
+    assert len(found.unmarked) == 1
+    assert not found.holds
+    # Nobody is asked who signed: another key is as good.
+    unsigned = verify(there.repo, Asked("main"))
+    assert_named(unsigned, {oid: kind for oid, kind in faulty.items() if kind is not by_another_key})
+
+
+@pytest.mark.exhaustive
+def test_a_thousand_commits(repo: Path) -> None:
+    there = Decisions(repo, 1000)
+    kinds = [kind for kind in FAULTS if kind is not by_another_key]
+    faulty = dict(planted(there, 2, kinds))
+    began = time.perf_counter()
+    found = verify(there.repo, Asked("main"))
+    assert time.perf_counter() - began < 20
+    assert_named(found, faulty)
+    assert len(found.commits) == 1000
+
+
+@pytest.mark.parametrize("count", [8, pytest.param(100, marks=pytest.mark.exhaustive)])
+def test_clean_rebases_ask_for_nothing_again(repo: Path, count: int) -> None:
+    there = Decisions(repo, count)
+    list(planted(there, 0, []))
+    git(repo, "checkout", "-q", "-f", "-B", "other", there.root)
+    for number in range(FILES):
+        path = repo / os.fsdecode(there.file(number))
+        path.write_text(path.read_text().replace("line 39", "line 39, of another"))
+    git(repo, "commit", "-q", "-a", "-m", "Another")
+    git(repo, "rebase", "-q", "other", "main")
+    found = verify(there.repo, Asked("other..main"))
+    assert found.holds
+    assert len(found.commits) == count
+    # What was known of these files is not known of those.
+    assert not any(commit.has_evidence for commit in found.commits)
+    assert all(commit.has_evidence for commit in verify(there.repo, Asked(there.tip)).commits)
+    # A squash and a merge have what the commits have.
+    git(repo, "checkout", "-q", "-B", "squashed", "other")
+    git(repo, "merge", "-q", "--squash", "main")
+    git(repo, "commit", "-q", "--no-edit")
+    git(repo, "checkout", "-q", "-B", "merged", there.root)
+    git(repo, "commit", "-q", "--allow-empty", "-m", "Empty")
+    git(repo, "merge", "-q", "--no-edit", "squashed")
+    found = verify(there.repo, Asked("other..merged"))
+    assert found.holds
+    assert [len(commit.decisions) for commit in found.commits] == [count]
+    assert (len(found.unmarked), found.merges) == (1, 1)
+    (repo / "evil").write_text("evil")
+    git(repo, "add", "evil")
+    git(repo, "commit", "-q", "--amend", "--no-edit")
+    found = verify(there.repo, Asked("other..merged", is_strict=True))
+    assert [commit.subject for commit in found.faulty] == ["Empty", "Merge branch 'squashed' into merged"]
+
+
+def test_what_a_clone_lacks_is_named_with_the_fetch_that_brings_it(repo: Path, tmp_path: Path) -> None:
+    there = Decisions(repo, 3)
+    list(planted(there, 0, []))
+    git(repo, "update-ref", "HEAD", "main")
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{repo}", "clone")
+    for command in (
+        "git fetch --unshallow origin",
+        "git fetch origin 'refs/blackbird/decisions/*:refs/blackbird/decisions/*'",
+    ):
+        with pytest.raises(MissingHereError) as refused:
+            verify(repository_at(clone, os.environ), Asked())
+        assert refused.value.hint == command
+        git(clone, *(word.strip("'") for word in command.split()[1:]))
+    assert verify(repository_at(clone, os.environ), Asked()).holds
+    for name, command in {
+        "origin/next..HEAD": "git fetch origin +next:refs/remotes/origin/next",
+        OTHER: f"git fetch origin {OTHER}",
+    }.items():
+        with pytest.raises(MissingHereError) as refused:
+            verify(repository_at(clone, os.environ), Asked(name))
+        assert refused.value.hint == command
+
+
+def test_a_rollback_shows_against_a_pinned_decision(repo: Path) -> None:
+    there = Decisions(repo, 3)
+    list(planted(there, 0, []))
+    pinned = there.last.tag if there.last else ""
+    assert verify(there.repo, Asked("main", since=pinned)).holds
+    git(repo, "update-ref", "-d", "refs/blackbird/decisions/run00002/1")
+    assert verify(there.repo, Asked("main~1")).holds
+    found = verify(there.repo, Asked("main~1", since=pinned))
+    assert found.rolled_back == f"the decision {pinned} is not among those here: they were rolled back"
+    assert not found.holds
+    # One before it is gone too.
+    git(repo, "update-ref", "-d", "refs/blackbird/decisions/run00000/1")
+    last = git(repo, "rev-parse", "refs/blackbird/decisions/run00001/1")
+    assert "run00000/1 was withdrawn" in (verify(there.repo, Asked("main~1", since=last)).rolled_back or "")
+
+
+def test_who_may_sign_comes_from_outside_of_the_range(repo: Path, keys: Path) -> None:
+    there = Decisions(repo, 2)
+    list(planted(there, 0, []))
+    git(repo, "config", "gpg.ssh.allowedSignersFile", str(keys / "signers"))
+    assert [each.fault for each in verify(there.repo, Asked("main")).faulty] == [
+        f"the decision run0000{number}/1 is not signed by who may: it has no signature" for number in range(2)
+    ]
+    for path in (Path("signers"), repo / "signers"):
+        with pytest.raises(UsageError, match="which is in this worktree"):
+            verify(there.repo, Asked("main", signers=path))

@@ -1,0 +1,146 @@
+"""Decisions are published, and any clone tells whether commits are what was decided on."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support import commit, git, write
+from tests.trial.program import Trial
+
+LINES = "".join(f"line {number}\n" for number in range(1, 41))
+TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+NAME = "refs/blackbird/decisions/"
+
+
+@pytest.fixture
+def trial(repo: Path) -> Trial:
+    """A repository whose approvals commit, with edits of its user's that are in no commit."""
+    trial = Trial(repo)
+    trial.init("--statuses", "lasting")
+    trial.plan({"a": (), "b": (), "c": (), "d": (), "e": ()})
+    commit(
+        repo,
+        {
+            "lines.txt": LINES,
+            "own.txt": "own\n",
+            "blackbird.plan.json": (repo / "blackbird.plan.json").read_bytes(),
+        },
+    )
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "-m", "settings")
+    trial.configure({"execution.commit": "approved", "check.command": f"true # {TOKEN}"})
+    trial.expect(0, "config", "--project", "execution.stopAfterEachTask", "true")
+    git(repo, "commit", "-q", "-a", "-m", "stop")
+    write(repo, {"private.txt": "private\n", "own.txt": "own, edited\n"})
+    return trial
+
+
+def run(trial: Trial, task: str, line: int) -> str:
+    trial.command(f"sed -i 's/^line {line}$/{task}/' lines.txt; echo {task} >{task}.txt")
+    trial.expect(3, "execute", "--no-input", task)
+    return str(trial.records(task)[-1]["id"])
+
+
+def test_a_clone_holds_commits_against_decisions(trial: Trial, tmp_path: Path) -> None:
+    repo = trial.repo
+    runs = {}
+    for number, task in enumerate("abc"):
+        runs[task] = run(trial, task, 3 + 9 * number)
+        trial.expect(0, "decide", task, *(("--reject", "--undo") if task == "b" else ("--approve",)))
+    trial.expect(0, "undo", "c")
+    assert "published 4 decisions" in trial.expect(0, "records", "publish")
+    trial.expect(0, "redo", "c")
+    trial.configure({"execution.worktrees": "true"})
+    runs["d"] = run(trial, "d", 35)
+    trial.expect(0, "decide", "d", "--approve")
+    said = trial.expect(0, "records", "publish")
+    assert "published 2 decisions; 4 were before" in said
+    assert "published 0 decisions; 6 were before" in trial.expect(0, "records", "publish")
+
+    # Nothing is published that is in no commit, nor a secret of a check's command.
+    objects = git(repo, "rev-list", "--objects", f"--glob={NAME}*")
+    assert git(repo, "hash-object", "private.txt") not in objects
+    assert git(repo, "hash-object", "own.txt") not in objects
+    names = git(repo, "for-each-ref", "--format=%(refname)", NAME).split()
+    assert sorted(names) == sorted(
+        [
+            f"{NAME}{runs['a']}/1",
+            f"{NAME}{runs['b']}/1",
+            *(f"{NAME}{runs['c']}/{at}" for at in (1, 2, 3)),
+            f"{NAME}{runs['d']}/1",
+        ]
+    )
+    texts = [git(repo, "cat-file", "tag", name) for name in names]
+    assert all(TOKEN not in text for text in texts)
+    assert any("true # " in text for text in texts)
+
+    git(tmp_path, "init", "-q", "--bare", "remote")
+    git(repo, "remote", "add", "origin", str(tmp_path / "remote"))
+    git(repo, "push", "-q", "origin", "HEAD:main")
+    trial.expect(0, "records", "publish", "--push")
+    git(tmp_path, "clone", "-q", "-b", "main", str(tmp_path / "remote"), "clone")
+    clone = Trial(tmp_path / "clone")
+    said = clone.expect(2, "verify")
+    assert f"hint: git fetch origin '{NAME}*:{NAME}*'" in said
+    git(clone.repo, "fetch", "-q", "origin", f"{NAME}*:{NAME}*")
+    found = json.loads(clone.expect(0, "verify", "--json"))["data"]
+    assert [(each["subject"], each["fault"], each["evidenceCounts"]) for each in found["commits"]] == [
+        ("A", None, False),
+        ("C", None, False),
+        ('Undo "C"', None, False),
+        ('Redo "C"', None, False),
+        ("D", None, False),
+    ]
+    page = clone.expect(0, "verify", "--page", "HEAD~1..HEAD")
+    assert page.startswith("**Verified: yes** (1 commit as decided, 1 of them checked on other files)\n")
+
+    # What is amended afterwards is not what was decided on.
+    write(clone.repo, {"evil.txt": "evil\n"})
+    git(clone.repo, "add", "evil.txt")
+    git(clone.repo, "commit", "-q", "--amend", "--no-edit")
+    said = clone.expect(1, "verify", "HEAD~1..HEAD")
+    oid = git(clone.repo, "rev-parse", "HEAD")[:12]
+    assert f"{oid} D: it has other files than were decided on\n  evil.txt\n" in said
+
+
+def test_evidence_counts_once_the_check_has_passed_on_the_new_files(trial: Trial, tmp_path: Path) -> None:
+    repo = trial.repo
+    (repo / "private.txt").unlink()
+    git(repo, "checkout", "-q", "own.txt")
+    run(trial, "a", 3)
+    trial.expect(0, "decide", "a", "--approve")
+    trial.expect(0, "records", "publish")
+    assert trial.expect(0, "verify").splitlines()[-1] == "1 commit as decided; 3 without a mark"
+    git(repo, "checkout", "-q", "-b", "other", "HEAD~1")
+    commit(repo, {"other.txt": "other\n"})
+    git(repo, "cherry-pick", "main")
+    said = trial.expect(0, "verify", "main..HEAD")
+    assert "check exit 0, on other files\n1 commit as decided, 1 of them checked on other files" in said
+    trial.configure({"check.command": f"echo ran >>{tmp_path}/ran; test -f other.txt"})
+    for _ in range(2):
+        found = json.loads(trial.expect(0, "verify", "--check", "--json", "main..HEAD").splitlines()[-1])[
+            "data"
+        ]
+        assert [each["evidenceCounts"] for each in found["commits"]] == [True]
+    assert (tmp_path / "ran").read_text() == "ran\n"
+    trial.configure({"check.command": "test ! -f other.txt"})
+    oid = git(repo, "rev-parse", "HEAD")[:12]
+    said = trial.expect(1, "verify", "--check", "main..HEAD")
+    assert f"{oid} A: its check failed: exit 1\n" in said
+
+
+def test_commits_by_hand_and_sent_back_rounds(trial: Trial) -> None:
+    repo = trial.repo
+    trial.expect(0, "hooks", "install")
+    commit(repo, {"hand.txt": "by hand\n"}, "By hand\n\nBlackbird-Task: a")
+    git(repo, "commit", "-q", "--allow-empty", "-m", "x")
+    trial.expect(0, "status")
+    early = run(trial, "b", 3)
+    trial.expect(0, "decide", "b", "--request-changes", "-m", "more")
+    trial.expect(0, "records", "publish")
+    assert trial.expect(0, "verify").splitlines()[-1] == "1 commit as decided; 4 without a mark"
+    # A commit of what was sent back.
+    git(repo, "add", "b.txt", "lines.txt")
+    git(repo, "commit", "-q", "--no-verify", "-m", f"B\n\nBlackbird-Task: b\nBlackbird-Run: {early}")
+    assert f"B: the last decision on run {early} is another: changes requested" in trial.expect(1, "verify")
