@@ -1,11 +1,13 @@
 """Hunks of a change that no check notices, found by taking each back."""
 
+import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support import commit
+from tests.support import commit, wait_until
 from tests.trial.program import Trial
 
 PYTEST = f"{sys.executable} -B -m pytest -q -p no:cacheprovider --junitxml=report.xml"
@@ -82,7 +84,7 @@ def test_each_hunk_is_judged_and_what_nothing_notices_is_named(trial: Trial) -> 
     noticed = "noticed", "test_app.test_first", None
     assert parts == {
         ("app.py", 0): (*noticed[:2], 2),
-        ("app.py", 4): noticed,
+        ("app.py", 5): noticed,
         ("app.py", 9): ("unnoticed", None, None),
         ("app.py", 13): noticed,
         ("app.py", 16): (*noticed[:2], 1),
@@ -94,3 +96,126 @@ def test_each_hunk_is_judged_and_what_nothing_notices_is_named(trial: Trial) -> 
     assert "noticed: 4 of 5 hunks, 1 by nothing\n  app.py:10: unnoticed\n" in again
     assert "checking" not in again
     assert trial.records("a")[0]["blackbird"]["evidence"]["proof"]["runs"] == 0
+
+
+SCRIPT = """\
+#!/bin/sh
+first() { echo 1; }
+# The second.
+second() { echo 1; }
+# The third.
+third() { echo 1; }
+case $1 in check)
+    test "$(first)$(third)" = "${2:-12}" ;;
+esac
+"""
+
+
+@pytest.fixture
+def script(repo: Path) -> Trial:
+    ignored = {".gitignore": ".blackbird\nblackbird.plan.json\n"}
+    commit(repo, {"web/a.sh": SCRIPT, "api/b": "1\n", **ignored}, "start")
+    trial = Trial(repo)
+    trial.plan({"a": ()})
+    trial.configure({"check.web.command": "sh web/a.sh check", "check.web.paths": "web", "check.slots": "3"})
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    trial.command(
+        "sed -i 's/^\\(second\\|third\\)\\(.*\\)1/\\1\\22/' web/a.sh; echo 2 >>api/b; echo x=1 >other.sh"
+    )
+    trial.expect(3, "execute", "--no-input")
+    return trial
+
+
+def proof_of(trial: Trial) -> dict[str, Any]:
+    proof: dict[str, Any] = trial.records("a")[-1]["blackbird"]["evidence"]["proof"]
+    return proof
+
+
+def verdicts(trial: Trial) -> dict[str, tuple[str, str | None]]:
+    places = (
+        (" ".join(f"{hunk['path']}:{hunk['new'] + 1}" for hunk in part["hunks"]), part)
+        for part in proof_of(trial)["parts"]
+    )
+    return {place: (part["verdict"], part.get("by") or part.get("reason")) for place, part in places}
+
+
+def test_checks_see_the_files_that_they_are_for(script: Trial) -> None:
+    said = script.expect(0, "prove", "a")
+    assert verdicts(script) == {
+        "web/a.sh:4": ("unnoticed", None),
+        "web/a.sh:6": ("noticed", "check web"),
+        "api/b:2": ("unseen", None),
+        "other.sh:1": ("unseen", None),
+    }
+    # What another check notices is noticed, and what is known is not asked again.
+    script.configure({"check.api.command": "test -e other.sh; grep -q 2 api/b"})
+    again = script.expect(0, "prove", "a")
+    assert verdicts(script) == {
+        "web/a.sh:4": ("unnoticed", None),
+        "web/a.sh:6": ("noticed", "check web"),
+        "api/b:2": ("noticed", "check api"),
+        "other.sh:1": ("unnoticed", None),
+    }
+    assert said.count("check web") == 3
+    assert again.count("check web") == 0
+
+
+def test_what_there_was_no_time_for_is_open_and_gone_on_with(script: Trial, tmp_path: Path) -> None:
+    marks = tmp_path / "ran"
+    script.configure(
+        {"check.web.command": f"echo >>{marks}; sleep 0.4; sh web/a.sh check", "check.slots": "1"}
+    )
+    said = script.expect(0, "prove", "a", "--seconds", "1")
+    assert verdicts(script)["web/a.sh:4"] == ("open", None), said
+    ran = len(marks.read_text())
+    assert "noticed: 1 of 4 hunks, 3 by nothing\n" in script.expect(0, "prove", "a")
+    assert len(marks.read_text()) - ran <= 3
+
+
+def test_what_was_judged_is_kept_when_it_is_interrupted(script: Trial, tmp_path: Path) -> None:
+    marks, goes_on = tmp_path / "ran", tmp_path / "goes on"
+    waits = (
+        f"echo >>{marks}; test $(wc -l <{marks}) -lt 4 || while ! test -e '{goes_on}'; do sleep 0.05; done"
+    )
+    script.configure({"check.web.command": f"{waits}; sh web/a.sh check", "check.slots": "1"})
+    process = script.start("prove", "a")
+    wait_until(lambda: marks.exists() and len(marks.read_text()) >= 4)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "what is known of a is kept" in said
+    goes_on.touch()
+    said = script.expect(0, "prove", "a")
+    assert "noticed: 1 of 4 hunks" in said
+    assert "without web/a.sh:4" not in said
+
+
+def test_hunks_that_stand_in_for_each_other_are_noticed_together(repo: Path) -> None:
+    one, two = (f'{name}() {{ x="$1"; echo "$x"; }}\n' for name in ("one", "two"))
+    test = 'test "$(two "$(one \' 1\')")" = 1'
+    commit(repo, {"a.sh": f"#!/bin/sh\n# First.\n{one}# Then.\n{two}"}, "start")
+    trial = Trial(repo)
+    trial.plan({"a": ()})
+    trial.configure({"check.command": f". ./a.sh; {test}", "execution.stopAfterEachTask": "true"})
+    trial.command("""sed -i 's/="$1"/=$(clean "$1")/; 1a clean() { echo "$1" | tr -d " "; }' a.sh""")
+    trial.expect(3, "execute", "--no-input")
+    trial.expect(0, "prove", "a")
+    together = "noticed", "check"
+    assert verdicts(trial) == {"a.sh:2": together, "a.sh:4": together, "a.sh:6": together}
+    reasons = [part.get("reason") for part in proof_of(trial)["parts"]]
+    assert reasons.count("by all 2 together that use the same") == 2
+
+
+def test_what_cannot_be_proved_is_said(repo: Path) -> None:
+    commit(repo, {"a": "1\n"}, "start")
+    trial = Trial(repo)
+    trial.plan({"a": ()})
+    assert "there is no change of a to prove: it has no run" in trial.expect(1, "prove", "a")
+    trial.command("echo 2 >a")
+    trial.configure({"execution.stopAfterEachTask": "true"})
+    trial.expect(3, "execute", "--no-input")
+    assert "no check is configured that could notice anything" in trial.expect(1, "prove", "a")
+    trial.configure({"check.command": "false"})
+    assert "nothing can be told of a: the check does not pass with all of the change" in trial.expect(
+        1, "prove", "a"
+    )

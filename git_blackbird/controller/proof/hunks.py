@@ -8,7 +8,7 @@ from functools import cached_property
 from re import Pattern
 from typing import NamedTuple
 
-from git_blackbird.controller.proof.lexed import Lexed, Name, introduced, used
+from git_blackbird.controller.proof.lexed import Lexed, Scope, Use, used
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.change.changes import diff_text
 from git_blackbird.git.change.parts import lines_of, with_edits
@@ -53,19 +53,27 @@ class _File:
 
 
 class _Names(NamedTuple):
-    """What a hunk introduces and uses on one side that the other side of its file does not have."""
+    """The names of a hunk on one side that the other side of its file does not have.
 
-    introduced: frozenset[str]
-    used: frozenset[str]
-    defined: frozenset[str]
+    It has ``introduced`` them, each for a scope, and ``used`` them; ``wanted`` ones its file has from others.
+    ``defined`` are its callables and types, whether new or not.
+    """
+
+    path: str
+    introduced: Mapping[str, Scope]
+    used: AbstractSet[tuple[str, Use]]
+    wanted: AbstractSet[str]
+    defined: AbstractSet[str]
 
     @classmethod
-    def of(cls, names: Sequence[Name], elsewhere: AbstractSet[str]) -> "_Names":
-        return cls(
-            frozenset(name.text for name in introduced(names)) - elsewhere,
-            frozenset(used(names)) - elsewhere,
-            frozenset(name.text for name in names if name.is_definition),
-        )
+    def of(cls, path: str, file: Lexed, lines: tuple[int, int], elsewhere: AbstractSet[str]) -> "_Names":
+        names = [*file.names(*lines)]
+        scopes = sorted((name.scope, name.text) for name in names if name.scope is not None)
+        introduced = {text: scope for scope, text in scopes if text not in elsewhere}
+        found = {(text, use) for text, use in used(names) if text not in elsewhere}
+        imported = {text for text, scope in introduced.items() if scope is Scope.IMPORTED}
+        wanted = {text for text, _ in found} - file.introduced | imported
+        return cls(path, introduced, found, wanted, {name.text for name in names if name.is_definition})
 
 
 class ChangeHunks:
@@ -134,10 +142,12 @@ class ChangeHunks:
             if was.said(lines.old, lines.old_count) == now.said(new, new_count):
                 yield lines, None
                 continue
-            old = _Names.of([*was.names(lines.old, lines.old_count)], now.all_names)
-            self._names.append((old, _Names.of([*now.names(new, new_count)], was.all_names)))
+            old = _Names.of(path, was, (lines.old, lines.old_count), now.all_names)
+            self._names.append((old, _Names.of(path, now, (new, new_count), was.all_names)))
             yield lines, len(self.hunks)
-            self.hunks.append(Hunk(path=path, content=content, **lines._asdict()))
+            said = now.trimmed(new, new_count)
+            shown = lines._replace(new=said[0], new_count=said[1])
+            self.hunks.append(Hunk(path=path, content=content, **shown._asdict()))
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
@@ -160,14 +170,8 @@ class ChangeHunks:
         """
         needs: dict[int, set[int]] = defaultdict(set)
         for side in (0, 1):
-            introducing: dict[str, list[int]] = defaultdict(list)
-            for number, names in enumerate(self._names):
-                for name in names[side].introduced:
-                    introducing[name].append(number)
-            for number, names in enumerate(self._names):
-                for name in names[side].used:
-                    for other in introducing[name]:
-                        needs[other if side else number].add(number if side else other)
+            for number, other in _uses([names[side] for names in self._names]):
+                needs[other if side else number].add(number if side else other)
         now: dict[str, list[int]] = defaultdict(list)
         for number, (old, new) in enumerate(self._names):
             for name in new.defined - old.defined:
@@ -210,3 +214,26 @@ class ChangeHunks:
         first, last = hunk.new + 1, hunk.new + hunk.new_count
         lines = f"{first}-{last}" if last > first else f"{max(last, 1)}"
         return f"{hunk.path}:{lines}" + (f" and {counted(more, 'hunk')} more" if more else "")
+
+
+def _uses(hunks: Sequence[_Names]) -> Iterator[tuple[int, int]]:
+    """Yield each hunk that uses what another introduces, and that other, by their numbers.
+
+    What is known in a part of a file alone is of the hunk before that introduces it last.
+    """
+    introducing: dict[str, list[tuple[int, Scope]]] = defaultdict(list)
+    for number, names in enumerate(hunks):
+        for text, scope in names.introduced.items():
+            introducing[text].append((number, scope))
+    for number, names in enumerate(hunks):
+        for text, use in names.used:
+            last = None
+            for other, scope in introducing[text]:
+                is_same = hunks[other].path == names.path
+                is_known = scope is Scope.WIDE or (scope is Scope.PARAMETER and use is Use.KEYWORD)
+                if is_known and (is_same or text in names.wanted):
+                    yield number, other
+                elif is_same and other < number and scope is not Scope.WIDE and use is Use.PLAIN:
+                    last = other
+            if last is not None:
+                yield number, last

@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum, IntEnum
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 512 * 1024
 _LONGEST_LINE = 2_000
+_LONGEST_HEAD = 200
 _NAME = re.compile(r"[^\W\d][\w-]*\w|[^\W\d]")
 _PROSE = frozenset({"markdown", "restructuredtext", "asciidoc"})
 # Where the depth of a line says what it belongs to.
@@ -25,9 +27,12 @@ _VARIABLES = frozenset(
     {"const", "let", "var", "val", "mut", "local", "declare", "export", "readonly", "static"}
 )
 _INTRODUCE = _CALLABLES | _TYPES | _MODULES | _VARIABLES | {"for", "as"}
+_WIDE = frozenset({"private", "public", "protected", "internal", "static", "export", "pub"})
+_MEMBERS = frozenset({".", "->", "?.", "::"})
 _IMPORTS = frozenset({"import", "from", "use", "require", "using", "include"})
 _ASSIGNED = frozenset({"=", ":="})
-_OPENING, _CLOSING = frozenset("(["), frozenset(")]")
+_BRACES = frozenset("{}")
+_TURNS = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
 
 
 class _Token(NamedTuple):
@@ -37,12 +42,27 @@ class _Token(NamedTuple):
     is_comment: bool = False
 
 
+class Scope(IntEnum):
+    """How far a name is known that a line introduces."""
+
+    LOCAL = 1
+    IMPORTED = 2
+    PARAMETER = 3
+    WIDE = 4
+
+
+class Use(Enum):
+    PLAIN = "name"
+    MEMBER = ".name"
+    KEYWORD = "name="
+
+
 class Name(NamedTuple):
-    """A name in a line: whether it may be introduced there, as a callable or type too, and be used."""
+    """A name in a line, which may introduce it, as a callable or type too, and use it."""
 
     text: str
-    is_introduced: bool
-    is_used: bool
+    scope: Scope | None
+    use: Use | None
     is_definition: bool = False
 
 
@@ -80,25 +100,41 @@ class Lexed:
     @cached_property
     def _names(self) -> Sequence[Sequence[Name]]:
         found: list[list[Name]] = [[] for _ in self.lines]
-        for line, name in _names([token for token in self._tokens or () if not token.is_comment]):
+        code = [token for token in self._tokens or () if not token.is_comment]
+        is_outer = [not line[:1].isspace() for line in self.lines]
+        for line, name in _names(code, is_outer):
             found[line].append(name)
         return found
+
+    def trimmed(self, start: int, count: int) -> tuple[int, int]:
+        """Return lines without those before and after what they say, as start and count."""
+        said = [line for line in range(start, start + count) if self._said(line)]
+        return (said[0], said[-1] + 1 - said[0]) if said else (start, count)
 
     def blocks(self, start: int, count: int) -> Iterator[tuple[int, int]]:
         """Yield the parts of some lines, as start and count, each after a blank line and least indented.
 
-        So each function of a new file is a part. Lines that say nothing belong to what stands above.
+        So each function of a new file is a part. What ends within brackets or a block is one part.
         """
-        lines = range(start, min(start + count, len(self.lines)))
-        depths = {line: self._depth(line) for line in lines if self._tokens and self._by_line[line]}
-        least, begin = min(depths.values(), default=0), start
-        for line in lines[1:]:
-            first = self._by_line[line][0] if line in depths else None
-            is_free = not self.lines[line - 1].strip() and depths.get(line) == least
-            if is_free and first is not None and not _is_string(first.kind) and first.text[0] not in ")]}":
+        code = {line: tokens for line in range(start, start + count) if (tokens := self._by_line[line])}
+        least = min(map(self._depth, code), default=0)
+        after = next((line for line in range(start + count, len(self.lines)) if self._by_line[line]), None)
+        is_open = after is not None and self._depth(after) > least
+        begin, last, depth = start, None, 0
+        for line, tokens in () if is_open or not self._is_closed(start, count) else code.items():
+            is_free = depth == 0 and line > start and not self.lines[line - 1].strip()
+            if is_free and last is not None and self._depth(line) == least and not _is_string(tokens[0].kind):
                 yield begin, line - begin
                 begin = line
+            last, depth = line, depth + sum(map(_turn, tokens))
         yield begin, start + count - begin
+
+    def _is_closed(self, start: int, count: int) -> bool:
+        """Whether each bracket that opens in some lines is closed there, and the other way round."""
+        depths = [
+            *accumulate(_turn(token) for line in self._by_line[start : start + count] for token in line)
+        ]
+        return not depths or (min(depths) == 0 and depths[-1] == 0)
 
     def _depth(self, line: int) -> int:
         text = self.lines[line].expandtabs()
@@ -111,6 +147,11 @@ class Lexed:
     @cached_property
     def all_names(self) -> frozenset[str]:
         return frozenset(name.text for line in self._names for name in line)
+
+    @cached_property
+    def introduced(self) -> frozenset[str]:
+        """The names that it introduces anywhere, which it therefore has from nowhere else."""
+        return frozenset(name.text for line in self._names for name in line if name.scope is not None)
 
 
 def _lexer_of(path: str, content: bytes) -> "Lexer | None":
@@ -157,7 +198,7 @@ def _is_string(kind: Any) -> bool:
     return "String" in str(kind)
 
 
-def _names(tokens: Sequence[_Token]) -> Iterator[tuple[int, Name]]:
+def _names(tokens: Sequence[_Token], is_outer: Sequence[bool]) -> Iterator[tuple[int, Name]]:
     """Yield the names in code, with their lines, by what stands beside them, in most languages alike.
 
     A name is introduced after a word such as ``def``, before ``=``, as a parameter, beside a type, by an
@@ -169,37 +210,40 @@ def _names(tokens: Sequence[_Token]) -> Iterator[tuple[int, Name]]:
         after = tokens[index + 1] if index + 1 < len(tokens) else _NOTHING
         if token.line != before.line:
             first = index
-        if token.text in _OPENING:
-            depth += 1
-        elif token.text in _CLOSING:
-            depth = max(0, depth - 1)
+        if token.text not in _BRACES:
+            depth = max(0, depth + _turn(token))
             parameters = parameters if depth >= parameters else 0
         if not _is_name(token):
             continue
-        begins = tokens[first].text
-        is_body = index == first and after.text == "(" and _ends(tokens, index) == "{"
+        begins, is_member = tokens[first].text, before.text in _MEMBERS
+        is_body = index == first and after.text == "(" and _has_body(tokens, index)
         is_method = before.text == ")" and begins in _CALLABLES and after.text == "("
-        is_callable = before.text in _CALLABLES or is_body or is_method
-        is_kind = str(token.kind) in {"Token.Name.Function", "Token.Name.Class"}
         is_beside = before.line == token.line and (_is_type(before) or (_is_name(before) and not parameters))
-        is_first_of_two = after.line == token.line and _is_type(after)
-        is_definition = is_callable or (is_kind and (before.text in _INTRODUCE or is_beside))
-        is_assigned = after.text in _ASSIGNED and (depth == 0 or parameters > 0)
+        is_kind = str(token.kind) in {"Token.Name.Function", "Token.Name.Class"}
+        is_named = is_kind and (before.text in _INTRODUCE or is_beside)
+        is_definition = before.text in _CALLABLES | _TYPES or is_body or is_method or is_named
+        is_assigned = after.text in _ASSIGNED and depth == 0
         is_key = after.text == ":" and (before.text in {"{", ","} or index == first) and not parameters
-        is_introduced = (
-            is_definition
-            or is_assigned
-            or is_key
-            or parameters > 0
-            or is_beside
-            or is_first_of_two
-            or before.text in _INTRODUCE
-            or begins in _IMPORTS
-        )
+        is_first_of_two = after.line == token.line and _is_type(after)
+        scope, use = None, Use.MEMBER if is_member else Use.PLAIN
+        if begins in _IMPORTS:
+            # The names of modules are in a from clause.
+            if begins != "from" or str(token.kind) != "Token.Name.Namespace":
+                yield token.line, Name(token.text, Scope.IMPORTED, Use.PLAIN)
+            continue
+        if is_definition or is_key or (is_first_of_two and not parameters) or (is_assigned and is_member):
+            scope = Scope.WIDE
+        elif parameters:
+            scope = Scope.PARAMETER
+        elif is_assigned or is_beside or before.text in _INTRODUCE:
+            is_wide = is_outer[token.line] or begins in _WIDE or token.text.isupper()
+            scope = Scope.WIDE if is_wide else Scope.LOCAL
+        elif after.text == "=" and depth:
+            use = Use.KEYWORD
         if is_definition and after.text == "(":
             parameters = depth + 1
         for text in _NAME.findall(token.text):
-            yield token.line, Name(text, is_introduced, is_key or not is_introduced, is_definition)
+            yield token.line, Name(text, scope, use if is_key or scope is None else None, is_definition)
 
 
 _NOTHING = _Token(-1, None, "")
@@ -217,23 +261,29 @@ def _is_type(token: _Token) -> bool:
     return str(token.kind) == "Token.Keyword.Type"
 
 
-def _ends(tokens: Sequence[_Token], index: int) -> str:
-    """Return the last token of a line."""
-    line = tokens[index].line
-    while index + 1 < len(tokens) and tokens[index + 1].line == line:
-        index += 1
-    return tokens[index].text
+def _turn(token: _Token) -> int:
+    """Return by how much a token changes the depth of brackets."""
+    # A shell has ``$(``.
+    return 0 if _is_string(token.kind) else _TURNS.get(token.text.removeprefix("$"), 0)
 
 
-def introduced(names: Iterable[Name]) -> Iterator[Name]:
-    return (name for name in names if name.is_introduced)
+def _has_body(tokens: Sequence[_Token], index: int) -> bool:
+    """Whether ``(…) {`` follows a token, with nothing but a type between, in the line where that closes."""
+    depth, closed = 0, None
+    for token in tokens[index + 1 : index + _LONGEST_HEAD]:
+        if closed is not None and (token.line != closed or token.text in {"{", ";"}):
+            return token.line == closed and token.text == "{"
+        depth += _turn(token)
+        if depth == 0 and closed is None:
+            closed = token.line
+    return False
 
 
-def used(names: Iterable[Name]) -> Iterator[str]:
+def used(names: Iterable[Name]) -> Iterator[tuple[str, Use]]:
     """Yield what is used of names in order, but for what is introduced before."""
     known = set[str]()
     for name in names:
-        if name.is_used and name.text not in known:
-            yield name.text
-        if name.is_introduced and not name.is_used:
+        if name.use is not None and name.text not in known:
+            yield name.text, name.use
+        elif name.scope is not None:
             known.add(name.text)

@@ -157,8 +157,9 @@ class Patch:
 
     def edits(self, hunk: Hunk) -> Iterator[Edit]:
         """Yield what a hunk changes, which is the same however many lines of context it has."""
-        # A side without lines is numbered 0.
-        old, new = max(0, hunk.old - 1), max(0, hunk.new - 1)
+        # A side without lines has the number of the line above.
+        found = {*self.marks[hunk.start + 1 : hunk.end]}
+        old, new = hunk.old - bool(found & {CONTEXT, REMOVED}), hunk.new - bool(found & {CONTEXT, ADDED})
         for match in _EDITS.finditer(self.marks, hunk.start + 1, hunk.end):
             same = match.end(1) - match.start() - match[1].count(NO_NEWLINE)
             lines = ChangedLines(old + same, match[2].count(REMOVED), new + same, match[3].count(ADDED))

@@ -38,9 +38,9 @@ _WORST_FIRST = tuple(HunkVerdict)
 
 
 class Hunk(Record):
-    """Lines of a change to a file, counted as in ``ChangedLines``; of long additions a part.
+    """Lines of a change to a file, counted as in ``ChangedLines``, of long additions a part.
 
-    ``content`` is the id of the file after the change.
+    The new ones begin and end with code. ``content`` is the id of the file after the change.
     """
 
     path: Unmasked[str]

@@ -107,7 +107,7 @@ def test_what_is_approved_and_what_is_left_are_the_change(
 ) -> None:
     pair = Trees(tree(shared, {NAME: (modes[0], old)}), tree(shared, {NAME: (modes[1], new)}))
     whole = changes(shared, pair)
-    assert whole == changes(shared, pair, context=10_000_000)
+    assert whole == changes(shared, pair, context=10_000_000) == changes(shared, pair, context=0)
     kept = [one for one in whole if seed.random() < 0.5]
     left = [one for one in whole if one not in kept]
     if not kept:
