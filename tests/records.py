@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from git_blackbird.model.base.late import LateModel
+from git_blackbird.model.base.record import LateModel
 from git_blackbird.model.run.contradictions import refuse_contradictions
 from git_blackbird.model.run.file_form import GO_FIELDS
 from git_blackbird.model.run.run import Run

@@ -206,6 +206,48 @@ def test_hunks_that_stand_in_for_each_other_are_noticed_together(repo: Path) -> 
     assert reasons.count("by all 2 together that use the same") == 2
 
 
+def test_hunks_that_no_test_has_in_common_share_a_run(repo: Path) -> None:
+    settings = {".coveragerc": "[run]\ndynamic_context = test_function\n"}
+    functions = [f"def {name}(x):\n    return x\n\n\n" for name in ("first", "second", "third", "fourth")]
+    tests = [f"def test_{name}():\n    assert app.{name}(1) >= 1\n" for name in ("first", "second", "third")]
+    files = {"app.py": "".join(functions), "test_app.py": "\n\n".join(("import app\n", *tests))}
+    commit(repo, {**files, **settings, ".gitignore": ".blackbird\nblackbird.plan.json\n"}, "start")
+    trial = Trial(repo)
+    trial.plan({"a": ()})
+    coverage = f"{sys.executable} -m coverage"
+    trial.configure(
+        {
+            "check.command": (
+                f"{coverage} run -m pytest -q -p no:cacheprovider --junitxml=report.xml; result=$?; "
+                f"{coverage} json -q --show-contexts -o cov.json; exit $result"
+            ),
+            "check.results": "report.xml",
+            "check.coverage": "cov.json",
+            "check.prove": "true",
+            "execution.stopAfterEachTask": "true",
+        }
+    )
+    trial.command("sed -i 's/return x/return x + 1/' app.py; sed -i '/third/!s/>= 1/>= 2/' test_app.py")
+    trial.expect(3, "execute", "--no-input")
+    assert verdicts(trial) == {
+        "app.py:2": ("noticed", "test_app.test_first"),
+        "app.py:6": ("noticed", "test_app.test_second"),
+        "app.py:10": ("unnoticed", None),
+        "app.py:14": ("unrun", None),
+    }
+    # All but the last at once, and the one that passed again.
+    assert proof_of(trial)["runs"] == 2
+
+
+@pytest.mark.exhaustive
+def test_one_without_which_a_check_does_not_end_is_inconclusive(script: Trial) -> None:
+    script.configure({"check.web.command": "until sh web/a.sh check 12; do :; done"})
+    script.expect(0, "prove", "a")
+    verdict, reason = verdicts(script)["web/a.sh:6"]
+    assert verdict == "inconclusive"
+    assert reason == "it was not done after 5 s (three times what it takes with all of the change)"
+
+
 def test_what_cannot_be_proved_is_said(repo: Path) -> None:
     commit(repo, {"a": "1\n"}, "start")
     trial = Trial(repo)

@@ -1,11 +1,11 @@
 """The hunks of a change that can be taken back, and which of them go together."""
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
-from re import Pattern
 from typing import NamedTuple
 
 from git_blackbird.controller.proof.lexed import Lexed, Scope, Use, used
@@ -21,6 +21,7 @@ from git_blackbird.model.run.summary import ChangedLines, Extent, SkippedPath, T
 
 _MOST_HUNKS = 2_000
 _MOST_BYTES = 16 * 1024 * 1024
+_LOCK_FILE = re.compile(r"(?:^|/)(?:[^/]+[.-]lock(?:\.json|\.yaml)?|go\.sum)$")
 _FILES = frozenset({REGULAR, EXECUTABLE})
 
 
@@ -83,7 +84,7 @@ class ChangeHunks:
     links, submodules, binary and deleted files, modes.
     """
 
-    def __init__(self, repo: Repository, pair: Trees, is_test: Pattern[str]) -> None:
+    def __init__(self, repo: Repository, pair: Trees, is_test: re.Pattern[str]) -> None:
         self._repo = repo
         self.pair = pair
         self._trees = TreeStore(repo)
@@ -108,19 +109,17 @@ class ChangeHunks:
         is_file = after is not None and after.mode in _FILES and (before is None or before.mode in _FILES)
         if after is None or not is_file or not file.hunks:
             return file.word
+        if _LOCK_FILE.search(file.path):
+            return "a lock file"
         if len(self.hunks) > _MOST_HUNKS:
             return f"the change has more than {_MOST_HUNKS} hunks"
         try:
-            contents = [
-                b"" if one is None else self._trees.content(one.oid, _MOST_BYTES) for one in (before, after)
-            ]
+            contents = [self._trees.content(one.oid, _MOST_BYTES) if one else b"" for one in (before, after)]
         except UnusableError as error:
             return error.message
-        (old, new), edits = (
-            map(lines_of, contents),
-            [edit.lines for hunk in file.hunks for edit in patch.edits(hunk)],
-        )
+        old, new = map(lines_of, contents)
         was, now = (Lexed(file.path, content) for content in contents)
+        edits = [edit.lines for hunk in file.hunks for edit in patch.edits(hunk)]
         if now.is_prose:
             return "prose"
         if with_edits(old, new, edits) != b"".join(new):
@@ -152,16 +151,20 @@ class ChangeHunks:
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
         """What is taken back, in the order of hunks: each with those that would be broken without it."""
-        judged: dict[frozenset[int], list[int]] = {}
-        needs = self._needs()
-        for number in range(len(self.hunks)):
-            taken, pending = {number}, [number]
-            while pending:
-                new = needs[pending.pop()] - taken
-                taken |= new
-                pending += new
-            judged.setdefault(frozenset(taken), []).append(number)
-        return tuple(Trial(tuple(numbers), taken) for taken, numbers in judged.items())
+        numbers = range(len(self.hunks))
+        # Sets of numbers as bits: there may be thousands.
+        sets, needs = [1 << number for number in numbers], self._needs()
+        for number, others in needs.items():
+            sets[number] |= sum(1 << other for other in others - {number})
+        for middle in numbers:
+            sets = [each | sets[middle] if each >> middle & 1 else each for each in sets]
+        judged: dict[int, list[int]] = {}
+        for number in numbers:
+            judged.setdefault(sets[number], []).append(number)
+        return tuple(
+            Trial(tuple(those), frozenset(number for number in numbers if taken >> number & 1))
+            for taken, those in judged.items()
+        )
 
     def _needs(self) -> Mapping[int, set[int]]:
         """Return which hunks have to be taken back with one.

@@ -15,7 +15,8 @@ _NOT_BUILT = re.compile(
     r"^(?:E\s+)?(?:[\w.]+: )?(?:SyntaxError|IndentationError|TabError|NameError|UnboundLocalError)\b"
     r"|^(?:E\s+)?(?:Uncaught )?ReferenceError\b"
     r"|\[(?:build|setup) failed\]|\bcould not compile\b|\berror\[E\d+\]|\berror TS\d+:|\bCOMPILATION ERROR\b"
-    r"|: (?:command )?not found$|: undefined: |\bundefined reference to\b|: syntax error\b",
+    r"|: (?:line )?\d+: (?:\S+: (?:command )?not found$|syntax error\b)|:\d+:\d+: undefined: "
+    r"|\bundefined reference to\b",
     re.MULTILINE,
 )
 _GONE = "tests are gone without it"

@@ -159,7 +159,7 @@ def _lexer_of(path: str, content: bytes) -> "Lexer | None":
     from pygments.util import ClassNotFound
 
     found = find_lexer_class_for_filename(path.rpartition("/")[2])
-    program = _PROGRAMS.match(content) if found is None else None
+    program = _PROGRAMS.match(content[:_LONGEST_HEAD]) if found is None else None
     if program is not None:
         try:
             return get_lexer_by_name(program[1].decode(), stripnl=False, ensurenl=False)

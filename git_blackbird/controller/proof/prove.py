@@ -71,11 +71,12 @@ class _Proving:
         self.trials = self.hunks.trials
         self.tests = TreeStore(call.workspace.repo).digest(pair.head, is_test)
         self.unreliable = load_flaky(call.workspace.paths)
-        # Libgit2 is used by one thread at a time.
-        self.reading = asyncio.Lock()
+        # The store of objects, and that of verdicts, are used by one thread at a time.
+        self.storing = asyncio.Lock()
         self.runs = 0
         self._found: list[list[Judged]] = [[] for _ in self.trials]
         self._useless: list[str] = []
+        self._is_told = not self.trials
         self._began = time.monotonic()
         self._seconds = seconds
 
@@ -94,7 +95,10 @@ class _Proving:
             return False
         if (why := why_useless(green)) is not None:
             self._useless.append(why)
+            for index in seen:
+                self._found[index].append(Judged(verdict=HunkVerdict.INCONCLUSIVE, reason=why))
             return True
+        self._is_told = True
         found = await _Judging(self, check, green).judge(seen)
         for index in seen:
             self._found[index].append(found.get(index, _OPEN))
@@ -115,12 +119,11 @@ class _Proving:
             judged_hunks = tuple(self.hunks.hunks[number] for number in numbers)
             along = len(taken) - len(numbers)
             parts.append(ProvenPart(**dict(together(found)), hunks=judged_hunks, along=along or None))
-        is_told = not parts or any(self._found)
-        return Proof.of(parts if is_told else ()).updated(
+        return Proof.of(parts if self._is_told else ()).updated(
             left_out=tuple(self.hunks.left_out),
             runs=self.runs,
             seconds=round(time.monotonic() - self._began, 1),
-            fault=None if is_told else "; ".join(self._useless) or _NO_CHECK,
+            fault=None if self._is_told else "; ".join(self._useless) or _NO_CHECK,
         )
 
 
@@ -167,12 +170,13 @@ class _Judging:
         """Judge one pack after the other, as long as there is time; ``number`` is that of the worker."""
         run = self._check.of_run.id
         check = replace(self._check, mark=RunId(f"{run}-{number}") if number else run)
-        while self._pending and self._has_time:
+        while self._pending and self._has_time and not self._of.call.is_interrupted:
             pack = self._pending.popleft()
             found = await (self._judge(check, *pack) if len(pack) == 1 else self._judge_pack(check, pack))
             self._found |= found
             kept = {self._keys[index]: one for index, one in found.items()}
-            await run_in_thread(partial(save_proven, check.call.workspace.paths, kept))
+            async with self._of.storing:
+                await run_in_thread(partial(save_proven, self._of.call.workspace.paths, kept))
 
     async def _judge(self, check: Check, index: int) -> Mapping[int, Judged]:
         """Return what two runs say of a trial, and of others that the second takes back as well.
@@ -240,9 +244,10 @@ class _Judging:
             return None
         of, trials = self._of, [self._of.trials[index] for index in indexes]
         taken = frozenset[int]().union(*(trial.taken for trial in trials))
-        async with of.reading:
+        async with of.storing:
             tree = await run_in_thread(partial(of.hunks.tree_without, taken))
-        what = f"{check.of_run.task_id} without {of.hunks.title(trials[0].judged[0], taken)}"
+        place = of.hunks.title(trials[0].judged[0], taken)
+        what = f"{check.of_run.task_id} without {place} ({indexes[0] + 1} of {len(of.trials)})"
         asked = check.of.updated(prepared=self._green.result.prepared, coverage=None, tree=tree)
         run = await replace(check, what=what).once(asked, again=again)
         of.runs += run is not None

@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache
 from types import ModuleType
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import ErrorDetails, to_json
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, ErrorDetails, to_json
+from pydantic_core.core_schema import no_info_plain_validator_function, nullable_schema
 
 from git_blackbird.model.base.sanitize import short_json
 
@@ -90,6 +92,26 @@ class Record(BaseModel):
     def is_left_out(value: object) -> bool:
         """Whether a field with that value is not written."""
         return value is None
+
+
+class LateModel(NamedTuple):
+    """Has a value or None validated by a model that is imported where a record has some: most have none."""
+
+    imported: Callable[[], type[Record]]
+
+    def _validated(self, value: Any) -> Record | None:
+        if value is None:
+            return None
+        model = self.imported()
+        return value if isinstance(value, model) else model.from_value(value)
+
+    def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return no_info_plain_validator_function(self._validated)
+
+    def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        model = self.imported()
+        model.model_rebuild()
+        return handler(nullable_schema(model.__pydantic_core_schema__))
 
 
 def masked(record: R, mask: Callable[[str], str]) -> R:

@@ -8,8 +8,7 @@ from pydantic import Field
 
 from git_blackbird.clean import one_line
 from git_blackbird.model.base.ids import NAME_OF_CHECK, ObjectId
-from git_blackbird.model.base.late import LateModel
-from git_blackbird.model.base.record import Record, Unmasked
+from git_blackbird.model.base.record import LateModel, Record, Unmasked
 from git_blackbird.model.run.states import CheckOutcome, describe_exit
 from git_blackbird.model.run.summary import EditedTest
 

@@ -13,8 +13,7 @@ from pydantic import (
 
 from git_blackbird.clean import clean
 from git_blackbird.model.base.ids import CheckedRunId, CheckedTaskId, ObjectId
-from git_blackbird.model.base.late import LateModel
-from git_blackbird.model.base.record import Part, Record, Unmasked
+from git_blackbird.model.base.record import LateModel, Part, Record, Unmasked
 from git_blackbird.model.run.states import VERBS, LandingState, Verb
 from git_blackbird.model.run.summary import Trees
 

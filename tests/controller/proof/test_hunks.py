@@ -63,6 +63,7 @@ def test_tests_comments_white_space_and_files_as_a_whole_are_none(repo: Path) ->
         "test_a.py": "assert f(1) == 1\n",
         "old.js": "// It is called.\nf(1)\n",
         "note.md": "Text.\n",
+        "web/package-lock.json": "{}\n",
     }
     hunks = hunks_of(repo, before, after)
     assert hunks.hunks == []
@@ -71,6 +72,7 @@ def test_tests_comments_white_space_and_files_as_a_whole_are_none(repo: Path) ->
         ("other.py", "renamed"),
         ("picture", "modified, binary"),
         ("note.md", "prose"),
+        ("web/package-lock.json", "a lock file"),
     }
 
 
