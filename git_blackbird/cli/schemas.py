@@ -26,7 +26,6 @@ from git_blackbird.cli.printed import (
     setup,
     status,
     tasks,
-    verified,
 )
 from git_blackbird.controller.change.export import BranchResult, RestoreResult
 from git_blackbird.controller.proof.decisions import Publication
@@ -35,6 +34,7 @@ from git_blackbird.model.config.config import KEYS, keys_beside
 from git_blackbird.model.config.keys import Key, ValueType
 from git_blackbird.model.plan.plan import PlanFile
 from git_blackbird.model.run.run import Run
+from git_blackbird.model.views.verified import Verification
 
 Schema = dict[str, Any]
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -83,7 +83,7 @@ OUTPUTS: Mapping[str, Any] = {
     "undo": changes.UndoOutput,
     "undo-tasks": changes.TasksToTurnOutput,
     "validate": given.ValidateOutput,
-    "verify": verified.VerifyOutput,
+    "verify": Verification,
     "worktrees": changes.WorktreesOutput,
     "worktrees-prune": changes.PrunedWorktreesOutput,
 }

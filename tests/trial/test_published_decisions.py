@@ -78,14 +78,14 @@ def test_a_clone_holds_commits_against_decisions(trial: Trial, tmp_path: Path) -
     git(tmp_path, "init", "-q", "--bare", "remote")
     git(repo, "remote", "add", "origin", str(tmp_path / "remote"))
     git(repo, "push", "-q", "origin", "HEAD:main")
-    trial.expect(0, "records", "publish", "--push")
+    git(repo, "push", "-q", "origin", f"{NAME}*:{NAME}*")
     git(tmp_path, "clone", "-q", "-b", "main", str(tmp_path / "remote"), "clone")
     clone = Trial(tmp_path / "clone")
     said = clone.expect(2, "verify")
     assert f"hint: git fetch origin '{NAME}*:{NAME}*'" in said
     git(clone.repo, "fetch", "-q", "origin", f"{NAME}*:{NAME}*")
     found = json.loads(clone.expect(0, "verify", "--json"))["data"]
-    assert [(each["subject"], each["fault"], each["evidenceCounts"]) for each in found["commits"]] == [
+    assert [(each["subject"], each["fault"], each["hasEvidence"]) for each in found["commits"]] == [
         ("A", None, False),
         ("C", None, False),
         ('Undo "C"', None, False),
@@ -122,7 +122,7 @@ def test_evidence_counts_once_the_check_has_passed_on_the_new_files(trial: Trial
         found = json.loads(trial.expect(0, "verify", "--check", "--json", "main..HEAD").splitlines()[-1])[
             "data"
         ]
-        assert [each["evidenceCounts"] for each in found["commits"]] == [True]
+        assert [each["hasEvidence"] for each in found["commits"]] == [True]
     assert (tmp_path / "ran").read_text() == "ran\n"
     trial.configure({"check.command": "test ! -f other.txt"})
     oid = git(repo, "rev-parse", "HEAD")[:12]

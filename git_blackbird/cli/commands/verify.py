@@ -11,7 +11,7 @@ from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.done import done_lines
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.proof.checked import check_commits
-from git_blackbird.controller.proof.decisions import publish_decisions, push_published
+from git_blackbird.controller.proof.decisions import publish_decisions
 from git_blackbird.controller.proof.done import verify_done
 from git_blackbird.controller.proof.verify import Asked
 from git_blackbird.controller.proof.verify import verify as verify_commits
@@ -30,16 +30,11 @@ from git_blackbird.model.run.published import SHARED_REFS
 T = TypeVar("T")
 
 
-def publish(call: CommandContext, *, push: bool, remote: str | None) -> ExitCode:
-    if remote is not None and not push:
-        raise UsageError("--remote goes with --push")
+def publish(call: CommandContext) -> ExitCode:
     found = publish_decisions(call.workspace)
     call.print(f"published {counted(len(found.published), 'decision')}; {found.known} were before")
     call.lines(f"not published: {line}" for line in found.left_out)
-    if push:
-        found = push_published(call.workspace, found, remote or "origin")
-        call.print(f"pushed to {found.remote}")
-    elif found.published:
+    if found.published:
         call.print(f"git push origin '{SHARED_REFS}' shares them")
     call.data(found)
     return ExitCode.FAILED if found.left_out else ExitCode.OK
@@ -73,13 +68,9 @@ def verify(
         call.show([table(map(verified_row, found.commits), 3)] if found.commits else [])
         for one in found.faulty:
             call.lines(fault_lines(one))
-        call.lines(found.broken)
-        call.lines(filter(None, [found.rolled_back]))
+        call.lines(dict.fromkeys(filter(None, (*found.broken, found.rolled_back))))
         call.print(summary_line(found))
-    if call.as_json:
-        from git_blackbird.cli.printed.verified import VerifyOutput
-
-        call.data(VerifyOutput(found))
+    call.data(found)
     return ExitCode.OK if found.holds else ExitCode.FAILED
 
 

@@ -14,8 +14,6 @@ publish = CommandSpec(
     decided, and the decision before it; no prompts and no output. It is signed where git signs your commits
     or tags.
     """,
-    flag("Push them to origin, or to --remote.", "--push"),
-    Option(["--remote"], metavar="REMOTE", help="The remote to push to; origin if left out."),
 )
 records = Group("records", help="Publish decisions, so that any clone can be verified.", commands=[publish])
 verify = CommandSpec(

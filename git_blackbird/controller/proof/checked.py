@@ -56,4 +56,4 @@ async def _checked(call: Call, commit: VerifiedCommit) -> VerifiedCommit | None:
         checked.append(PublishedCheck.of(verdict.result, tests, tree))
         if not verdict.result.has_passed:
             fault = fault or f"its {verdict.result.title} {verdict.result.words}"
-    return replace(commit, checked=tuple(checked), fault=fault)
+    return replace(commit, evidence=tuple(checked), has_evidence=True, fault=fault)

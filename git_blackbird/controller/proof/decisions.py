@@ -10,7 +10,7 @@ from git_blackbird.git.core.process import revisions
 from git_blackbird.git.core.repository import head
 from git_blackbird.git.core.trees import OURS, TreeStore
 from git_blackbird.git.proof.commits import roots_of
-from git_blackbird.git.proof.decisions import push_decisions, read_decisions, write_decision
+from git_blackbird.git.proof.decisions import read_decisions, write_decision
 from git_blackbird.git.worktree.log import commit_of_run, commit_parts, find_commit, tree_of
 from git_blackbird.model.base.record import masked
 from git_blackbird.model.base.shown import Shown
@@ -23,7 +23,6 @@ from git_blackbird.model.run.published import (
     Chain,
     Decided,
     DecisionText,
-    NamedDecision,
     PublishedCheck,
     PublishedDecision,
 )
@@ -48,7 +47,6 @@ class Publication(NamedTuple):
     published: Annotated[tuple[str, ...], Shown("The names of the decisions that were published now.")]
     known: Annotated[int, Shown("How many decisions were published before.")]
     left_out: Annotated[tuple[str, ...], Shown("What could not be published, each with the reason.")]
-    remote: Annotated[str | None, Shown("The remote that they were pushed to.")] = None
 
 
 def publish_decisions(workspace: Workspace) -> Publication:
@@ -61,7 +59,7 @@ def publish_decisions(workspace: Workspace) -> Publication:
     root = roots_of(repo, at)[-1]
     redactor = workspace.store.redactor()
     chain = Chain(read_decisions(repo))
-    last = tuple(NamedDecision(name=each.name, tag=each.tag) for each in chain.last)
+    last = chain.last
     left_out: list[str] = []
     made: dict[str, int] = {}
     names = []
@@ -77,20 +75,12 @@ def publish_decisions(workspace: Workspace) -> Publication:
         )
         if redactor is not None:
             text = masked(text, redactor.mask_text)
-        there = chain.on_run(one.run.id)
+        there = chain.by_run[one.run.id]
         made[one.run.id] = made.get(one.run.id, there[-1].number if there else 0) + 1
         decision = write_decision(repo, f"{one.run.id}/{made[one.run.id]}", text, one.trees)
         names.append(decision.name)
-        last = (NamedDecision(name=decision.name, tag=decision.tag),)
+        last = {decision.name: decision.tag}
     return Publication(tuple(names), len(chain.by_name), tuple(left_out))
-
-
-def push_published(workspace: Workspace, publication: Publication, remote: str) -> Publication:
-    """Push all decisions to a remote. Raises RequestError with the words of git."""
-    if refused := push_decisions(workspace.repo, remote):
-        text = f"the decisions are published here, and git did not push them to {remote}: {refused[0]}"
-        raise RequestError((text, *refused[1:]))
-    return publication._replace(remote=remote)
 
 
 def _wanted_by_all(workspace: Workspace, chain: Chain, left_out: list[str]) -> Iterator[Wanted]:
@@ -99,7 +89,7 @@ def _wanted_by_all(workspace: Workspace, chain: Chain, left_out: list[str]) -> I
         history = workspace.store.records.history(task.id)
         for run in history.work_runs:
             try:
-                yield from _wanted(workspace, history, run, chain.on_run(run.id))
+                yield from _wanted(workspace, history, run, chain.by_run[run.id])
             except (UnusableError, ValueError) as error:
                 left_out.append(f"the decision on run {run.id} of {task.id}: {error}")
 

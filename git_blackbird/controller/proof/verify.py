@@ -6,7 +6,7 @@ is said.
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice, product
 from pathlib import Path
@@ -16,6 +16,7 @@ from git_blackbird.errors import MissingHereError, UsageError
 from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.proof.commits import (
+    Compared,
     Comparison,
     RangeCommit,
     clean_merges,
@@ -29,7 +30,6 @@ from git_blackbird.git.proof.decisions import check_signature, read_decisions
 from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.run.published import HOLDING, SHARED_REFS, Chain, Decided, PublishedDecision
 from git_blackbird.model.run.states import Verb
-from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.verified import Verification, VerifiedCommit
 
 _TURNED = {f"{Verb.UNDO}-": Decided.UNDONE, f"{Verb.REDO}-": Decided.REDONE}
@@ -55,48 +55,34 @@ def verify(repo: Repository, asked: Asked) -> Verification:
     """
     listed = commits_of(repo, asked.commits)
     with scratch_repository(repo) as scratch:
-        merges = clean_merges(scratch, [commit for commit in listed if len(commit.parents) > 1])
-        rest = [commit for commit in listed if commit.oid not in merges]
+        merged = [commit for commit in listed if len(commit.parents) > 1]
+        doubtful = [commit for commit in merged if commit.is_marked or asked.is_strict]
+        plain = {commit.oid for commit in merged} - {commit.oid for commit in doubtful}
+        plain |= clean_merges(scratch, doubtful)
+        rest = [commit for commit in listed if commit.oid not in plain]
         marked = [commit for commit in rest if commit.is_marked]
         chain = Chain(read_decisions(repo))
         if marked:
             require_whole(repo)
             if not chain.by_name:
-                raise MissingHereError(
-                    "no decisions are published in this clone", hint=_fetch_decisions(repo)
-                )
+                fetch = f"git fetch {first_remote(repo)} {shell_word(SHARED_REFS)}"
+                raise MissingHereError("no decisions are published in this clone", hint=fetch)
         roots = roots_of(repo, listed[-1].oid) if marked else []
         judge = _Judge(repo, chain, _signers(repo, asked.signers), roots)
         comparison = Comparison(scratch, {commit.oid: commit.tree for commit in listed}, is_restated)
         verified = tuple(judge.all(comparison, marked))
-    unmarked = tuple(
-        VerifiedCommit(each.oid, each.subject, (), (), fault="it names neither a task nor a run")
+    unmarked = [
+        VerifiedCommit(each.oid, each.subject, (), (), "it names neither a task nor a run")
         for each in rest
         if not each.is_marked
-    )
+    ]
+    broken = tuple(fault for faults in chain.faults.values() for fault in faults)
+    rolled_back = None if asked.since is None else next(iter(broken), None)
+    if asked.since not in {None, *(each.tag for each in chain.by_name.values())}:
+        rolled_back = f"the decision {asked.since} is not among those here: they were rolled back"
     return Verification(
-        asked.commits,
-        verified,
-        unmarked,
-        len(merges),
-        len(chain.by_name),
-        tuple(chain.broken),
-        _rolled_back(chain, asked.since),
-        asked.is_strict,
+        asked.commits, verified, tuple(unmarked), len(plain), broken, rolled_back, asked.is_strict
     )
-
-
-def _fetch_decisions(repo: Repository) -> str:
-    return f"git fetch {first_remote(repo)} {shell_word(SHARED_REFS)}"
-
-
-def _rolled_back(chain: Chain, since: str | None) -> str | None:
-    """Return why the decisions do not continue those up to the one that is pinned."""
-    if since is None:
-        return None
-    if since not in {each.tag for each in chain.by_name.values()}:
-        return f"the decision {since} is not among those here: they were rolled back"
-    return next(iter(chain.broken), None)
 
 
 def _signers(repo: Repository, given: Path | None) -> Path | None:
@@ -119,40 +105,41 @@ def _signers(repo: Repository, given: Path | None) -> Path | None:
     return path
 
 
+@dataclass(frozen=True)
 class _Judge:
     """Judges commits; what needs merging is merged for all at once."""
 
-    def __init__(self, repo: Repository, chain: Chain, signers: Path | None, roots: Sequence[str]) -> None:
-        self._repo = repo
-        self._chain = chain
-        self._signers = signers
-        self._roots = roots
-        self._signed: dict[str, tuple[str | None, str]] = {}
+    repo: Repository
+    chain: Chain
+    signers: Path | None
+    roots: Sequence[str]
+    _signed: dict[str, tuple[str | None, str]] = field(default_factory=dict)
 
     def all(self, comparison: Comparison, marked: Sequence[RangeCommit]) -> Iterator[VerifiedCommit]:
-        rows: list[tuple[RangeCommit, Sequence[Trees]]] = []
-        judged: list[tuple[RangeCommit, list[_Decisions], str | None]] = []
-        for commit in marked:
-            ways, fault = self._ways(commit)
-            judged.append((commit, ways, fault))
-            if fault is None:
-                rows += ((commit, [each.trees for each in way if each.trees is not None]) for way in ways)
+        judged = [(commit, *self._ways(commit)) for commit in marked]
+        rows = [
+            (commit, [each.trees for each in way if each.trees is not None])
+            for commit, ways, fault in judged
+            for way in ways
+            if fault is None
+        ]
         compared = iter(comparison.compare(rows))
         for commit, ways, fault in judged:
-            found = VerifiedCommit(commit.oid, commit.subject, commit.tasks, commit.runs)
-            if fault is not None:
-                yield replace(found, decisions=ways[0] if ways else (), fault=fault)
-                continue
-            results = [(next(compared), way) for way in ways]
+            results = [(next(compared) if fault is None else Compared(fault), way) for way in ways]
+            results = results or [(Compared(fault), ())]
             best, way = next((each for each in results if each[0].fault is None), results[-1])
-            known = [check.tree is not None for each in way for check in each.text.evidence]
-            yield replace(
-                found,
-                decisions=way,
-                signers=tuple(filter(None, (self._signed.get(each.tag, ("", ""))[0] for each in way))),
-                fault=best.fault,
-                paths=best.paths,
-                has_evidence=best.is_same_tree and best.fault is None and bool(known) and all(known),
+            evidence = tuple(check for each in way for check in each.text.evidence)
+            yield VerifiedCommit(
+                commit.oid,
+                commit.subject,
+                commit.tasks,
+                commit.runs,
+                best.fault,
+                best.paths,
+                way,
+                tuple(filter(None, (self._signed.get(each.tag, ("", ""))[0] for each in way))),
+                evidence,
+                has_evidence=best.is_same_tree and bool(evidence) and all(check.tree for check in evidence),
             )
 
     def _ways(self, commit: RangeCommit) -> "tuple[list[_Decisions], str | None]":
@@ -166,11 +153,18 @@ class _Judge:
                 return [tuple(found)], fault
             each_run.append(found)
         if not commit.runs:
-            made = [one for task in commit.tasks for one in self._chain.on_task(task)]
-            each_run = [[one for one in made if one.text.decided is Decided.BY_HAND and one.trees]]
-            if not each_run[0]:
+            by_hand = [
+                each
+                for each in self.chain.by_name.values()
+                if each.text.decided is Decided.BY_HAND and each.text.task in commit.tasks and each.trees
+            ]
+            if not by_hand:
                 return [], f"no commit by hand of {', '.join(commit.tasks)} is among the decisions here"
-        ways = [_in_order(way) for way in islice(product(*each_run), _MOST_WAYS)]
+            each_run = [by_hand]
+        ways = [
+            tuple(sorted(way, key=lambda each: (each.text.at, each.number)))
+            for way in islice(product(*each_run), _MOST_WAYS)
+        ]
         faults = [self._fault(commit, way) for way in ways]
         sound = [way for way, fault in zip(ways, faults, strict=True) if fault is None]
         return (sound, None) if sound else (ways, faults[-1])
@@ -179,53 +173,48 @@ class _Judge:
         """Return the decisions that a commit with this mark can stand on, or why there are none."""
         turned = next((which for prefix, which in _TURNED.items() if mark.startswith(prefix)), None)
         run = mark if turned is None else mark.partition("-")[2]
-        there = self._chain.on_run(run)
-        named = (name for name in self._chain.named if name.rpartition("/")[0] == run)
-        fault = next(iter(self._chain.faults_at(named)), None)
-        if fault is not None or not there:
-            return there[-1:], fault or f"no decision on run {run} is published here"
-        last = there[-1].text.decided
-        if turned is None and last in {Decided.REJECTED, Decided.CHANGES_REQUESTED}:
-            return there[-1:], f"the last decision on run {run} is another: {last.words}"
-        if turned is None and last is Decided.UNDONE and there[-1].trees is None:
-            return there[-1:], f"the change of run {run} was taken back, and no commit has that"
-        wanted = HOLDING if turned is None else {turned}
+        there = self.chain.by_run.get(run, [])
+        if faults := self.chain.faults.get(run):
+            return there[-1:], faults[0]
+        if not there:
+            return [], f"no decision on run {run} is published here"
+        last, wanted = there[-1], HOLDING if turned is None else {turned}
+        is_open = last.text.decided not in HOLDING and last.trees is None
+        if turned is None and is_open:
+            return [last], f"the last decision on run {run} is another: {last.text.decided.words}"
         found = [each for each in there if each.text.decided in wanted and each.trees is not None]
         if not found:
-            return there[-1:], f"no decision on run {run} leads to a commit of it"
+            return [last], f"no decision on run {run} leads to such a commit"
         return found[-1:] if turned is None else found, None
 
     def _fault(self, commit: RangeCommit, decisions: "_Decisions") -> str | None:
         """Return what is wrong with decisions, whatever the commit changes."""
         for each in decisions:
-            if each.text.root not in self._roots:
-                return f"the decision {each.name} is of a repository that begins with {each.text.root[:12]}"
-            if each.text.task not in commit.tasks and commit.tasks:
-                return f"the decision {each.name} is on the task {each.text.task}"
-            others = {check.tree for check in each.text.evidence} - {None, each.trees and each.trees.head}
+            text, why = each.text, self._refused(each)
+            others = {check.tree for check in text.evidence} - {None, each.trees and each.trees.head}
+            if text.root not in self.roots:
+                return f"the decision {each.name} is of a repository that begins with {text.root[:12]}"
+            if commit.tasks and text.task not in commit.tasks:
+                return f"the decision {each.name} is on the task {text.task}"
             if others:
                 return f"the evidence of the decision {each.name} is of another tree"
-            if (why := self._refused(each)) is not None:
+            if why is not None:
                 return f"the decision {each.name} is not signed by who may: {why}"
-        lacking = [task for task in commit.tasks if task not in {each.text.task for each in decisions}]
-        return f"no decision on the task {lacking[0]} is named" if lacking else None
+        lacking = {*commit.tasks} - {each.text.task for each in decisions}
+        return f"no decision on the task {min(lacking)} is named" if lacking else None
 
     def _refused(self, decision: PublishedDecision) -> str | None:
         """Return why the signature of a decision does not count; None where none is asked for."""
-        if self._signers is None:
+        if self.signers is None:
             return None
         if not decision.is_signed:
             return "it has no signature"
         if decision.tag not in self._signed:
-            self._signed[decision.tag] = check_signature(self._repo, decision.tag, self._signers)
+            self._signed[decision.tag] = check_signature(self.repo, decision.tag, self.signers)
         return self._signed[decision.tag][1] or None
 
 
 _Decisions = tuple[PublishedDecision, ...]
-
-
-def _in_order(decisions: Sequence[PublishedDecision]) -> _Decisions:
-    return tuple(sorted(decisions, key=lambda each: (each.text.at, each.number)))
 
 
 def is_restated(before: bytes | None, after: bytes | None) -> bool:

@@ -288,7 +288,7 @@ def merge_commits(
 ) -> list[TreeMerge]:
     """Merge pairs of commits from where their histories part. Raises as ``merge_trees`` does."""
     stdin = "".join(f"{ours} {theirs}\n" for ours, theirs in pairs).encode()
-    command = ("merge-tree", "--write-tree", "--stdin")
+    command = ("merge-tree", "--write-tree", "--allow-unrelated-histories", "--stdin")
     completed = repo.git(*options, *command, stdin=stdin, check=False)
     if completed.code != 0:
         require_merge_tree(repo)

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from git_blackbird.clean import one_line
 from git_blackbird.errors import MissingHereError, UnusableError
-from git_blackbird.git.change.merging import merge_bases, merge_commits, sides_of
+from git_blackbird.git.change.merging import Sides, merge_bases, merge_commits, sides_of
 from git_blackbird.git.commit.branch import list_remotes
 from git_blackbird.git.core.output import object_id_rows, object_ids
 from git_blackbird.git.core.process import operands, revisions
 from git_blackbird.git.core.repository import Repository, init_repository
 from git_blackbird.git.core.trees import OURS, TreeEntry, TreeStore
-from git_blackbird.git.worktree.log import find_commit
+from git_blackbird.git.worktree.log import find_commit, tree_of
 from git_blackbird.model.base.sanitize import quoted, shell_word
 from git_blackbird.model.base.system import PLAN_NAME
 from git_blackbird.model.run.commits import RUN_TRAILER, TASK_TRAILER
@@ -144,49 +144,37 @@ class Comparison:
         for number, (commit, pairs) in enumerate(wanted):
             try:
                 parent = self._parent_tree(commit)
-                if (fault := self._of_ours(parent, commit.tree)) is not None:
-                    found[number] = Compared(fault)
-                elif len(pairs) == 1 and self._is_same(pairs[0], Trees(parent, commit.tree)):
-                    found[number] = Compared()
-                else:
-                    merging[number] = parent
+                changed = self._sides(Trees(parent, commit.tree))
+                is_same = len(pairs) == 1 and self._sides(pairs[0]) == changed
+                fault = self._of_ours(parent, commit.tree)
             except UnusableError as error:
-                found[number] = Compared(error.message)
+                parent, is_same, fault = "", False, error.message
+            if fault is not None or is_same:
+                found[number] = Compared(fault)
+            else:
+                merging[number] = parent
         found |= self._merged(wanted, merging)
         return [
-            found[number]._replace(is_same_tree=self._has_files_of(pairs[-1].head, commit.tree))
+            found[number]._replace(
+                is_same_tree=found[number].fault is None and self._is_end(pairs[-1], commit)
+            )
             for number, (commit, pairs) in enumerate(wanted)
         ]
 
     def _parent_tree(self, commit: RangeCommit) -> str:
-        """Return the tree of the one parent. Raises MissingHereError if that is not in this clone."""
-        if not commit.parents:
-            return self._trees.save({})
-        (parent,) = commit.parents
-        if parent in self._known:
-            return self._known[parent]
-        from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
+        for parent in commit.parents:
+            return self._known.get(parent) or tree_of(self._scratch, parent)
+        return self._trees.save({})
 
-        found = self._trees.objects.get(parent)
-        if found is None:
-            raise MissingHereError(f"the commit {parent} is not in this clone", hint="git fetch --refetch")
-        return str(found.peel(pygit2.Tree).id)
+    def _sides(self, pair: Trees) -> Sides:
+        sides = sides_of(self._trees, pair)
+        return {path: sides[path] for path in sides if not _is_ours(path.partition(b"/")[0])}
 
-    def _is_same(self, *pairs: Trees) -> bool:
-        wanted, changed = ({**sides_of(self._trees, pair)} for pair in pairs)
-        for sides in (wanted, changed):
-            for path in [path for path in sides if _is_ours(path.partition(b"/")[0])]:
-                del sides[path]
-        return wanted == changed
-
-    def _has_files_of(self, tree: str, other: str) -> bool:
-        try:
-            first, second = (self._trees.load(each) for each in (tree, other))
-        except UnusableError:
-            return False
-        return all(
-            first.get(name) == second.get(name) for name in first.keys() | second if not _is_ours(name)
-        )
+    def _is_end(self, pair: Trees, commit: RangeCommit) -> bool:
+        """Whether a commit has the files in which a pair ends."""
+        first, second = (self._trees.load(each) for each in (pair.head, commit.tree))
+        names = (name for name in first.keys() | second if not _is_ours(name))
+        return all(first.get(name) == second.get(name) for name in names)
 
     def _of_ours(self, parent: str, tree: str) -> str | None:
         """Return what a commit changes of our files beyond statuses in the plan, if it does."""
@@ -220,8 +208,7 @@ class Comparison:
                     found[number] = Compared(fault, _named(merge.conflicts))
         for number, tree in now.items():
             if number not in found:
-                differing = self._trees.changed_paths(tree, wanted[number][0].tree)
-                paths = _named(path for path in differing if not _is_ours(path.partition(b"/")[0]))
+                paths = _named(self._sides(Trees(tree, wanted[number][0].tree)))
                 found[number] = Compared("it has other files than were decided on" if paths else None, paths)
         return found
 

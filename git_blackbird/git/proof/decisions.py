@@ -20,13 +20,18 @@ from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore
 from git_blackbird.git.core.user_programs import run_user_program
 from git_blackbird.git.worktree.index import writing
 from git_blackbird.git.worktree.saved_trees import publish
-from git_blackbird.model.run.published import DECISION_REFS, SHARED_REFS, DecisionText, PublishedDecision
+from git_blackbird.model.run.published import (
+    DECISION_NAME,
+    DECISION_REFS,
+    DecisionText,
+    PublishedDecision,
+)
 from git_blackbird.model.run.summary import Trees
 
 _MOST_BYTES = 128 * 1024
 _MOST_LETTERS = 200
 _LISTED = "--format=%(objectname) %(objectsize) %(objecttype) %(refname)"
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}/[1-9][0-9]{0,5}")
+_NAME = re.compile(DECISION_NAME)
 _TAG = re.compile(
     rb"object (?P<target>[0-9a-f]{40,64})\ntype tree\ntag blackbird/(?P<name>[^\n]+)\n"
     rb"tagger (?P<by>[^\n]*>) \d+ [-+]\d{4}\n\n[^\n]*\n\n(?P<text>.*)",
@@ -120,10 +125,3 @@ def check_signature(repo: Repository, tag: str, signers: Path | None) -> tuple[s
 def _refusal(done: Completed) -> str:
     lines = [line.strip() for line in done.err.decode(errors="replace").splitlines() if line.strip()]
     return one_line(lines[-1] if lines else "git does not say why", _MOST_LETTERS)
-
-
-def push_decisions(repo: Repository, remote: str) -> tuple[str, ...]:
-    """Push all decisions, and return the words of git, in lines, where it refused."""
-    command = ("git", *repo.git_options, "push", *operands(remote, SHARED_REFS))
-    done = run_user_program(command, cwd=repo.top, environ=repo.git_environ)
-    return () if done.code == 0 else tuple(error_output(done).split("\n"))

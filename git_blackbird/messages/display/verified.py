@@ -12,29 +12,21 @@ _MOST_PATHS = 10
 
 
 def verified_row(commit: VerifiedCommit) -> tuple[str, ...]:
-    """Return a commit in short: what it is, on which task, what was decided, and with which evidence."""
-    holds = "no" if commit.fault is not None else "yes"
+    """Return in short whether a commit holds, what it is, what was decided, and with which evidence."""
+    decided = [f"{each.text.decided.words} by {each.by}" for each in commit.decisions]
+    signed = [f"signed by {signer}" for signer in commit.signers]
+    evidence = ", ".join(check.words for check in commit.evidence) or "no check"
     return (
-        holds,
+        "no" if commit.fault is not None else "yes",
         commit.oid[:_OID],
         ", ".join(commit.tasks) or "-",
-        decided_words(commit),
-        evidence_words(commit),
+        ", ".join(dict.fromkeys((*decided, *signed))) or "-",
+        f"{evidence}, on other files" if _is_elsewhere(commit) else evidence,
     )
 
 
-def decided_words(commit: VerifiedCommit) -> str:
-    """Return what was decided by whom, and whose signature vouches for that."""
-    words = [f"{each.text.decided.words} by {each.by}" for each in commit.decisions]
-    signed = [f"signed by {signer}" for signer in commit.signers]
-    return ", ".join(dict.fromkeys((*words, *signed))) or "-"
-
-
-def evidence_words(commit: VerifiedCommit) -> str:
-    if commit.fault is not None:
-        return "-"
-    words = ", ".join(check.words for check in commit.evidence) or "no check"
-    return f"{words}, on other files" if commit.is_checked_elsewhere else words
+def _is_elsewhere(commit: VerifiedCommit) -> bool:
+    return bool(commit.evidence) and not commit.has_evidence
 
 
 def fault_lines(commit: VerifiedCommit) -> Iterator[str]:
@@ -48,7 +40,7 @@ def fault_lines(commit: VerifiedCommit) -> Iterator[str]:
 def summary_line(found: Verification) -> str:
     """Return how many commits there are of each kind."""
     good = sum(each.fault is None for each in found.commits)
-    elsewhere = sum(each.fault is None and each.is_checked_elsewhere for each in found.commits)
+    elsewhere = sum(each.fault is None and _is_elsewhere(each) for each in found.commits)
     parts = [
         f"{counted(good, 'commit')} as decided"
         + (f", {elsewhere} of them checked on other files" if elsewhere else ""),

@@ -1,5 +1,6 @@
 """Decisions as they are published, for whoever has a clone: what a tag says of one."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Literal, NamedTuple, Self
@@ -8,6 +9,7 @@ from pydantic import Field
 
 from git_blackbird.model.base.ids import CheckedRunId, CheckedTaskId, ObjectId
 from git_blackbird.model.base.record import Record
+from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.run.evidence import CheckResult
 from git_blackbird.model.run.states import CheckOutcome
 from git_blackbird.model.run.summary import Trees
@@ -15,12 +17,13 @@ from git_blackbird.model.run.summary import Trees
 DECISION_REFS = "refs/blackbird/decisions/"
 SHARED_REFS = f"{DECISION_REFS}*:{DECISION_REFS}*"
 """What is pushed and fetched of decisions."""
+DECISION_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}/[1-9][0-9]{0,5}$"
 _LETTERS = 400
 _Text = Annotated[str, Field(max_length=_LETTERS)]
 
 
 class Decided(StrEnum):
-    """What was decided on a change; nobody was asked about one that is ``ACCEPTED`` without a decision."""
+    """What was decided on a change; nobody was asked about one that is just ``ACCEPTED``."""
 
     APPROVED = "approved"
     ACCEPTED = "accepted"
@@ -32,13 +35,7 @@ class Decided(StrEnum):
 
     @property
     def words(self) -> str:
-        match self:
-            case Decided.ACCEPTED:
-                return "accepted without a decision"
-            case Decided.BY_HAND:
-                return "done by hand"
-            case _:
-                return self.value.replace("_", " ")
+        return self.value.replace("_", " ")
 
 
 HOLDING = frozenset({Decided.APPROVED, Decided.ACCEPTED, Decided.BY_HAND})
@@ -46,7 +43,7 @@ HOLDING = frozenset({Decided.APPROVED, Decided.ACCEPTED, Decided.BY_HAND})
 
 
 class PublishedCheck(Record):
-    """The verdict of a check; ``tree`` is None where it was on files that are not published."""
+    """The verdict of a check, how many tests it ran, and on which tree, if that is published."""
 
     title: _Text
     command: _Text | None = None
@@ -57,13 +54,9 @@ class PublishedCheck(Record):
     @classmethod
     def of(cls, check: CheckResult, tests: int | None, tree: str | None) -> Self:
         """Return what is published of a verdict."""
-        return cls(
-            title=check.title[:_LETTERS],
-            command=(check.command or "")[:_LETTERS] or None,
-            outcome=check.outcome,
-            tests=tests,
-            tree=tree,
-        )
+        command = None if check.command is None else check.command[:_LETTERS]
+        title = check.title[:_LETTERS]
+        return cls(title=title, command=command, outcome=check.outcome, tests=tests, tree=tree)
 
     @property
     def words(self) -> str:
@@ -72,17 +65,11 @@ class PublishedCheck(Record):
         return f"{self.title} {label}" + ("" if self.tests is None else f" ({self.tests} tests)")
 
 
-class NamedDecision(Record):
-    """A decision by its name, which is that of its run and a number, and the id of its tag."""
-
-    name: Annotated[str, Field(max_length=80)]
-    tag: ObjectId
-
-
 class DecisionText(Record):
-    """What the message of a tag says: ``root`` is the first commit of its repository, ``before`` what it is.
+    """What the message of a tag says; ``root`` is the first commit of its repository.
 
-    ``before`` are the decisions that were the last ones, so that none of them can be left out unnoticed.
+    ``before`` are the decisions that were the last ones, by name, each with the id of its tag, so that none
+    of them can be left out unnoticed.
     """
 
     format: Literal[1] = 1
@@ -92,20 +79,20 @@ class DecisionText(Record):
     decided: Decided
     at: _Text
     evidence: tuple[PublishedCheck, ...] = ()
-    before: tuple[NamedDecision, ...] = ()
+    before: Mapping[Annotated[str, Field(pattern=DECISION_NAME)], ObjectId] = Field(default_factory=dict)
 
 
 class PublishedDecision(NamedTuple):
-    """A decision: the tag's name and id, what it says, who made it, whether that is signed, and its trees.
+    """A decision; its name is that of its run and a number.
 
     There are no trees where it leaves no change to be committed.
     """
 
-    name: str
-    tag: str
-    text: DecisionText
-    by: str
-    is_signed: bool
+    name: Annotated[str, Shown("Its name.")]
+    tag: Annotated[str, Shown("The id of its tag.")]
+    text: Annotated[DecisionText, Shown("What it says.")]
+    by: Annotated[str, Shown("Who published it, as the tag says.")]
+    is_signed: Annotated[bool, Shown("Whether it has a signature, good or not.")]
     trees: Trees | None
 
     @property
@@ -114,43 +101,25 @@ class PublishedDecision(NamedTuple):
 
 
 class Chain:
-    """All decisions that a repository has, and what they say of those before them."""
+    """All decisions that a repository has, by name and by run, and what they say of those before them.
+
+    ``faults`` say by run which decisions are gone, or not those that a later one names. ``last`` are the tags
+    of those that none names.
+    """
 
     def __init__(self, decisions: Iterable[PublishedDecision]) -> None:
-        self.by_name: Mapping[str, PublishedDecision] = {each.name: each for each in decisions}
-        self.named = {
-            before.name: (before.tag, later.name)
-            for later in self.by_name.values()
-            for before in later.text.before
-        }
-        self._by_run: dict[str, list[PublishedDecision]] = {}
-        for each in sorted(self.by_name.values(), key=lambda one: one.number):
-            self._by_run.setdefault(each.text.run, []).append(each)
-
-    def on_run(self, run: str) -> list[PublishedDecision]:
-        """Return the decisions on a run, oldest first."""
-        return self._by_run.get(run, [])
-
-    def on_task(self, task: str) -> list[PublishedDecision]:
-        return [each for each in self.by_name.values() if each.text.task == task]
-
-    @property
-    def last(self) -> list[PublishedDecision]:
-        """The decisions that none names as the one before."""
-        return [each for each in self.by_name.values() if each.name not in self.named]
-
-    def faults_at(self, names: Iterable[str]) -> Iterable[str]:
-        """Say of each of these names that its decision is gone or another than a later one says."""
-        for name in names:
-            if name not in self.named:
-                continue
-            tag, later = self.named[name]
-            there = self.by_name.get(name)
-            if there is None:
-                yield f"the decision {name} was withdrawn: it is gone, and {later} came after it"
-            elif there.tag != tag:
-                yield f"the decision {name} was edited: it is {there.tag[:12]}, and {later} names {tag[:12]}"
-
-    @property
-    def broken(self) -> list[str]:
-        return [fault for name in self.named for fault in self.faults_at([name])]
+        self.by_name = {each.name: each for each in sorted(decisions, key=lambda one: one.number)}
+        self.by_run: defaultdict[str, list[PublishedDecision]] = defaultdict(list)
+        self.faults: defaultdict[str, list[str]] = defaultdict(list)
+        self.last = {each.name: each.tag for each in self.by_name.values()}
+        for each in self.by_name.values():
+            self.by_run[each.text.run].append(each)
+            for name, tag in each.text.before.items():
+                self.last.pop(name, None)
+                there = self.by_name.get(name)
+                if there is None:
+                    why = f"was withdrawn: it is gone, and {each.name} came after it"
+                else:
+                    why = f"was edited: it is {there.tag[:12]}, and {each.name} names {tag[:12]}"
+                if there is None or there.tag != tag:
+                    self.faults[name.rpartition("/")[0]].append(f"the decision {name} {why}")

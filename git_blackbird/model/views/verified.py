@@ -9,57 +9,37 @@ from git_blackbird.model.run.published import PublishedCheck, PublishedDecision
 
 @dataclass(frozen=True)
 class VerifiedCommit:
-    """A commit that names a task or a run, against the decisions on them.
+    """A commit, against the decisions that it names."""
 
-    ``has_evidence``: what is known of a decision's files is known of the commit's.
-    """
-
-    oid: str
-    subject: str
-    tasks: tuple[str, ...]
-    runs: tuple[str, ...]
-    decisions: tuple[PublishedDecision, ...] = ()
-    signers: tuple[str, ...] = ()
-    fault: str | None = None
-    paths: tuple[str, ...] = ()
-    has_evidence: bool = False
-    checked: tuple[PublishedCheck, ...] = ()
-
-    @property
-    def evidence(self) -> tuple[PublishedCheck, ...]:
-        """The verdicts that were published with the decisions, or those on the commit's own files."""
-        if self.checked:
-            return self.checked
-        return tuple(check for each in self.decisions for check in each.text.evidence)
-
-    @property
-    def is_checked_elsewhere(self) -> bool:
-        """Whether there are verdicts, and none is on the files of this commit."""
-        return bool(self.evidence) and not self.has_evidence and not self.checked
+    oid: Annotated[str, Shown("Its id.", "commit")]
+    subject: Annotated[str, Shown("The first line of its message.")]
+    tasks: Annotated[tuple[str, ...], Shown("The tasks that it names.")]
+    runs: Annotated[tuple[str, ...], Shown("The runs that it names.")]
+    fault: Annotated[str | None, Shown("Why it is not what was decided on; null if it is.")] = None
+    paths: Annotated[tuple[str, ...], Shown("The files where it differs.")] = ()
+    decisions: Annotated[tuple[PublishedDecision, ...], Shown("The decisions on it.")] = ()
+    signers: Annotated[tuple[str, ...], Shown("Whose signatures of these are good.")] = ()
+    evidence: Annotated[tuple[PublishedCheck, ...], Shown("What checks said.")] = ()
+    has_evidence: Annotated[bool, Shown("Whether they said so of the files of this commit.")] = False
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What became of the commits of a range; those without a mark are neither good nor bad.
-
-    ``broken`` says which decisions are not as later ones say; ``is_strict``: a commit without a mark is a
-    fault.
-    """
+    """What became of the commits of a range; those that name neither task nor run are not judged."""
 
     range: Annotated[str, Shown("The commits that were looked at.")]
-    commits: tuple[VerifiedCommit, ...]
-    unmarked: tuple[VerifiedCommit, ...]
-    merges: int
-    decisions: int
-    broken: tuple[str, ...] = ()
-    rolled_back: str | None = None
-    is_strict: bool = False
+    commits: Annotated[tuple[VerifiedCommit, ...], Shown("Those that name a task or a run, oldest first.")]
+    unmarked: Annotated[tuple[VerifiedCommit, ...], Shown("Those that name neither.")]
+    merges: Annotated[int, Shown("How many plain merges are in neither.")]
+    broken: Annotated[tuple[str, ...], Shown("Decisions that are gone, or not as a later one says.")] = ()
+    rolled_back: Annotated[str | None, Shown("Why the decisions do not go on from --since.")] = None
+    is_strict: Annotated[bool, Shown("Whether those that name neither count as faults.")] = False
 
     @property
     def faulty(self) -> tuple[VerifiedCommit, ...]:
-        strict = self.unmarked if self.is_strict else ()
-        return tuple(each for each in (*self.commits, *strict) if each.fault is not None)
+        judged = (*self.commits, *self.unmarked) if self.is_strict else self.commits
+        return tuple(each for each in judged if each.fault is not None)
 
     @property
-    def holds(self) -> bool:
+    def holds(self) -> Annotated[bool, Shown("Whether all of them hold.")]:
         return not self.faulty and self.rolled_back is None

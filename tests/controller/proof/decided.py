@@ -12,7 +12,7 @@ import pygit2
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import DIRECTORY, REGULAR, TreeEntry, TreeStore
 from git_blackbird.model.base.ids import RunId, TaskId
-from git_blackbird.model.run.published import Decided, DecisionText, NamedDecision, PublishedCheck
+from git_blackbird.model.run.published import Decided, DecisionText, PublishedCheck
 from git_blackbird.model.run.states import CheckOutcome
 from git_blackbird.model.run.summary import Trees
 from tests.support import git, repository_at
@@ -57,7 +57,7 @@ class Decisions:
         self.done: set[int] = set()
         self.tree = self.edited(self.trees.save({}), {**files, PLAN: self.plan()})
         self.root = self.tip = self.commit(self.tree, "start", ())
-        self.last: NamedDecision | None = None
+        self.last: dict[str, str] = {}
 
     @staticmethod
     def file(number: int) -> bytes:
@@ -118,10 +118,10 @@ class Decisions:
         return self.tip
 
     def decide(self, name: str, text: DecisionText, pair: Trees | None, signer: Path | None = None) -> None:
-        text = text.updated(before=() if self.last is None else (self.last,))
+        text = text.updated(before=self.last)
         tag = self.tag(name, text, pair, signer or self.signing)
         self.refs[f"refs/blackbird/decisions/{name}"] = tag
-        self.last = NamedDecision(name=name, tag=tag)
+        self.last = {name: tag}
 
     def tag(self, name: str, text: DecisionText, pair: Trees | None, signer: Path | None = None) -> str:
         ends = {} if pair is None else {b"base": pair.base, b"head": pair.head}

@@ -233,7 +233,7 @@ def test_what_a_clone_lacks_is_named_with_the_fetch_that_brings_it(repo: Path, t
 def test_a_rollback_shows_against_a_pinned_decision(repo: Path) -> None:
     there = Decisions(repo, 3)
     list(planted(there, 0, []))
-    pinned = there.last.tag if there.last else ""
+    (pinned,) = there.last.values()
     assert verify(there.repo, Asked("main", since=pinned)).holds
     git(repo, "update-ref", "-d", "refs/blackbird/decisions/run00002/1")
     assert verify(there.repo, Asked("main~1")).holds
