@@ -10,14 +10,12 @@ from git_blackbird.model.run.proof import HunkVerdict, Judged
 from git_blackbird.model.run.states import CheckOutcome
 
 _REASON_CHARACTERS = 300
-# What is not found where it is used, or cannot be read, says nothing of what it does.
 _NOT_BUILT = re.compile(
     r"^(?:E\s+)?(?:[\w.]+: )?(?:SyntaxError|IndentationError|TabError|NameError|UnboundLocalError)\b"
     r"|^(?:E\s+)?(?:Uncaught )?ReferenceError\b"
     r"|\[(?:build|setup) failed\]|\bcould not compile\b|\berror\[E\d+\]|\berror TS\d+:|\bCOMPILATION ERROR\b"
     r"|: (?:line )?\d+: (?:\S+: (?:command )?not found$|syntax error\b)|:\d+:\d+: undefined: "
-    r"|\bundefined reference to\b",
-    re.MULTILINE,
+    r"|\bundefined reference to\b"
 )
 _GONE = "tests are gone without it"
 _BY_CHANCE = "only what fails by chance fails without it"
@@ -60,48 +58,47 @@ def judged(green: TreeVerdict, run: TreeVerdict, unreliable: Collection[str]) ->
     if result.outcome is CheckOutcome.BROKEN or green.tests is None or run.tests is None:
         return _inconclusive(result.reason)
     if by := _failing(green.tests, run.tests, unreliable):
-        return Judged(verdict=HunkVerdict.NOTICED, by=min(by))
+        return _noticed_by(min(by))
     if (why := _why_unloaded(green.tests, run.tests)) is not None:
         return _inconclusive(why)
     if result.outcome is CheckOutcome.FAILED and green.result.has_passed:
         # Another program of the check than its tests fails, or a test that often does.
-        is_by_chance = bool(run.tests.named(CaseState.FAILED))
-        return (
-            _inconclusive(_BY_CHANCE)
-            if is_by_chance
-            else Judged(verdict=HunkVerdict.NOTICED, by=result.title)
-        )
+        is_by_tests = bool(run.tests.named(CaseState.FAILED))
+        return _inconclusive(_BY_CHANCE) if is_by_tests else _noticed_by(result.title)
     return PASSED
 
 
 def told_apart(
     green: TreeVerdict, run: TreeVerdict, unreliable: Collection[str], tests: Sequence[Collection[str]]
-) -> Sequence[Judged] | None:
+) -> Sequence[Judged | None]:
     """Return what one run without several trials says of each, by its own tests; None where it cannot."""
-    is_broken = run.result.outcome is CheckOutcome.BROKEN
-    if is_broken or green.tests is None or run.tests is None or _why_unloaded(green.tests, run.tests):
-        return None
-    failing, failed = _failing(green.tests, run.tests, unreliable), run.tests.named(CaseState.FAILED)
-    is_by_chance = bool(failed - failing - green.tests.named(CaseState.FAILED))
-    is_by_tests = bool(failing) or run.result.outcome is CheckOutcome.PASSED or not green.result.has_passed
-    if is_by_chance or not is_by_tests or not failing <= frozenset[str]().union(*tests):
-        return None
+    whole = judged(green, run, unreliable)
+    if whole == PASSED or green.tests is None or run.tests is None:
+        return [PASSED if whole == PASSED else None] * len(tests)
+    failing = _failing(green.tests, run.tests, unreliable)
+    others = run.tests.named(CaseState.FAILED) - green.tests.named(CaseState.FAILED) - failing
+    is_own = bool(failing) and failing <= frozenset[str]().union(*tests)
+    # Where tests are gone, as after a panic, those of the others may be among them.
+    is_whole = is_own and not others and _why_unloaded(green.tests, run.tests) is None
     found = (failing.intersection(own) for own in tests)
-    return [Judged(verdict=HunkVerdict.NOTICED, by=min(by)) if by else PASSED for by in found]
+    return [_noticed_by(min(by)) if by else PASSED if is_whole else None for by in found]
 
 
 def _failing(green: CaseResults, run: CaseResults, unreliable: Collection[str]) -> frozenset[str]:
     """Return the tests that fail without some hunks, but for those that do by chance, or do not load."""
-    return (
-        (green.named(CaseState.PASSED) & run.named(CaseState.FAILED))
-        - {*unreliable, *green.flaky}
-        - _unloaded(run).keys()
-    )
+    both = green.named(CaseState.PASSED) & run.named(CaseState.FAILED)
+    return both - {*unreliable, *green.flaky} - _unloaded(run).keys()
 
 
 def _unloaded(run: CaseResults) -> Mapping[str, str]:
-    says = {case.name: case.message or "" for case in run.failures}
-    return {name: text for name, text in says.items() if is_not_loaded(text) or _NOT_BUILT.search(text)}
+    says = ((case.name, _why_not_built(case.message or "")) for case in run.failures)
+    return {name: why for name, why in says if why is not None}
+
+
+def _why_not_built(text: str) -> str | None:
+    """Return the line that says that something is not found where it is used, or cannot be read."""
+    lines = text.splitlines()
+    return next((line for line in lines if is_not_loaded(line) or _NOT_BUILT.search(line)), None)
 
 
 def _why_unloaded(green: CaseResults, run: CaseResults) -> str | None:
@@ -119,13 +116,14 @@ def _by_exit_code(green: CheckResult, result: CheckResult, unreliable: Collectio
         return PASSED
     if green.outcome is CheckOutcome.FLAKY or green.command in unreliable:
         return _inconclusive(_BY_CHANCE)
-    output = result.output or ""
-    if is_not_loaded(output) or _NOT_BUILT.search(output):
-        return _inconclusive(output)
-    return Judged(verdict=HunkVerdict.NOTICED, by=result.title)
+    why = _why_not_built(result.output or "")
+    return _noticed_by(result.title) if why is None else _inconclusive(why)
+
+
+def _noticed_by(name: str) -> Judged:
+    return Judged(verdict=HunkVerdict.NOTICED, by=name)
 
 
 def _inconclusive(reason: str | None) -> Judged:
-    return Judged(
-        verdict=HunkVerdict.INCONCLUSIVE, reason=one_line(reason or "it did not run", _REASON_CHARACTERS)
-    )
+    text = one_line(reason or "it did not run", _REASON_CHARACTERS)
+    return Judged(verdict=HunkVerdict.INCONCLUSIVE, reason=text)

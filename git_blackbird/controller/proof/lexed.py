@@ -74,35 +74,25 @@ class Lexed:
         lexer = _lexer_of(path, content) if len(content) <= _MOST_BYTES else None
         self.is_prose = lexer is not None and not _PROSE.isdisjoint(lexer.aliases)
         self._is_indented = lexer is None or not _INDENTED.isdisjoint(lexer.aliases)
-        self._tokens = None if lexer is None or self.is_prose else _tokens(lexer, self.lines)
+        is_code = lexer is not None and not self.is_prose
+        self._tokens = _tokens(lexer, self.lines) if lexer is not None and is_code else None
 
     def said(self, start: int, count: int) -> Sequence[tuple[str, ...]]:
         """Return what some lines say; those that say nothing are left out."""
-        lines = range(start, min(start + count, len(self.lines)))
-        found = (self._said(line) for line in lines)
-        return [each for each in found if each]
+        return [*filter(None, map(self._said, range(start, start + count)))]
 
     def _said(self, line: int) -> tuple[str, ...]:
         text = self.lines[line]
         if self._tokens is None:
             return (text.rstrip(),) if text.strip() else ()
-        parts = tuple(token.text for token in self._by_line[line] if not token.is_comment)
-        depth = text[: len(text) - len(text.lstrip())]
-        return (depth, *parts) if parts and self._is_indented else parts
-
-    @cached_property
-    def _by_line(self) -> Sequence[Sequence[_Token]]:
-        found: list[list[_Token]] = [[] for _ in self.lines]
-        for token in self._tokens or ():
-            found[token.line].append(token)
-        return found
+        parts = tuple(token.text for token in self._tokens[line] if not token.is_comment)
+        return (text[: self._depth(line)], *parts) if parts and self._is_indented else parts
 
     @cached_property
     def _names(self) -> Sequence[Sequence[Name]]:
         found: list[list[Name]] = [[] for _ in self.lines]
-        code = [token for token in self._tokens or () if not token.is_comment]
-        is_outer = [not line[:1].isspace() for line in self.lines]
-        for line, name in _names(code, is_outer):
+        code = [token for line in self._tokens or () for token in line if not token.is_comment]
+        for line, name in _names(code, [not line[:1].isspace() for line in self.lines]):
             found[line].append(name)
         return found
 
@@ -116,12 +106,16 @@ class Lexed:
 
         So each function of a new file is a part. What ends within brackets or a block is one part.
         """
-        code = {line: tokens for line in range(start, start + count) if (tokens := self._by_line[line])}
+        by_line = self._tokens or [()] * len(self.lines)
+        code = {line: by_line[line] for line in range(start, start + count) if by_line[line]}
         least = min(map(self._depth, code), default=0)
-        after = next((line for line in range(start + count, len(self.lines)) if self._by_line[line]), None)
-        is_open = after is not None and self._depth(after) > least
+        after = next((line for line in range(start + count, len(self.lines)) if by_line[line]), None)
+        turns = [*accumulate(_turn(token) for tokens in code.values() for token in tokens)]
+        is_closed = bool(turns) and min(turns) == turns[-1] == 0
         begin, last, depth = start, None, 0
-        for line, tokens in () if is_open or not self._is_closed(start, count) else code.items():
+        for line, tokens in (
+            code.items() if is_closed and (after is None or self._depth(after) <= least) else ()
+        ):
             is_free = depth == 0 and line > start and not self.lines[line - 1].strip()
             if is_free and last is not None and self._depth(line) == least and not _is_string(tokens[0].kind):
                 yield begin, line - begin
@@ -129,16 +123,8 @@ class Lexed:
             last, depth = line, depth + sum(map(_turn, tokens))
         yield begin, start + count - begin
 
-    def _is_closed(self, start: int, count: int) -> bool:
-        """Whether each bracket that opens in some lines is closed there, and the other way round."""
-        depths = [
-            *accumulate(_turn(token) for line in self._by_line[start : start + count] for token in line)
-        ]
-        return not depths or (min(depths) == 0 and depths[-1] == 0)
-
     def _depth(self, line: int) -> int:
-        text = self.lines[line].expandtabs()
-        return len(text) - len(text.lstrip())
+        return len(self.lines[line]) - len(self.lines[line].lstrip())
 
     def names(self, start: int, count: int) -> Iterator[Name]:
         for line in self._names[start : start + count]:
@@ -168,25 +154,22 @@ def _lexer_of(path: str, content: bytes) -> "Lexer | None":
     return None if found is None else found(stripnl=False, ensurenl=False)
 
 
-def _tokens(lexer: "Lexer", lines: Sequence[str]) -> list[_Token] | None:
-    """Return what is neither a comment nor white space, line by line; None where it cannot be told."""
+def _tokens(lexer: "Lexer", lines: Sequence[str]) -> Sequence[Sequence[_Token]] | None:
+    """Return what the lines say, without white space; None where it cannot be told."""
     # A carriage return would count as an end of a line.
     texts = [line.replace("\r", " ") if len(line) <= _LONGEST_LINE else "" for line in lines]
     starts = [0, *accumulate(len(text) + 1 for text in texts)]
-    found = [_Token(line, None, text) for line, text in enumerate(lines) if len(text) > _LONGEST_LINE]
+    found = [[_Token(at, None, line)] if len(line) > _LONGEST_LINE else [] for at, line in enumerate(lines)]
     try:
-        for place, kind, value in lexer.get_tokens_unprocessed("\n".join([*texts, ""])):
-            if str(kind).endswith("String.Doc"):
-                continue
-            parts = enumerate(value.split("\n"), bisect_right(starts, place) - 1)
-            found += [
-                _Token(at, kind, part if _is_string(kind) else part.strip(), _is_comment(kind))
-                for at, part in parts
-                if part.strip() and at < len(lines)
-            ]
+        for place, kind, value in lexer.get_tokens_unprocessed("\n".join(texts)):
+            is_text, first = _is_string(kind), bisect_right(starts, place) - 1
+            for at, part in enumerate(() if str(kind).endswith("String.Doc") else value.split("\n"), first):
+                if part.strip():
+                    text = part if is_text else part.strip()
+                    found[at].append(_Token(at, kind, text, _is_comment(kind)))
     except Exception:  # noqa: BLE001  # a lexer that cannot read a text
         return None
-    return sorted(found, key=lambda token: token.line)
+    return found
 
 
 def _is_comment(kind: Any) -> bool:

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from pathlib import PurePosixPath
-from posixpath import normpath
 
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.criteria import asked_criteria
@@ -108,10 +106,8 @@ class _Proving:
         """Whether a check sees a file of a trial that no check before it has noticed."""
         if any(one.verdict is HunkVerdict.NOTICED for one in self._found[index]):
             return False
-        named = matching(normpath(path).lstrip("/") for path in check.paths)
-        paths = map(PurePosixPath, self.hunks.paths(self.trials[index].taken))
-        places = (str(place) for path in paths for place in (path, *path.parents))
-        return not check.paths or any(map(named.fullmatch, places))
+        paths = self.hunks.paths(self.trials[index].taken)
+        return not check.paths or any(map(matching(check.paths).fullmatch, paths))
 
     def proof(self) -> Proof:
         parts = []
@@ -171,68 +167,57 @@ class _Judging:
         run = self._check.of_run.id
         check = replace(self._check, mark=RunId(f"{run}-{number}") if number else run)
         while self._pending and self._has_time and not self._of.call.is_interrupted:
-            pack = self._pending.popleft()
-            found = await (self._judge(check, *pack) if len(pack) == 1 else self._judge_pack(check, pack))
+            found = await self._judge(check, self._pending.popleft())
             self._found |= found
             kept = {self._keys[index]: one for index, one in found.items()}
             async with self._of.storing:
                 await run_in_thread(partial(save_proven, self._of.call.workspace.paths, kept))
 
-    async def _judge(self, check: Check, index: int) -> Mapping[int, Judged]:
-        """Return what two runs say of a trial, and of others that the second takes back as well.
+    async def _judge(self, check: Check, pack: Sequence[int]) -> Mapping[int, Judged]:
+        """Return what two runs say of trials, and of others that the second takes back as well.
 
-        What passes is run again, without those that stand in for it: where two that use the same are each
-        unnoticed, both together may not be. It is empty when it was interrupted, or time was up.
+        One that passes is run again, without those that stand in for it: where two that use the same are each
+        unnoticed, both together may not be. What was interrupted, or had no time, is left out.
         """
-        others = self._stand_ins(index)
-        first = await self._judged(check, [index])
-        if first is None or first.verdict is not HunkVerdict.UNNOTICED:
-            return {} if first is None else {index: first}
+        found = await self._told(check, pack)
+        passed = [index for index, one in found.items() if one == PASSED]
+        noticed = {index: one for index, one in found.items() if one != PASSED}
+        others = self._stand_ins(*passed) if len(passed) == 1 else []
         if others:
-            both = await self._judged(check, [index, *others], again=True)
-            if both is None or both.verdict is HunkVerdict.UNNOTICED:
-                return {} if both is None else {index: both}
+            run = await self._run(check, [*passed, *others], again=True)
+            both = None if run is None else judged(self._green, run, self._of.unreliable)
+            if both is None or both == PASSED:
+                return noticed if both is None else {**noticed, **dict.fromkeys(passed, PASSED)}
             if both.verdict is HunkVerdict.NOTICED:
-                noticed = both.updated(reason=f"by all {len(others) + 1} together that use the same")
-                return dict.fromkeys((index, *others), noticed)
-        second = await self._judged(check, [index], again=True)
-        if second is None:
+                both = both.updated(reason=f"by all {len(others) + 1} together that use the same")
+                return {**noticed, **dict.fromkeys((*passed, *others), both)}
+        second = await self._told(check, passed, again=True)
+        by_chance = dict.fromkeys(
+            (i for i, one in second.items() if one.verdict is HunkVerdict.NOTICED), _BY_CHANCE
+        )
+        return {**noticed, **second, **by_chance}
+
+    async def _told(self, check: Check, pack: Sequence[int], *, again: bool = False) -> Mapping[int, Judged]:
+        """Return what one run says of each of some trials; those that it cannot tell apart run again."""
+        run = await self._run(check, pack, again=again) if pack else None
+        if run is None:
             return {}
-        return {index: _BY_CHANCE if second.verdict is HunkVerdict.NOTICED else second}
+        if len(pack) == 1:
+            return {pack[0]: judged(self._green, run, self._of.unreliable)}
+        tests = [self._tests[index] or frozenset() for index in pack]
+        apart = zip(pack, told_apart(self._green, run, self._of.unreliable, tests), strict=True)
+        found = {index: one for index, one in apart if one is not None}
+        left = tuple(index for index in pack if index not in found)
+        self._pending.extendleft([left] if found and left else ((index,) for index in left))
+        return found
 
     def _stand_ins(self, index: int) -> Sequence[int]:
         """Return unnoticed trials that use what this one uses, which another hunk introduces."""
         trials, own = self._of.trials, self._of.trials[index].taken
         around = [trial.taken for trial in trials if own < trial.taken]
-        unnoticed = (other for other, one in self._found.items() if one.verdict is HunkVerdict.UNNOTICED)
-        return [
-            other
-            for other in unnoticed
-            if not trials[other].taken <= own and any(trials[other].taken < taken for taken in around)
-        ]
-
-    async def _judge_pack(self, check: Check, pack: Sequence[int]) -> Mapping[int, Judged]:
-        """Return what two runs say of trials that are told apart by their tests; others are run alone."""
-        found, left = dict[int, Judged](), list(pack)
-        for again in (False, True):
-            run = await self._run(check, left, again=again)
-            if run is None:
-                return found
-            tests = [self._tests[index] or frozenset() for index in left]
-            apart = told_apart(self._green, run, self._of.unreliable, tests)
-            if apart is None:
-                self._pending.extendleft((index,) for index in left)
-                return found
-            noticed = {index: one for index, one in zip(left, apart, strict=True) if one != PASSED}
-            found |= dict.fromkeys(noticed, _BY_CHANCE) if again else noticed
-            left = [index for index in left if index not in noticed]
-            if not left:
-                return found
-        return found | dict.fromkeys(left, PASSED)
-
-    async def _judged(self, check: Check, trials: Sequence[int], *, again: bool = False) -> Judged | None:
-        run = await self._run(check, trials, again=again)
-        return None if run is None else judged(self._green, run, self._of.unreliable)
+        unnoticed = [other for other, one in self._found.items() if one == PASSED]
+        beside = [other for other in unnoticed if not trials[other].taken <= own]
+        return [other for other in beside if any(trials[other].taken < taken for taken in around)]
 
     @property
     def _has_time(self) -> bool:

@@ -84,15 +84,17 @@ def test_a_run_without_several_trials_tells_them_apart_by_their_tests() -> None:
     noticed = Judged(verdict=NOTICED, by="b")
     assert told_apart(green, of(FAILED, ("a", "c"), {"b": "1 != 2"}), (), tests) == [PASSED, noticed]
     assert told_apart(green, of(CheckOutcome.PASSED, ("a", "b", "c"), {}), (), tests) == [PASSED, PASSED]
+    # After a panic the tests of the other are gone.
+    assert told_apart(green, of(FAILED, (), {"b": "1 != 2"}), (), tests) == [None, noticed]
     unclear = [
         of(FAILED, ("a", "b"), {"c": "1 != 2"}),
+        of(FAILED, ("b", "c"), {"test_a.py": "ImportError: x"}),
         of(FAILED, ("a", "b", "c"), {}),
-        of(FAILED, ("a",), {"b": "1 != 2", "test_c.py": "ImportError: x"}),
         of(CheckOutcome.BROKEN, reason="it was not done"),
         of(FAILED, reason="no test ran"),
     ]
-    assert [told_apart(green, run, (), tests) for run in unclear] == [None] * len(unclear)
-    assert told_apart(green, of(FAILED, ("a", "c"), {"b": "1 != 2"}), {"b"}, tests) is None
+    assert [told_apart(green, run, (), tests) for run in unclear] == [[None, None]] * len(unclear)
+    assert told_apart(green, of(FAILED, ("a", "c"), {"b": "1 != 2"}), {"b"}, tests) == [None, None]
 
 
 def test_what_one_check_notices_is_noticed() -> None:
