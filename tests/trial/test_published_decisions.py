@@ -144,3 +144,16 @@ def test_commits_by_hand_and_sent_back_rounds(trial: Trial) -> None:
     git(repo, "add", "b.txt", "lines.txt")
     git(repo, "commit", "-q", "--no-verify", "-m", f"B\n\nBlackbird-Task: b\nBlackbird-Run: {early}")
     assert f"B: the last decision on run {early} is another: changes requested" in trial.expect(1, "verify")
+
+
+def test_what_was_taken_back_without_a_commit_does_not_hold(trial: Trial) -> None:
+    run(trial, "a", 3)
+    trial.expect(0, "decide", "a", "--approve", "--no-commit")
+    trial.expect(0, "records", "publish")
+    trial.expect(0, "branch", "a")
+    assert "1 commit as decided" in trial.expect(0, "verify", "HEAD..blackbird/a")
+    for verb, code, said in (("undo", 1, "is another: undone"), ("redo", 0, "1 commit as decided")):
+        trial.expect(0, verb, "a")
+        trial.expect(0, "records", "publish")
+        assert said in trial.expect(code, "verify", "HEAD..blackbird/a")
+    assert "published 0 decisions; 3 were before" in trial.expect(0, "records", "publish")

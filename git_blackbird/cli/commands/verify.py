@@ -34,6 +34,7 @@ def publish(call: CommandContext) -> ExitCode:
     found = publish_decisions(call.workspace)
     call.print(f"published {counted(len(found.published), 'decision')}; {found.known} were before")
     call.lines(f"not published: {line}" for line in found.left_out)
+    call.lines(f"verify --since {tag} holds on to them" for tag in found.last)
     if found.published:
         call.print(f"git push origin '{SHARED_REFS}' shares them")
     call.data(found)

@@ -46,6 +46,9 @@ class Publication(NamedTuple):
 
     published: Annotated[tuple[str, ...], Shown("The names of the decisions that were published now.")]
     known: Annotated[int, Shown("How many decisions were published before.")]
+    last: Annotated[
+        tuple[str, ...], Shown("The tags of the last ones, for `verify --since`.")
+    ]
     left_out: Annotated[tuple[str, ...], Shown("What could not be published, each with the reason.")]
 
 
@@ -64,23 +67,24 @@ def publish_decisions(workspace: Workspace) -> Publication:
     made: dict[str, int] = {}
     names = []
     for one in sorted(_wanted_by_all(workspace, chain, left_out), key=lambda one: one.at):
+        evidence = one.evidence
+        if redactor is not None:
+            evidence = tuple(masked(check, redactor.mask_text) for check in evidence)
         text = DecisionText(
             root=root,
             task=one.run.task_id,
             run=one.run.id,
             decided=one.decided,
             at=one.at,
-            evidence=one.evidence,
+            evidence=evidence,
             before=last,
         )
-        if redactor is not None:
-            text = masked(text, redactor.mask_text)
         there = chain.by_run[one.run.id]
         made[one.run.id] = made.get(one.run.id, there[-1].number if there else 0) + 1
         decision = write_decision(repo, f"{one.run.id}/{made[one.run.id]}", text, one.trees)
         names.append(decision.name)
         last = {decision.name: decision.tag}
-    return Publication(tuple(names), len(chain.by_name), tuple(left_out))
+    return Publication(tuple(names), len(chain.by_name), tuple(last.values()), tuple(left_out))
 
 
 def _wanted_by_all(workspace: Workspace, chain: Chain, left_out: list[str]) -> Iterator[Wanted]:
@@ -112,10 +116,10 @@ def _wanted(
             return
         yield _with_trees(workspace, run, decided, at, pair)
     undone, last = run.undone, there[-1].text.decided if there else decided
+    if undone is None and not run.undos:
+        return
     for verb, later in ((Verb.UNDO, Decided.UNDONE), (Verb.REDO, Decided.REDONE)):
-        if undone is None and not run.undos:
-            return
-        is_present = undone is not None and undone.verb is verb
+        is_present = verb is (Verb.REDO if undone is None else undone.verb)
         commit = commit_of_run(workspace.repo, undo_mark(verb, run.id), run.start_commit)
         trees = None if commit is None else _trees_of(workspace, commit)
         known = {each.trees for each in there if each.text.decided is later}

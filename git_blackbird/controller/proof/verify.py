@@ -33,6 +33,7 @@ from git_blackbird.model.run.states import Verb
 from git_blackbird.model.views.verified import Verification, VerifiedCommit
 
 _TURNED = {f"{Verb.UNDO}-": Decided.UNDONE, f"{Verb.REDO}-": Decided.REDONE}
+_AGAINST = frozenset({Decided.CHANGES_REQUESTED, Decided.REJECTED, Decided.UNDONE})
 _MOST_WAYS = 20
 # What a commit of a change takes along of the plan.
 _STATUS_FIELDS = frozenset({"status", "updatedAt"})
@@ -179,8 +180,7 @@ class _Judge:
         if not there:
             return [], f"no decision on run {run} is published here"
         last, wanted = there[-1], HOLDING if turned is None else {turned}
-        is_open = last.text.decided not in HOLDING and last.trees is None
-        if turned is None and is_open:
+        if turned is None and last.text.decided in _AGAINST and last.trees is None:
             return [last], f"the last decision on run {run} is another: {last.text.decided.words}"
         found = [each for each in there if each.text.decided in wanted and each.trees is not None]
         if not found:

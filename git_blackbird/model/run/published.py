@@ -8,7 +8,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 from pydantic import Field
 
 from git_blackbird.model.base.ids import CheckedRunId, CheckedTaskId, ObjectId
-from git_blackbird.model.base.record import Record
+from git_blackbird.model.base.record import Record, Unmasked
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.run.evidence import CheckResult
 from git_blackbird.model.run.states import CheckOutcome
@@ -18,8 +18,9 @@ DECISION_REFS = "refs/blackbird/decisions/"
 SHARED_REFS = f"{DECISION_REFS}*:{DECISION_REFS}*"
 """What is pushed and fetched of decisions."""
 DECISION_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}/[1-9][0-9]{0,5}$"
-_LETTERS = 400
-_Text = Annotated[str, Field(max_length=_LETTERS)]
+_Text = Annotated[str, Field(max_length=1000)]
+# Of a command, whose secrets are masked afterwards.
+_LETTERS = 300
 
 
 class Decided(StrEnum):
@@ -49,7 +50,7 @@ class PublishedCheck(Record):
     command: _Text | None = None
     outcome: CheckOutcome
     tests: int | None = None
-    tree: ObjectId | None = None
+    tree: Unmasked[ObjectId | None] = None
 
     @classmethod
     def of(cls, check: CheckResult, tests: int | None, tree: str | None) -> Self:
