@@ -46,9 +46,7 @@ class Publication(NamedTuple):
 
     published: Annotated[tuple[str, ...], Shown("The names of the decisions that were published now.")]
     known: Annotated[int, Shown("How many decisions were published before.")]
-    last: Annotated[
-        tuple[str, ...], Shown("The tags of the last ones, for `verify --since`.")
-    ]
+    last: Annotated[tuple[str, ...], Shown("The tags of the last ones, for `verify --since`.")]
     left_out: Annotated[tuple[str, ...], Shown("What could not be published, each with the reason.")]
 
 

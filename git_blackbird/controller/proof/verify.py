@@ -72,11 +72,10 @@ def verify(repo: Repository, asked: Asked) -> Verification:
         judge = _Judge(repo, chain, _signers(repo, asked.signers), roots)
         comparison = Comparison(scratch, {commit.oid: commit.tree for commit in listed}, is_restated)
         verified = tuple(judge.all(comparison, marked))
-    unmarked = [
-        VerifiedCommit(each.oid, each.subject, (), (), "it names neither a task nor a run")
-        for each in rest
-        if not each.is_marked
-    ]
+        bare = [commit for commit in rest if not commit.is_marked]
+        alone = [commit for commit in bare if asked.is_strict and len(commit.parents) < 2]
+        alike = comparison.of_the_like(alone, [*chain.by_name.values()])
+    unmarked = [_unmarked(commit, alike.get(commit.oid)) for commit in bare]
     broken = tuple(fault for faults in chain.faults.values() for fault in faults)
     rolled_back = None if asked.since is None else next(iter(broken), None)
     if asked.since not in {None, *(each.tag for each in chain.by_name.values())}:
@@ -84,6 +83,13 @@ def verify(repo: Repository, asked: Asked) -> Verification:
     return Verification(
         asked.commits, verified, tuple(unmarked), len(plain), broken, rolled_back, asked.is_strict
     )
+
+
+def _unmarked(commit: RangeCommit, alike: PublishedDecision | None) -> VerifiedCommit:
+    fault = "it names neither a task nor a run"
+    if alike is not None:
+        fault += f", and has what was decided on in run {alike.text.run} of {alike.text.task}"
+    return VerifiedCommit(commit.oid, commit.subject, (), (), fault)
 
 
 def _signers(repo: Repository, given: Path | None) -> Path | None:
@@ -101,7 +107,7 @@ def _signers(repo: Repository, given: Path | None) -> Path | None:
         raise UsageError(
             text, hint="take it from a commit that you trust: git show COMMIT:FILE >/tmp/signers"
         )
-    if given is not None and not path.is_file():
+    if given is not None and not path.exists():
         raise UsageError(f"{path} is no file of who may sign")
     return path
 

@@ -22,8 +22,9 @@ from git_blackbird.git.core.repository import Repository, init_repository
 from git_blackbird.git.core.trees import OURS, TreeEntry, TreeStore
 from git_blackbird.git.worktree.log import find_commit, tree_of
 from git_blackbird.model.base.sanitize import quoted, shell_word
-from git_blackbird.model.base.system import PLAN_NAME
+from git_blackbird.model.base.system import HIDDEN, PLAN_NAME
 from git_blackbird.model.run.commits import RUN_TRAILER, TASK_TRAILER
+from git_blackbird.model.run.published import PublishedDecision
 from git_blackbird.model.run.summary import Trees
 
 # A squash keeps each of the messages, indented or not, so that trailers can stand anywhere.
@@ -34,6 +35,9 @@ _LOG = ("log", "-z", "--reverse", "--topo-order", "--no-show-signature", "--enco
 _FORMAT = "--format=%H %T %P%n%B"
 _AS_THEY_ARE = {"GIT_NO_REPLACE_OBJECTS": "1"}
 _PLAIN = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
+# From the second tree to the first: it is by the first that patches are told apart.
+_PATCHES = ("diff-tree", "--stdin", "-r", "-p", "-R", "--no-renames", "--no-ext-diff", "--no-textconv")
+_BUT_OURS = tuple(f":(exclude,top,icase){name}" for name in HIDDEN)
 _MOST_PLAN_BYTES = 64 * 1024 * 1024
 _PLAN = os.fsencode(PLAN_NAME)
 _STATE = frozenset(OURS)
@@ -160,6 +164,33 @@ class Comparison:
             )
             for number, (commit, pairs) in enumerate(wanted)
         ]
+
+    def of_the_like(
+        self, commits: Sequence[RangeCommit], decisions: Sequence[PublishedDecision]
+    ) -> dict[str, PublishedDecision]:
+        """Return by commit the decision whose change it is, though it does not name it.
+
+        The identity of patches tells which could be: it is the same for a line that is moved out of a block.
+        """
+        own = {commit.oid: Trees(self._parent_tree(commit), commit.tree) for commit in commits}
+        known = [(each, each.trees) for each in decisions if each.trees is not None]
+        ids = self._patch_ids([*own.values(), *(trees for _, trees in known)])
+        likely = [
+            (commit, each, trees)
+            for commit in commits
+            for each, trees in known
+            if ids.get(commit.tree, "") == ids.get(trees.head)
+        ]
+        compared = self.compare([(commit, [trees]) for commit, _, trees in likely])
+        both = zip(likely, compared, strict=True)
+        return {commit.oid: each for (commit, each, _), one in both if one.fault is None}
+
+    def _patch_ids(self, pairs: Sequence[Trees]) -> dict[str, str]:
+        """Return the identity of each patch, by the tree in which it ends."""
+        stdin = "".join(f"{pair.head} {pair.base}\n" for pair in pairs).encode()
+        patches = self._scratch.git(*_PATCHES, *operands(".", *_BUT_OURS), stdin=stdin).out
+        listed = self._scratch.git("patch-id", "--stable", stdin=patches).lines(object_id_rows)
+        return {tree: identity for identity, tree in listed}
 
     def _parent_tree(self, commit: RangeCommit) -> str:
         for parent in commit.parents:

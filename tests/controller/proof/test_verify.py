@@ -256,3 +256,29 @@ def test_who_may_sign_comes_from_outside_of_the_range(repo: Path, keys: Path) ->
     for path in (Path("signers"), repo / "signers"):
         with pytest.raises(UsageError, match="which is in this worktree"):
             verify(there.repo, Asked("main", signers=path))
+
+
+def test_a_commit_that_lost_its_mark_is_known_by_its_change(repo: Path) -> None:
+    there = Decisions(repo, 4)
+    first, moved = there.task(0), there.task(1)
+    path = next(iter(moved.edits))
+    block = ["if it:", "    one()", "    two()", ""]
+    guarded, moved_out = "\n".join(block), "\n".join([*block[:2], "two()", ""])
+    there.write(there.edited(there.tree, {path: b"begin\n"}), replace(first, tasks=(), runs=()))
+    before = there.tree
+    there.publish(replace(moved, edits={path: f"begin\n{guarded}".encode()}))
+    there.write(there.edited(before, {path: f"begin\n{guarded}".encode()}), replace(moved, tasks=(), runs=()))
+    same, there.tip, there.tree = there.tip, git(repo, "rev-parse", f"{there.tip}~1"), before
+    there.write(
+        there.edited(before, {path: f"begin\n{moved_out}".encode()}), replace(moved, tasks=(), runs=())
+    )
+    for tip, known in ((same, ", and has what was decided on in run run00001 of task-1"), (there.tip, "")):
+        there.tip = tip
+        there.finish()
+        *_, last = verify(there.repo, Asked("main", is_strict=True)).faulty
+        assert last.fault == f"it names neither a task nor a run{known}"
+    # Their patches are said to be the same.
+    ids = [
+        git(repo, "patch-id", stdin=git(repo, "show", oid).encode()).split()[0] for oid in (same, there.tip)
+    ]
+    assert ids[0] == ids[1]
