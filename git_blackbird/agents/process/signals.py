@@ -20,9 +20,11 @@ _POLL_SECONDS = 0.02
 _STOP_COMMAND_SECONDS = 30.0
 _KILL_ROUNDS = 10
 _SURVEYS = 3
-_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 # As psutil names the statuses of a zombie and of a dead process.
 _ENDED = ("zombie", "dead")
+# As Linux does, and where after the name of a process its start is.
+_ENDED_STATES = (b"Z", b"X", b"x")
+_START_FIELD = 19
 # Of kernel threads, and of no process of a run.
 _KERNEL_GROUP = 0
 _EXEC_TRIES = 200
@@ -41,18 +43,16 @@ def identity(pid: int) -> str | None:
     import psutil
 
     try:
-        if pid <= 0 or psutil.Process(pid).status() in _ENDED:
-            return None
         if not psutil.LINUX:
-            return start_from_ps(pid)
-        while True:
-            # Setting the clock changes the boot time, which psutil adds, not the ticks from boot to start.
-            boot_time = psutil.boot_time()
-            ticks = round((psutil.Process(pid).create_time() - boot_time) * _TICKS_PER_SECOND)
-            if psutil.boot_time() == boot_time:
-                return f"{boot_id()}:{ticks}"
-    except (psutil.Error, FileNotFoundError):
+            is_live = pid > 0 and psutil.Process(pid).status() not in _ENDED
+            return start_from_ps(pid) if is_live else None
+        # psutil adds the time of boot, which setting the clock changes, to the ticks since then.
+        content = _content(f"{psutil.PROCFS_PATH}/{pid}/stat")
+    except (psutil.Error, OSError):
         return None
+    # A name in brackets, in which anything may be, comes before.
+    fields = content[content.rindex(b")") + 2 :].split()
+    return None if fields[0] in _ENDED_STATES else f"{boot_id()}:{fields[_START_FIELD].decode()}"
 
 
 def start_from_ps(pid: int) -> str | None:
