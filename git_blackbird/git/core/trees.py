@@ -181,7 +181,13 @@ class TreeStore:
         return self._save({name: row for name, row in top.items() if name not in left_away})
 
     def changed_paths(self, base: str, head: str) -> Iterator[bytes]:
-        """Yield every path where two trees differ. Raises UnusableError for a name that no file may have."""
+        """Return every path where two trees differ. Raises UnusableError for a name that no file may have."""
+        pair = _recent_pair(base, head)
+        if pair.paths is None or base not in self or head not in self:
+            pair.paths = tuple(self._changed_paths(base, head))
+        return iter(pair.paths)
+
+    def _changed_paths(self, base: str, head: str) -> Iterator[bytes]:
         pending: list[tuple[bytes, str | None, str | None]] = [(b"", base, head)]
         while pending:
             prefix, old, new = pending.pop()
@@ -256,6 +262,16 @@ class _Recent:
 @lru_cache(maxsize=16)
 def _recent(oid: str) -> _Recent:  # noqa: ARG001  # what the cache goes by
     return _Recent()
+
+
+class _RecentPair:
+    paths: tuple[bytes, ...] | None = None
+
+
+# Several ask about the change of a run when it ends.
+@lru_cache(maxsize=4)
+def _recent_pair(base: str, head: str) -> _RecentPair:  # noqa: ARG001  # what the cache goes by
+    return _RecentPair()
 
 
 def _entry(row: _Row) -> TreeEntry:

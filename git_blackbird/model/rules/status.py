@@ -45,6 +45,8 @@ def derive_leaf(task: Task, history: History) -> Task:
     return derived(task, Status.TODO, moment_of(newest.superseded_at))
 
 
+# The attribute of a history that keeps the task from which nothing else follows by it.
+_CONFIRMED = "_confirmed"
 # No agent was reached; a deletion was cut off.
 _VOID = frozenset({SUPERSEDED_BY_UNAVAILABLE, SUPERSEDED_BY_DELETE})
 
@@ -82,12 +84,19 @@ class _Derivation:
 
     def plan(self) -> Plan:
         """Derive all tasks that have records, and all parents."""
+        tasks = self._tasks
         for task_id, history in self._histories.items():
-            task = self._tasks.get(task_id)
-            if task is not None and not task.children and (after := derive_leaf(task, history)) is not task:
+            task, kept = tasks.get(task_id), vars(history)
+            # Of a large plan nearly all tasks are as they were when this history was last gone through.
+            if task is None or kept.get(_CONFIRMED) is task:
+                continue
+            after = task if task.children else derive_leaf(task, history)
+            if after is not task:
                 self._replace(task, after)
-            if task is not None and history.undelivered_starts:
+            if history.undelivered_starts:
                 self._reopen_in_vain(task, history)
+            elif after is task:
+                kept[_CONFIRMED] = task
         for parent in reversed(self._before.parents()):
             if (after := self._derive_parent(parent)) is not parent:
                 self._replace(parent, after)
