@@ -5,6 +5,7 @@ from pathlib import Path
 
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.controller.change.export import (
+    DEFAULT_REMOTE,
     BranchResult,
     create_task_branch,
     publish_branch,
@@ -48,7 +49,7 @@ def branch(
     call.lines(result.summary.diffstat.splitlines())
     if push or requests:
         page = _page_of(workspace, result) if requests else ""
-        result = publish_branch(workspace, result, remote or "origin", requests=requests, page=page)
+        result = publish_branch(workspace, result, remote or DEFAULT_REMOTE, requests=requests, page=page)
         call.print(f"pushed {result.name} to {result.remote}")
     if result.request is not None:
         call.print(f"opened {result.request}")

@@ -36,6 +36,8 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.summary import Subject, Summary, Trees
 
 _MAX_NAMED = 20
+DEFAULT_REMOTE = "origin"
+"""Where a branch is pushed if nothing else is said; whether there is such a remote or not."""
 
 
 @dataclass(frozen=True)
@@ -134,11 +136,11 @@ def require_no_remote(
 
     Raises RequestError.
     """
-    if name in list_remotes(workspace.repo):
+    if name in {DEFAULT_REMOTE, *list_remotes(workspace.repo)}:
         begin = "" if onto is None else f" --onto {shell_word(onto)}"
         push = "" if pushes is None else f" {pushes} --remote {shell_word(name)}"
         command = TaskCommand("branch", task_id, begin + push)
-        raise RequestError(f"{quoted(name)} is a remote, and no name for a branch", hint=command)
+        raise RequestError(f"{quoted(name)} names a remote, and no branch", hint=command)
 
 
 def publish_branch(

@@ -9,11 +9,12 @@ from git_blackbird.git.change.changes import changed_paths, diff_text, without_p
 from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import EXECUTABLE, REGULAR, TreeEntry, TreeStore
 from git_blackbird.git.worktree.summary import summarize
+from git_blackbird.messages.display.quantities import some_of
 from git_blackbird.messages.patch.parse import Patch
-from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.run.summary import ChangedLines, ChangePart, Extent, Trees
 
+_MOST_NAMED = 10
 _MOST_BYTES = 512 * 1024 * 1024
 _FILES = frozenset({REGULAR, EXECUTABLE})
 
@@ -34,9 +35,9 @@ def limited_to(repo: Repository, pair: Trees, only: Iterable[ChangePart]) -> Tre
             alike = {each for each in changed if each.decode(errors="replace") == part.path}
             named = alike if len(alike) == 1 else named
         if not named:
+            has = sorted(each.decode(errors="replace") for each in changed)
             raise RequestError(
-                f"the change has no file {quoted(part.path)}",
-                hint=Sentence("its run names its files: ", TaskCommand("runs")),
+                f"the change has no file {quoted(part.path)}", hint=f"it has {some_of(has, _MOST_NAMED)}"
             )
         if part.lines is not None:
             some[path[:-1]] = _with_lines(repo, trees, pair, part, part.lines)

@@ -73,6 +73,8 @@ def test_what_the_programs_refuse_is_said(trial: Trial, tmp_path: Path) -> None:
 
 def test_a_remote_is_no_name_for_a_branch(trial: Trial, tmp_path: Path) -> None:
     git(trial.repo, "remote", "rename", "origin", "up")
+    # Nor is that of one which is not here yet.
+    assert '"origin" names a remote' in trial.expect(1, "branch", "a", "origin", "--push")
     before = git(trial.repo, "rev-parse", "HEAD")
     for options, instead in (
         ("--push", " --push --remote up"),
@@ -81,7 +83,7 @@ def test_a_remote_is_no_name_for_a_branch(trial: Trial, tmp_path: Path) -> None:
     ):
         said = trial.expect(1, "branch", "a", "up", *options.split())
         command = f"git blackbird branch a{instead}"
-        assert said == f'error: "up" is a remote, and no name for a branch\nhint: {command}\n'
+        assert said == f'error: "up" names a remote, and no branch\nhint: {command}\n'
     assert git(trial.repo, "branch", "--list", "up", "blackbird/*") == ""
     said = trial.expect(1, "branch", "a", "--push")
     assert said.endswith("\nhint: git blackbird branch a blackbird/a --push --remote up\n")
