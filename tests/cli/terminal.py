@@ -128,7 +128,7 @@ class Terminal:
 
     def wait_for_list(self, *, times: int = 1) -> None:
         self.wait_for("Enter chooses)", times=times)
-        self.wait_for("5) View full diff", times=times)
+        self.wait_for(" View full diff", times=times)
 
     def end(self) -> int:
         """Wait for the program's end; gives its exit status, as a shell would."""

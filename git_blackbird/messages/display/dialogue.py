@@ -192,8 +192,8 @@ def _source(run: Run, merged: MergedReview | None) -> str:
 
 def view_step(checkpoint: Checkpoint, choice: Choice) -> Say | ShowDiff:
     """Return what a choice that shows a diff leads to."""
-    trees = checkpoint.pair_of(choice)
-    return Say(no_diff_text(checkpoint.blocked_reason(choice) or "")) if trees is None else ShowDiff(trees)
+    trees, obstacle = checkpoint.pair_of(choice), checkpoint.blocked_reason(choice)
+    return ShowDiff(trees) if trees is not None and obstacle is None else Say(no_diff_text(obstacle or ""))
 
 
 def _dropping(checkpoint: Checkpoint, unsent: Unsent, choice: Choice) -> tuple[tuple[Line, ...], str, str]:

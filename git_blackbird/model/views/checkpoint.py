@@ -201,9 +201,13 @@ class Checkpoint(NamedTuple):
     def blocked_reason(self, choice: Choice) -> str | None:
         if choice is Choice.REQUEST_CHANGES:
             return self.request_blocked_reason
-        if choice in VIEWS and self.pair_of(choice) is None:
+        if choice not in VIEWS:
+            return None
+        pair = self.pair_of(choice)
+        if pair is None:
             return "there is no pair of snapshots to compare"
-        return None
+        nothing = "no file was changed" if choice is Choice.VIEW_DIFF else "nothing changed since the request"
+        return nothing if pair.is_empty else None
 
     def pair_of(self, choice: Choice) -> Trees | None:
         if choice is Choice.VIEW_SINCE_REQUEST:

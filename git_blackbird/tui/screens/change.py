@@ -30,7 +30,6 @@ from git_blackbird.tui.widgets.overview_pane import OverviewPane
 from git_blackbird.tui.widgets.scrolling import ScrollsText
 
 _SINCE_REQUEST = Caption(
-    nothing="nothing changed since the request",
     no_notes="none in what changed since the request; I shows all",
 )
 _STACKED_BELOW = 80

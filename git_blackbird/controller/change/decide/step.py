@@ -207,8 +207,8 @@ def _stop_on(workspace: Workspace, state: PlanState, run: Run) -> Stop:
         max_rounds=workspace.config.reviews.max_iterations,
     )
     runs = workspace.runs_to_decide(history)
-    empty = {Choice.VIEW_DIFF} if run.no_change else frozenset()
-    unseen = empty if contributions(runs) else VIEWS
+    has_files = any(not done.trees.is_empty for done in contributions(runs))
+    unseen = frozenset() if has_files else VIEWS
     # The first command of a list must not accept a failure.
     ordered = sorted(choices, key=lambda spec: spec.choice is not Choice.RETRY)
     is_lost = why_not_resumable(workspace, history, run) is not None
