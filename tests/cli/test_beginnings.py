@@ -28,4 +28,5 @@ def test_a_unique_beginning_or_the_id_itself_is_taken(trial: Trial) -> None:
     trial.expect(0, "move", "an-api", "--parent", "root")
     trial.expect(0, "delete", "root-", "--cascade-children", "--force")
     assert "unknown id" in trial.expect(1, "show", "zz")
+    assert "the task of a run stands before it" in trial.expect(1, "runs", "01a2291533a3c654")
     assert sorted(trial.statuses()) == ["an-api", "an-app", "doc", "docs"]

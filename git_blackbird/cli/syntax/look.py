@@ -1,9 +1,9 @@
 """Syntax of the commands that show the plan and its runs."""
 
-from click import Argument, Choice, IntRange, Option, Path
+from click import Argument, Choice, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.registry import TASK, CommandSpec, flag, text
+from git_blackbird.cli.syntax.registry import TASK, CommandSpec, NumberRange, flag, text
 from git_blackbird.model.plan.status import Status
 
 NEWEST = 20
@@ -58,7 +58,9 @@ runs = CommandSpec(
     """,
     Argument(["task_id"], type=TASK, metavar="[TASK", required=False, shell_complete=complete.all_tasks),
     Argument(["run_id"], metavar="[RUN]]", required=False, shell_complete=complete.runs),
-    Option(["--limit"], type=IntRange(min=1), metavar="N", help=f"At most N runs; {NEWEST} over all tasks."),
+    Option(
+        ["--limit"], type=NumberRange(min=1), metavar="N", help=f"At most N runs; {NEWEST} over all tasks."
+    ),
     Option(["--log", "mode"], flag_value="log", help="Show what its agent did and said, in the pager."),
     Option(["--follow", "mode"], flag_value="follow", help="Show what a live run does, until it ends."),
     Option(
@@ -105,7 +107,7 @@ estimate = CommandSpec(
     Each task that is left is taken to be like one that its agent has done. The time is that of agents and
     reviewers: waiting for people is not in it.
     """,
-    Option(["-j", "--jobs"], type=IntRange(1, 64), metavar="N", help="With N tasks at once."),
+    Option(["-j", "--jobs"], type=NumberRange(1, 64), metavar="N", help="With N tasks at once."),
 )
 tui = CommandSpec(
     "tui",

@@ -139,6 +139,13 @@ class _TaskName(click.types.StringParamType):
 
 TASK = _TaskName()
 
+
+class NumberRange(click.IntRange):
+    """A whole number of a range; what is none is said to be no integer."""
+
+    name = "integer"
+
+
 # Where the syntax of each command is, and its line in the list of commands.
 COMMANDS = {
     "add": ("plan:add", "Add tasks to the plan: one, or those of a page."),

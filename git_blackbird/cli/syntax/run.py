@@ -1,9 +1,9 @@
 """Syntax of the commands that run agents, and of those that decide what becomes of what they did."""
 
-from click import Argument, Choice, IntRange, Option, Path
+from click import Argument, Choice, Option, Path
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.registry import TASK, CommandSpec, flag, text, texts
+from git_blackbird.cli.syntax.registry import TASK, CommandSpec, NumberRange, flag, text, texts
 from git_blackbird.model.config.layers import AGENT_NAMES, REVIEW_MODES
 
 _TASK = Argument(["task_id"], type=TASK, metavar="TASK", shell_complete=complete.tasks)
@@ -47,7 +47,7 @@ execute = CommandSpec(
     """,
     Argument(["task_ids"], type=TASK, nargs=-1, metavar="[TASK]...", shell_complete=complete.tasks),
     flag("Only list what would start, in order.", "--dry-run"),
-    Option(["--limit"], type=IntRange(min=1), metavar="N", help="Start at most N runs."),
+    Option(["--limit"], type=NumberRange(min=1), metavar="N", help="Start at most N runs."),
     Option(
         ["--until"],
         type=text,
@@ -56,7 +56,7 @@ execute = CommandSpec(
     ),
     Option(
         ["-j", "--jobs"],
-        type=IntRange(1, 64),
+        type=NumberRange(1, 64),
         metavar="N",
         help="Work on N tasks at once, in worktrees of their own.",
     ),
@@ -277,7 +277,7 @@ prove = CommandSpec(
     _TASK,
     Option(
         ["--seconds"],
-        type=IntRange(min=1),
+        type=NumberRange(min=1),
         metavar="N",
         help="Start no run of a check that would not be over N seconds from now.",
     ),
@@ -294,7 +294,7 @@ worker = CommandSpec(
     Argument(["address"], metavar="ADDRESS"),
     Option(
         ["--slots"],
-        type=IntRange(1, 64),
+        type=NumberRange(1, 64),
         default=1,
         metavar="N",
         help="How many agents may work here at once.",

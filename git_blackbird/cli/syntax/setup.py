@@ -1,9 +1,9 @@
 """Syntax of the commands that set the program up, and take it out again."""
 
-from click import Argument, Choice, Context, IntRange, Option, Path, UsageError
+from click import Argument, Choice, Context, Option, Path, UsageError
 
 from git_blackbird.cli.syntax import completion as complete
-from git_blackbird.cli.syntax.registry import CommandSpec, flag
+from git_blackbird.cli.syntax.registry import CommandSpec, NumberRange, flag
 
 DEMO_FOLDER = "blackbird-demo"
 """Where ``demo`` makes its repository when nobody says where."""
@@ -89,7 +89,7 @@ demo = CommandSpec(
     flag("Answer everything by itself, and show the commands for it.", "--auto"),
     Option(
         ["-j", "--jobs"],
-        type=IntRange(1, 64),
+        type=NumberRange(1, 64),
         default=1,
         metavar="N",
         help="Show N agents side by side: a conflict, and a check that fails once they meet.",
@@ -132,7 +132,7 @@ prune = CommandSpec(
     """,
     Option(
         ["--keep"],
-        type=IntRange(1),
+        type=NumberRange(1),
         default=90,
         metavar="DAYS",
         help="Keep all of runs that ended in the last DAYS days; 90 when not given.",

@@ -11,7 +11,7 @@ from git_blackbird.controller.core.environment import Environment
 from git_blackbird.errors import ElsewhereError, RequestError, UnusableError
 from git_blackbird.git.core.config import color_wanted, read_settings
 from git_blackbird.git.core.repository import Repository, discover
-from git_blackbird.model.base.ids import IdIndex, TaskId
+from git_blackbird.model.base.ids import IdIndex, TaskId, is_our_run_id
 from git_blackbird.model.base.next_steps import CallOptions, Sentence, TaskCommand
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.change.change import Change
@@ -318,8 +318,11 @@ def find_task(plan: Plan, task_id: str) -> Task:
         from difflib import get_close_matches  # only a misspelt id pays for it
 
         close = get_close_matches(task_id, plan.tasks, n=1)
-        every = Sentence(TaskCommand("list", rest=" --all"), " shows every task")
-        hint = f"did you mean {close[0]}?" if close else every
+        hint: str = Sentence(TaskCommand("list", rest=" --all"), " shows every task")
+        if close:
+            hint = f"did you mean {close[0]}?"
+        elif is_our_run_id(task_id):
+            hint = Sentence("the task of a run stands before it: ", TaskCommand("runs"), " has both")
         raise RequestError(f"unknown id {quoted(task_id)}", hint=hint)
     return task
 

@@ -140,6 +140,7 @@ class Checked(NamedTuple):
 
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+_OUR_RUN_ID = re.compile(r"[0-9a-f]{16}")
 _MAX_SESSION_LENGTH = 256
 
 
@@ -154,6 +155,11 @@ def run_id_fault(text: str) -> str | None:
     Ids of other programs need not have the form of ours.
     """
     return None if _RUN_ID.fullmatch(text) else "not a run id (letters, digits, '_' and '-', at most 64)"
+
+
+def is_our_run_id(text: str) -> bool:
+    """Whether a text has the form of the ids that ``build_run_id`` makes."""
+    return _OUR_RUN_ID.fullmatch(text) is not None
 
 
 def session_fault(text: str) -> str | None:

@@ -149,7 +149,8 @@ class CheckpointScreen(ChangeScreen):
     async def on_choice_row_chosen(self, event: ChoiceRow.Chosen) -> None:
         choice = self._choices.items[event.index].value
         if choice is None:
-            self._key_line.say(NOTHING_CHOSEN if self.checkpoint.is_shown else _NOT_SHOWN)
+            is_left = self.checkpoint.is_possible(Choice.VIEW_DIFF) and not self.checkpoint.is_shown
+            self._key_line.say(_NOT_SHOWN if is_left else NOTHING_CHOSEN)
         else:
             unsent = self._drafts.unsent(self.checkpoint.run)
             await self._take(next_step(self.checkpoint, choice, unsent))
