@@ -14,7 +14,6 @@ from git_blackbird.model.change.stages import Due
 from git_blackbird.model.config.layers import ConfigProblem
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import (
-    Broken,
     Flagged,
     InterruptedApproval,
     Item,
@@ -22,6 +21,7 @@ from git_blackbird.model.rules.queue import (
     Merged,
     Questions,
 )
+from git_blackbird.model.run.broken import Broken
 from git_blackbird.model.run.findings import FollowUp, MergedVerdict
 from git_blackbird.model.run.history import RecordError
 from git_blackbird.model.run.run import Run

@@ -27,9 +27,9 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.evidence import TreeVerdict, commands_in
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.broken import Broken, BrokenCriterion
 from git_blackbird.model.run.evidence import CheckResult
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.parts import BrokenCriterion
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import CheckOutcome, RunStatus
 from git_blackbird.model.run.summary import Trees
@@ -221,11 +221,11 @@ def _record(call: Call, run: Run, found: Sequence[DoneCriterion]) -> None:
     broken = {_broken(one.result, one.since): one.result for one in found if one.since is not None}
 
     def change(stored: Run) -> Run:
-        kept = [one for one in stored.broken if one.command not in judged]
-        after = (*kept, *broken)
-        return stored if after == stored.broken else stored.updated(broken=after)
+        before = () if stored.broken is None else stored.broken.criteria
+        after = (*(one for one in before if one.command not in judged), *broken)
+        return stored if after == before else stored.updated(broken=Broken(criteria=after) if after else None)
 
-    known = {(one.command, one.run) for one in run.broken}
+    known = {(one.command, one.run) for one in (() if run.broken is None else run.broken.criteria)}
     for one, result in broken.items():
         if (one.command, one.run) not in known:
             text = f"{one.task_id} breaks {run.task_id}, which is done: {result.title} {one.words}"

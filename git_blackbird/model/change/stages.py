@@ -366,7 +366,7 @@ def due_of(run: Run) -> Due | None:
     match TABLE[stage].due:
         case None if stage is Stage.DONE and run.recheck_due:
             return Due.RECHECK
-        case None if stage is Stage.DONE and run.broken:
+        case None if stage is Stage.DONE and run.broken is not None:
             return Due.BROKEN
         case Due.CONTINUE if run.terminal_reason in _ASKED:
             return Due.ASK_PAUSED

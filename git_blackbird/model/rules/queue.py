@@ -45,12 +45,13 @@ from git_blackbird.model.rules.state import (
 )
 from git_blackbird.model.run.history import RecordError, is_session_lost
 from git_blackbird.model.run.parent_verdict import completion_signature, excerpt
-from git_blackbird.model.run.parts import BrokenCriterion, Question
+from git_blackbird.model.run.parts import Question
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import TerminalReason
 
 if TYPE_CHECKING:
     # Imported on demand, because only reviews need it.
+    from git_blackbird.model.run.broken import Broken
     from git_blackbird.model.run.findings import FollowUp, MergedVerdict
 
 UNWATCHED = "no controller is running it"
@@ -172,12 +173,6 @@ class Flagged(NamedTuple):
     commands: tuple[str, ...]
 
 
-class Broken(NamedTuple):
-    """Criteria of a task that is done, and that fail since changes of others, where the kind is `broken`."""
-
-    criteria: Annotated[tuple[BrokenCriterion, ...], Shown("The criteria, each with the run of that change.")]
-
-
 @dataclass(frozen=True, eq=False)
 class Item:
     """One thing to do about a task, with its run, if it is about one; ``fault`` is an unusable record."""
@@ -207,8 +202,8 @@ class Item:
     @property
     def since(self) -> str | None:
         """Since when it is due, if its run has a time for that."""
-        if self.broken:
-            return self.broken[0].at
+        if self.broken is not None:
+            return self.broken.criteria[0].at
         at = None if self.run is None else self.run.event_at
         return None if at is None else at.text
 
@@ -253,8 +248,8 @@ class Item:
                 return f"{self.task.status.value.replace('_', ' ')}, but it has no run"
             case Due.CLOSE, _:
                 return UNWATCHED if self._is_alive else GONE
-            case Due.BROKEN, _:
-                return f"broken since {', '.join(dict.fromkeys(each.task_id for each in self.broken))}"
+            case Due.BROKEN, _ if self.broken is not None:
+                return f"broken since {', '.join(dict.fromkeys(one.task_id for one in self.broken.criteria))}"
             case due, Run() as run if not due.words:
                 return label_of(run)
             case due, _:
@@ -272,10 +267,9 @@ class Item:
                 return f"execute {'stops its agent and ' if self._is_alive else ''}{_CLOSES}"
             case Due.DECIDE, Run() as run:
                 return _against_approval(run)
-            case Due.BROKEN, _:
-                return "; ".join(
-                    f"its criterion $ {one_line(one.command, 60)} {one.words}" for one in self.broken
-                )
+            case Due.BROKEN, _ if self.broken is not None:
+                found = self.broken.criteria
+                return "; ".join(f"its criterion $ {one_line(one.command, 60)} {one.words}" for one in found)
             case Due.FAILED, Run() as run if stage_of(run) is Stage.FAILED:
                 return run.error
             case (Due.ASK_PAUSED, Run() as run) if run.terminal_reason is TerminalReason.UNKNOWN_END:
@@ -304,8 +298,8 @@ class Item:
                 return self.seen.approval.command
             case Due.FAILED | Due.STUCK, run:
                 return next_step(self.task, run)
-            case Due.BROKEN, _:
-                undo = TaskCommand("undo", self.broken[-1].task_id)
+            case Due.BROKEN, _ if self.broken is not None:
+                undo = TaskCommand("undo", self.broken.criteria[-1].task_id)
                 return TaskCommand("verify", rest=" --done", remark=Sentence("once it is mended; or ", undo))
             case Due.START, _:
                 return self.seen.raising.get(None) or TaskCommand("execute", self.task.id)
@@ -319,14 +313,12 @@ class Item:
             return Questions(self.run.questions)
         if self.run is not None and self.due is Due.DECIDE and (merged := merged_or_none(self.run)):
             return Merged(merged.overall, merged.action)
-        if self.broken:
-            return Broken(self.broken)
-        return self.fault or self.flagged
+        return self.broken or self.fault or self.flagged
 
     @cached_property
-    def broken(self) -> tuple[BrokenCriterion, ...]:
-        """The criteria that fail since changes of others; none for another kind of item."""
-        return broken_criteria(self.state, self.task) if self.due is Due.BROKEN else ()
+    def broken(self) -> "Broken | None":
+        """The criteria that fail since changes of others; None for another kind of item."""
+        return broken_criteria(self.state, self.task) if self.due is Due.BROKEN else None
 
     @cached_property
     def flagged(self) -> Flagged | None:
@@ -437,22 +429,25 @@ def _dead_ends(state: PlanState, seen: Seen) -> Iterator[Item]:
             yield Item(Due.STUCK, task, state=state, seen=seen)
 
 
-def broken_criteria(state: PlanState, task: Task) -> tuple[BrokenCriterion, ...]:
-    """Return the criteria of a done task that fail since a change which is still there.
+def broken_criteria(state: PlanState, task: Task) -> "Broken | None":
+    """Return the criteria of a done task that fail since a change which is still there, if any does.
 
     What its parent's review asks for comes first, and what is no criterion any more is none.
     """
     run = state.history(task.id).latest
-    if run is None or not run.broken or task.id in state.feedback:
-        return ()
+    if run is None or run.broken is None or task.id in state.feedback:
+        return None
     from git_blackbird.model.rules.evidence import commands_in  # few have any
 
     commands = commands_in(task).values()
-    return tuple(each for each in run.broken if each.command in commands and _is_there(state, each))
+    left = tuple(
+        one for one in run.broken.criteria if one.command in commands and _is_there(state, one.task_id)
+    )
+    return run.broken.updated(criteria=left) if left else None
 
 
-def _is_there(state: PlanState, broken: BrokenCriterion) -> bool:
-    last = state.history(broken.task_id).latest
+def _is_there(state: PlanState, task_id: TaskId) -> bool:
+    last = state.history(task_id).latest
     return last is None or last.undone is None or last.undone.redone
 
 

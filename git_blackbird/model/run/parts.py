@@ -12,13 +12,20 @@ from pydantic import (
 )
 
 from git_blackbird.clean import clean
-from git_blackbird.model.base.ids import CheckedRunId, CheckedTaskId, ObjectId
+from git_blackbird.model.base.ids import ObjectId
 from git_blackbird.model.base.record import LateModel, Part, Record, Unmasked
 from git_blackbird.model.run.states import VERBS, LandingState, Verb
 from git_blackbird.model.run.summary import Trees
 
 if TYPE_CHECKING:
+    from git_blackbird.model.run.broken import Broken
     from git_blackbird.model.run.evidence import Evidence
+
+
+def _broken() -> "type[Broken]":
+    from git_blackbird.model.run.broken import Broken
+
+    return Broken
 
 
 def _evidence() -> "type[Evidence]":
@@ -28,8 +35,10 @@ def _evidence() -> "type[Evidence]":
 
 
 if TYPE_CHECKING:
+    RecordedBroken: TypeAlias = Broken | None
     RecordedEvidence: TypeAlias = Evidence | None
 else:
+    RecordedBroken = Annotated[Any, LateModel(_broken)]
     RecordedEvidence = Annotated[Any, LateModel(_evidence)]
 
 
@@ -291,21 +300,6 @@ class Undone(Part):
         left = tuple(path for path in self.left if path not in paths)
         is_back = self.redone and not left and not self.uncommitted
         return None if is_back else self.model_copy(update={"left": left})
-
-
-class BrokenCriterion(Part):
-    """A criterion that is a command, and fails since a change of another task came into the user's worktree.
-
-    ``task_id`` and ``run`` are those of that change, ``at`` is when it came; ``words`` say how the command
-    ended, ``output`` is the end of what it printed.
-    """
-
-    command: Unmasked[str]
-    task_id: Unmasked[CheckedTaskId]
-    run: CheckedRunId
-    at: str
-    words: str
-    output: str | None = None
 
 
 class PastUndo(Part):

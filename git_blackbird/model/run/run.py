@@ -35,7 +35,6 @@ from git_blackbird.model.run.file_form import (
 from git_blackbird.model.run.parent_verdict import ChildResult, Dismissal, ParentVerdict
 from git_blackbird.model.run.parts import (
     Answer,
-    BrokenCriterion,
     ConflictMerge,
     Landed,
     Landing,
@@ -47,6 +46,7 @@ from git_blackbird.model.run.parts import (
     PastUndo,
     Process,
     Question,
+    RecordedBroken,
     RecordedEvidence,
     RecordedTrees,
     RemoteProcess,
@@ -207,7 +207,7 @@ class Run(Record):
     undone: Undone | None = None
     moving: Moving | None = None
     recheck_due: bool = False  # criteria of tasks that are done run again once its change has landed
-    broken: tuple[BrokenCriterion, ...] = ()  # of its task, since it was done
+    broken: RecordedBroken = None  # of the criteria of its task, since that was done
     undos: tuple[PastUndo, ...] = ()  # every undo and redo that noted its end here, oldest first
     landing_slot: str | None = None  # when a landing first sent its task back; others land in this order
     task_since: str | None = None  # when the task had last changed before this resume: again so if in vain

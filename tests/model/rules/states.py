@@ -11,10 +11,10 @@ from git_blackbird.model.plan.plan import Plan
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import InterruptedApproval, LiveRun, Seen
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.broken import Broken, BrokenCriterion
 from git_blackbird.model.run.evidence import CheckResult
 from git_blackbird.model.run.history import History, RecordError, SavedFeedback
 from git_blackbird.model.run.parent_verdict import Feedback, completion_signature
-from git_blackbird.model.run.parts import BrokenCriterion
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     PROGRAM,
@@ -60,7 +60,7 @@ RUN = st.fixed_dictionaries(
         "undone_at": mostly(None, [LATER]),
         "superseded_by": mostly(None, [SUPERSEDED_BY_RETRY]),
         "recheck_due": mostly(False, [True]),
-        "broken": mostly((), [(BROKEN,)]),
+        "broken": mostly(None, [Broken(criteria=(BROKEN,))]),
         "provider_session_ref": st.sampled_from(["session", None]),
         "parent_review_passed": st.sampled_from([None, False, True]),
     }
@@ -155,7 +155,7 @@ def everything() -> tuple[PlanState, Seen]:
         run(10, task_id="approved", decision_state=DecisionState.PENDING),
         run(11, task_id="undone", moving="undo"),
         run(13, task_id="landed", recheck_due=True),
-        run(14, task_id="broken", broken=(BROKEN,)),
+        run(14, task_id="broken", broken=Broken(criteria=(BROKEN,))),
         gone,
         told,
         mute,

@@ -12,7 +12,6 @@ from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.change.stages import Band, Due, Stops
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.queue import (
-    Broken,
     Flagged,
     Item,
     Questions,
@@ -21,6 +20,7 @@ from git_blackbird.model.rules.queue import (
 )
 from git_blackbird.model.rules.scope import ASKS, CallScope, next_item
 from git_blackbird.model.rules.state import PlanState
+from git_blackbird.model.run.broken import Broken
 from git_blackbird.model.run.history import RecordError, SavedFeedback
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import DecisionState, ReviewState, RunStatus, TerminalReason
@@ -85,7 +85,7 @@ def test_what_is_broken_is_due_as_long_as_its_cause_and_the_criterion_are_there(
     state, _ = everything()
     (item,) = (item for item in queue(state) if item.due is Due.BROKEN)
     assert (item.words, item.why) == ("broken since landed", "its criterion $ make test failed: exit 2")
-    assert (item.since, item.details) == (LATER, Broken((BROKEN,)))
+    assert (item.since, item.details) == (LATER, Broken(criteria=(BROKEN,)))
     task_id, cause = TaskId("broken"), state.history(BROKEN.task_id).latest
     assert cause is not None
     undone = run(13, task_id="landed", undone_at=LATER)
