@@ -123,9 +123,19 @@ def test_trees_that_no_worktree_may_have(there: Decisions) -> None:
         assert "name what no file may be: b'.GIT'" in (found.fault or "")
 
 
-def test_a_plan_of_anybody(there: Decisions) -> None:
+@pytest.mark.parametrize("kind", ["deep", "no plan", "a task of that name"])
+def test_a_plan_of_anybody(there: Decisions, kind: str) -> None:
     made = there.task(0)
-    there.add(made, {PLAN: b"[" * 100_000})
+    named = made.edits[PLAN].replace(b'"items": {', b'"items": {"status": {"prompt": "evil"}, ')
+    plans = {"deep": b"[" * 100_000, "no plan": b'{"items": [1]}', "a task of that name": named}
+    there.add(made, {PLAN: plans[kind]})
     there.finish()
     (found,) = verify(there.repo, Asked("main")).commits
     assert found.fault == f"it changes more of {os.fsdecode(PLAN)} than statuses"
+
+
+def test_a_message_of_any_length(there: Decisions) -> None:
+    there.tip = there.commit(there.tree, f"Blackbird-Run: x{' ' * 2_000_000}y\n", (there.tip,))
+    there.add(there.task(0))
+    there.finish()
+    assert [each.runs for each in verify(there.repo, Asked("main")).commits] == [("x",), ("run00000",)]

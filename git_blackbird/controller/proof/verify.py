@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice, product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from git_blackbird.errors import MissingHereError, UsageError
 from git_blackbird.git.core.process import operands
@@ -36,7 +36,7 @@ _TURNED = {f"{Verb.UNDO}-": Decided.UNDONE, f"{Verb.REDO}-": Decided.REDONE}
 _AGAINST = frozenset({Decided.CHANGES_REQUESTED, Decided.REJECTED, Decided.UNDONE})
 _MOST_WAYS = 20
 # What a commit of a change takes along of the plan.
-_STATUS_FIELDS = frozenset({"status", "updatedAt"})
+_NO_STATUS = dict.fromkeys(("status", "updatedAt"))
 
 
 class Asked(NamedTuple):
@@ -232,12 +232,8 @@ def is_restated(before: bytes | None, after: bytes | None) -> bool:
 @lru_cache(maxsize=8)
 def _without_statuses(plan: bytes) -> object:
     try:
-        return _stripped(json.loads(plan))
-    except (ValueError, RecursionError):
-        return plan
-
-
-def _stripped(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _stripped(part) for name, part in value.items() if name not in _STATUS_FIELDS}
-    return [_stripped(part) for part in value] if isinstance(value, list) else value
+        parsed = json.loads(plan)
+        items = {name: {**task, **_NO_STATUS} for name, task in parsed["items"].items()}
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return plan  # not a plan
+    return {**parsed, "items": items}

@@ -29,7 +29,7 @@ from git_blackbird.model.run.summary import Trees
 
 # A squash keeps each of the messages, indented or not, so that trailers can stand anywhere.
 _MARK = re.compile(
-    rf"^[ \t]*(?:({TASK_TRAILER})|{RUN_TRAILER}):[ \t]*(\S[^\n]*?)[ \t\r]*$", re.MULTILINE | re.IGNORECASE
+    rf"^[ \t]*(?:({TASK_TRAILER})|{RUN_TRAILER}):[ \t]*(\S[^\n]*)", re.MULTILINE | re.IGNORECASE
 )
 _LOG = ("log", "-z", "--reverse", "--topo-order", "--no-show-signature", "--encoding=UTF-8")
 _FORMAT = "--format=%H %T %P%n%B"

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from git_blackbird.clean import one_line
 from git_blackbird.messages.display.quantities import counted
+from git_blackbird.model.base.sanitize import shell_word
 from git_blackbird.model.run.published import SHARED_REFS
 from git_blackbird.model.views.verified import Verification, VerifiedCommit
 
@@ -65,7 +66,7 @@ def _page_lines(found: Verification) -> Iterator[str]:
         yield from ("", *_table(("as decided", "commit", "task", "decision", "evidence"), found.commits))
     yield from ("", "To see the same in a clone:", "", "```sh")
     yield f"git fetch origin '{SHARED_REFS}'"
-    yield from (f"git blackbird verify {found.range}", "```")
+    yield from (f"git blackbird verify {shell_word(found.range)}", "```")
 
 
 def _table(head: Sequence[str], commits: Sequence[VerifiedCommit]) -> Iterator[str]:
