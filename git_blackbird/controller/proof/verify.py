@@ -21,13 +21,13 @@ from git_blackbird.git.proof.commits import (
     RangeCommit,
     clean_merges,
     commits_of,
-    first_remote,
+    fetch_of,
     require_whole,
     roots_of,
     scratch_repository,
 )
 from git_blackbird.git.proof.decisions import check_signature, read_decisions
-from git_blackbird.model.base.sanitize import shell_word
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.run.published import HOLDING, SHARED_REFS, Chain, Decided, PublishedDecision
 from git_blackbird.model.run.states import Verb
 from git_blackbird.model.views.verified import Verification, VerifiedCommit
@@ -66,8 +66,9 @@ def verify(repo: Repository, asked: Asked) -> Verification:
         if marked:
             require_whole(repo)
             if not chain.by_name:
-                fetch = f"git fetch {first_remote(repo)} {shell_word(SHARED_REFS)}"
-                raise MissingHereError("no decisions are published in this clone", hint=fetch)
+                own = TaskCommand("records publish", remark="where the decisions were made")
+                ways = (*fetch_of(repo, SHARED_REFS), own)
+                raise MissingHereError("no decisions are published in this clone", hint=ways)
         roots = roots_of(repo, listed[-1].oid) if marked else []
         judge = _Judge(repo, chain, _signers(repo, asked.signers), roots)
         comparison = Comparison(scratch, {commit.oid: commit.tree for commit in listed}, is_restated)

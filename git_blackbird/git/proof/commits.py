@@ -84,26 +84,26 @@ def _commit(record: bytes) -> RangeCommit:
     return RangeCommit(oid, tree, tuple(parents), one_line(text.lstrip().partition("\n")[0]), tasks, runs)
 
 
-def _fetch_of(repo: Repository, name: str) -> str:
+def _fetch_of(repo: Repository, name: str) -> tuple[str, ...]:
     """Return the command that brings what a name stands for."""
     for remote in list_remotes(repo):
         if name.startswith(f"{remote}/"):
             branch = name.removeprefix(f"{remote}/")
-            return f"git fetch {shell_word(remote)} {shell_word(f'+{branch}:refs/remotes/{name}')}"
-    return f"git fetch {first_remote(repo)}" + (f" {name}" if _HASH.fullmatch(name) else "")
+            return (f"git fetch {shell_word(remote)} {shell_word(f'+{branch}:refs/remotes/{name}')}",)
+    return fetch_of(repo, *([name] if _HASH.fullmatch(name) else []))
 
 
-def first_remote(repo: Repository) -> str:
-    """Return the remote that hints name: origin, if it is one, or if there is none."""
-    remotes = list_remotes(repo)
-    return "origin" if "origin" in remotes or not remotes else shell_word(remotes[0])
+def fetch_of(repo: Repository, *what: str) -> tuple[str, ...]:
+    """Return the command that fetches something from the remote, origin if there are several; () without."""
+    remotes = sorted(list_remotes(repo), key=lambda name: name != "origin")
+    return tuple(" ".join(("git fetch", *map(shell_word, (name, *what)))) for name in remotes[:1])
 
 
 def require_whole(repo: Repository) -> None:
     """Refuse a shallow clone: it has neither each parent nor the root. Raises MissingHereError."""
     if repo.git("rev-parse", "--is-shallow-repository").answer() == "true":
-        hint = f"git fetch --unshallow {first_remote(repo)}"
-        raise MissingHereError("this clone is shallow: parents of its commits are missing", hint=hint)
+        text = "this clone is shallow: parents of its commits are missing"
+        raise MissingHereError(text, hint=fetch_of(repo, "--unshallow"))
 
 
 def roots_of(repo: Repository, *commits: str) -> list[str]:

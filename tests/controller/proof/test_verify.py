@@ -213,12 +213,12 @@ def test_what_a_clone_lacks_is_named_with_the_fetch_that_brings_it(repo: Path, t
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{repo}", "clone")
     for command in (
-        "git fetch --unshallow origin",
+        "git fetch origin --unshallow",
         "git fetch origin 'refs/blackbird/decisions/*:refs/blackbird/decisions/*'",
     ):
         with pytest.raises(MissingHereError) as refused:
             verify(repository_at(clone, os.environ), Asked())
-        assert refused.value.hint == command
+        assert refused.value.ways_out[0] == command
         git(clone, *(word.strip("'") for word in command.split()[1:]))
     assert verify(repository_at(clone, os.environ), Asked()).holds
     for name, command in {
