@@ -157,3 +157,18 @@ def test_what_was_taken_back_without_a_commit_does_not_hold(trial: Trial) -> Non
         trial.expect(0, "records", "publish")
         assert said in trial.expect(code, "verify", "HEAD..blackbird/a")
     assert "published 0 decisions; 3 were before" in trial.expect(0, "records", "publish")
+
+
+def test_what_landed_unasked_has_the_evidence_of_the_merged_files(repo: Path) -> None:
+    trial = Trial(repo)
+    trial.init()
+    trial.plan({"a": (), "b": ()})
+    commit(repo, {"lines.txt": LINES, ".gitignore": ".blackbird\nblackbird.plan.json\n"})
+    trial.configure({"execution.commit": "checked", "check.command": "true", "execution.worktrees": "true"})
+    trial.command('echo "$BLACKBIRD_TASK_ID" >"$BLACKBIRD_TASK_ID.txt"')
+    trial.expect(0, "execute", "--no-input", "--jobs", "2")
+    trial.expect(0, "records", "publish")
+    found = json.loads(trial.expect(0, "verify", "--json"))["data"]
+    said = {(each["decisions"][0]["text"]["decided"], each["hasEvidence"]) for each in found["commits"]}
+    assert said == {("accepted", True)}
+    assert len(found["commits"]) == 2

@@ -29,6 +29,7 @@ from git_blackbird.model.run.published import (
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import APPROVALS, DecisionState, RunType, Verb
 from git_blackbird.model.run.summary import Trees
+from git_blackbird.storage.checks import load_check
 
 
 class Wanted(NamedTuple):
@@ -130,16 +131,19 @@ def _wanted(
 def _with_trees(workspace: Workspace, run: Run, decided: Decided, at: str, pair: Trees) -> Wanted:
     public, is_whole = _public_trees(workspace, run, pair)
     evidence = run.landing_evidence or run.evidence
-    checks = () if evidence is None else evidence.checks
-    published = tuple(
-        PublishedCheck.of(
-            check,
-            None if check.tests is None else check.tests.ran,
-            public.head if is_whole and check.tree == pair.head else None,
-        )
-        for check in checks
-    )
-    return Wanted(run, decided, at, public, published)
+    published = []
+    for check in () if evidence is None else evidence.checks:
+        said, is_on_head = check, check.tree == pair.head
+        tests = None if check.tests is None else check.tests.ran
+        if not is_on_head and check.part is None:
+            # A landing records what its check said only where somebody has to act on it.
+            kept = load_check(workspace.paths, check.updated(tree=pair.head, coverage=None))
+            if kept is not None:
+                said, is_on_head = kept.result, True
+                tests = None if kept.tests is None else len(kept.tests.states)
+        tree = public.head if is_on_head and is_whole else None
+        published.append(PublishedCheck.of(said, tests, tree))
+    return Wanted(run, decided, at, public, tuple(published))
 
 
 def _decided(run: Run) -> Decided | None:

@@ -14,7 +14,7 @@ _MOST_PATHS = 10
 
 def verified_row(commit: VerifiedCommit) -> tuple[str, ...]:
     """Return in short whether a commit holds, what it is, what was decided, and with which evidence."""
-    decided = [f"{each.text.decided.words} by {each.by}" for each in commit.decisions]
+    decided = [f"{each.text.decided.words}, published by {each.by}" for each in commit.decisions]
     signed = [f"signed by {signer}" for signer in commit.signers]
     evidence = ", ".join(check.words for check in commit.evidence) or "no check"
     return (

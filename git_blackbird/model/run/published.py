@@ -36,7 +36,7 @@ class Decided(StrEnum):
 
     @property
     def words(self) -> str:
-        return self.value.replace("_", " ")
+        return "accepted unasked" if self is Decided.ACCEPTED else self.value.replace("_", " ")
 
 
 HOLDING = frozenset({Decided.APPROVED, Decided.ACCEPTED, Decided.BY_HAND})

@@ -123,5 +123,5 @@ def test_a_request_says_whether_its_commit_is_what_was_decided_on(trial: Trial, 
     body = program.with_name("gh.args").read_text()
     parent, oid = (git(trial.repo, "rev-parse", name) for name in ("HEAD", "blackbird/a"))
     assert "\n\n**Verified: yes** (1 commit as decided)\n" in body
-    assert f"\n| yes | {oid[:12]} | a | approved by " in body
+    assert f"\n| yes | {oid[:12]} | a | approved, published by " in body
     assert f"\ngit blackbird verify {parent}..{oid}\n" in body
