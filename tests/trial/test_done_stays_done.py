@@ -166,3 +166,19 @@ def test_what_is_to_run_again_is_due_until_it_has(trial: Trial) -> None:
     hang.unlink()
     assert "b breaks a, which is done" in trial.expect(0, "execute", "--no-input")
     assert broken(trial) == [("a", "b")]
+
+
+def test_what_fails_for_another_reason_than_the_files_names_no_task(trial: Trial) -> None:
+    down = trial.repo.parent / "down"
+    served = f"$ test ! -e {down} && grep -q two=2 lib.txt"
+    works(a="echo a=1 >>lib.txt", b="echo b=1 >>lib.txt")
+    planned(trial, a=[served])
+    execute_first(trial)
+    planned_too(trial, b=[])
+    down.touch()
+    said = trial.expect(0, "execute", "--no-input")
+    assert "0 of 1 criteria of done tasks pass after b" in said
+    assert broken(trial) == []
+    assert "a: criterion $ test ! -e " in trial.expect(1, "verify", "--done")
+    down.unlink()
+    assert "1 of 1 criterion of 1 task pass" in trial.expect(0, "verify", "--done")

@@ -18,7 +18,7 @@ from git_blackbird.errors import RequestError
 from git_blackbird.git.change.changes import changed_paths
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, ShellLine, TaskCommand
-from git_blackbird.model.base.timestamps import format_timestamp
+from git_blackbird.model.base.timestamps import format_timestamp, moment_of
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.moves import DatedMove, came_at, moves_after
 from git_blackbird.model.plan.named_paths import named_paths, overlaps
@@ -34,6 +34,7 @@ from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import CheckOutcome, RunStatus
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.stop import Stop
+from git_blackbird.storage.checks import save_check
 
 
 class DoneCriterion(NamedTuple):
@@ -55,7 +56,8 @@ async def recheck_done(call: Call, item: Item) -> Stop | None:
     came, change = came_at(run), run.change_in_place
     if workspace.config.check.criteria and came is not None and change is not None:
         tasks = await run_in_thread(lambda: [*_touched(workspace, item.state, run.task_id, came)])
-        look = _Look(call, item.state, change.head, f"after {run.task_id}", came)
+        now = workspace.environment.now()
+        look = _Look(call, item.state, change.head, f"after {run.task_id}", now, came)
         with call.at_work("stopping the criteria that run after", run.task_id, "them"):
             found = await call.interruptible(look.at(tasks))
         if found is None:
@@ -106,8 +108,9 @@ async def verify_done(call: Call) -> Sequence[DoneCriterion] | None:
         switch = ShellLine("git config blackbird.check.criteria true")
         raise RequestError("criteria that are commands do not run here", hint=switch)
     state = await run_in_thread(workspace.plan_state)
-    now = await run_in_thread(lambda: snapshot(workspace))
-    return await call.interruptible(_Look(call, state, now.tree, "as it is now").at([*_done_tasks(state)]))
+    tree = (await run_in_thread(lambda: snapshot(workspace))).tree
+    look = _Look(call, state, tree, "as it is now", workspace.environment.now())
+    return await call.interruptible(look.at([*_done_tasks(state)]))
 
 
 class _UnknownError(Exception):
@@ -116,12 +119,16 @@ class _UnknownError(Exception):
 
 @dataclass(frozen=True)
 class _Look:
-    """A look at a tree that the worktree had at a time, or has if there is none; ``when`` is for people."""
+    """A look at a tree that the worktree had, or has where ``until`` is None; ``when`` says so for people.
+
+    Moves after ``until`` do not count. It ``began`` at this time.
+    """
 
     call: Call
     state: PlanState
     tree: str
     when: str
+    began: int
     until: int | None = None
     _known: dict[tuple[str, str | None], asyncio.Future[TreeVerdict | None]] = field(default_factory=dict)
 
@@ -148,6 +155,8 @@ class _Look:
         of_run = run or new_run(self.call.workspace, task.id, RunStatus.SUCCESS)
         check = Check(self.call, of_run, asked, (), f"{task.id} {self.when}")
         result = await self._result(check, self.tree)
+        if _is_red(result):
+            result = await self._again(check, self.tree, result)
         if run is None or not _is_red(result):
             return DoneCriterion(task, result)
         try:
@@ -165,6 +174,21 @@ class _Look:
             raise asyncio.CancelledError
         return verdict.result.updated(criterion=check.of.criterion)
 
+    async def _again(self, check: Check, tree: str, known: CheckResult) -> CheckResult:
+        """Return the verdict of a new run in place of one that is older than this look.
+
+        What a command depends on beside the files may have been different then.
+        """
+        at = moment_of(known.started_at)
+        if at is not None and at.nanoseconds >= self.began:
+            return known
+        asked, _ = check.asked(Trees(tree, tree))
+        if (verdict := await check.once(asked, again=True)) is None:
+            raise asyncio.CancelledError
+        if verdict.result.has_passed:
+            save_check(self.call.workspace.paths, verdict)
+        return verdict.result.updated(criterion=check.of.criterion)
+
     async def _since(self, check: Check, run: Run) -> DatedMove | None:
         """Return the change of another task with which a criterion began to fail.
 
@@ -180,6 +204,9 @@ class _Look:
         last = await self._last_green(check, trees)
         if last is None or last % 2 == 0:
             return None
+        green = await self._result(check, trees[last])
+        if not (await self._again(check, trees[last], green)).has_passed:
+            raise _UnknownError
         since = moves[last // 2]
         return since if since.move.works and since.run.task_id != run.task_id else None
 
