@@ -1,10 +1,12 @@
-"""The verdicts of checks that are kept in the git directory, outside of any clone.
+"""The verdicts of checks that are kept in the git directory, outside of any clone, a file each.
 
 One that is missing or cannot be read counts as none. What saves one raises SaveError.
 """
 
+import contextlib
 import hashlib
 from collections.abc import Mapping
+from pathlib import Path
 
 from pydantic import Field
 
@@ -18,15 +20,20 @@ from git_blackbird.storage.json_codec import dump_json, load_note
 from git_blackbird.storage.paths import Paths
 
 _MAX_CHECKS = 100
-_MAX_COVERAGE = 20
+_MAX_BYTES = 100_000_000
 _MAX_FLAKY = 500
 
 
-class _Checks(Record):
-    """The last verdicts of checks, oldest first, and how often each test or check was flaky."""
+class _Kept(Record):
+    """What is kept of a ``TreeVerdict``."""
 
-    results: tuple[CheckResult, ...] = ()
-    flaky: Mapping[str, int] = Field(default_factory=dict)
+    result: CheckResult
+    tests: CaseResults | None = None
+    coverage: TreeCoverage | None = None
+
+
+class _Flaky(Record):
+    counts: Mapping[str, int] = Field(default_factory=dict)
 
 
 def load_check(paths: Paths, wanted: CheckResult) -> TreeVerdict | None:
@@ -34,56 +41,52 @@ def load_check(paths: Paths, wanted: CheckResult) -> TreeVerdict | None:
 
     One whose lines are wanted and not there is none: it says less than it would.
     """
-    checks, key = load_note(_Checks, paths.checks) or _Checks(), _key(wanted)
-    found = next((one for one in checks.results if _key(one) == key), None)
-    if found is None:
+    kept = load_note(_Kept, _file(paths, wanted))
+    if kept is None:
         return None
-    digest, tests, coverage = _digest(found), None, None
-    if found.results and (tests := load_note(CaseResults, paths.case_results(digest))) is None:
+    is_less = kept.coverage is None or kept.result.coverage != wanted.coverage
+    if wanted.coverage and is_less:
         return None
-    if wanted.coverage:
-        coverage = load_note(TreeCoverage, paths.case_lines(digest))
-        if coverage is None or found.coverage != wanted.coverage:
-            return None
-    found = found.updated(
+    result = kept.result.updated(
         tree=wanted.tree, name=wanted.name, criterion=wanted.criterion, coverage=wanted.coverage
     )
-    # One without tests says that none ran.
-    return TreeVerdict(found, tests if tests is not None and tests.states else None, coverage)
+    return TreeVerdict(result, kept.tests, kept.coverage if wanted.coverage else None)
 
 
 def load_flaky(paths: Paths) -> Mapping[str, int]:
     """Return how often each test was flaky, by its name; a check that leaves no results by its command."""
-    return (load_note(_Checks, paths.checks) or _Checks()).flaky
+    return (load_note(_Flaky, paths.flaky) or _Flaky()).counts
 
 
 def save_check(paths: Paths, verdict: TreeVerdict) -> None:
     """Add one verdict; the oldest make room for it."""
-    checks, (result, tests, coverage) = load_note(_Checks, paths.checks) or _Checks(), verdict
-    digest = _digest(result)
-    if result.results:
-        ran = tests or CaseResults(states={})
-        write_private(paths.case_results(digest), dump_json(ran.to_json()))
-    if coverage is not None:
-        write_private(paths.case_lines(digest), dump_json(coverage.to_json()))
+    result, tests, coverage = verdict
+    kept = _Kept(result=result, tests=tests, coverage=coverage)
+    write_private(_file(paths, result), dump_json(kept.to_json()))
     names = () if tests is None else tests.flaky
     if not names and result.outcome is CheckOutcome.FLAKY:
         names = (result.command or "",)
-    flaky = {**checks.flaky, **{name: checks.flaky.get(name, 0) + 1 for name in names}}
-    most = sorted(flaky.items(), key=lambda item: -item[1])[:_MAX_FLAKY]
-    results = (*(one for one in checks.results if _key(one) != _key(result)), result)
-    for old in results[:-_MAX_CHECKS]:
-        paths.case_results(_digest(old)).unlink(missing_ok=True)
-    for old in results[:-_MAX_COVERAGE]:
-        if old.coverage:
-            paths.case_lines(_digest(old)).unlink(missing_ok=True)
-    saved = _Checks(results=results[-_MAX_CHECKS:], flaky=dict(most))
-    write_private(paths.checks, dump_json(saved.to_json()))
+    if names:
+        flaky = load_flaky(paths)
+        counts = {**flaky, **{name: flaky.get(name, 0) + 1 for name in names}}
+        most = sorted(counts.items(), key=lambda item: -item[1])[:_MAX_FLAKY]
+        write_private(paths.flaky, dump_json(_Flaky(counts=dict(most)).to_json()))
+    _make_room(paths.checks)
 
 
-def _key(check: CheckResult) -> tuple[object, ...]:
-    return check.part or check.tree, check.command, check.prepared or (), check.results or ()
+def _make_room(folder: Path) -> None:
+    """Remove the oldest verdicts of many, or of large ones."""
+    size = 0
+    # Another process may remove one just now.
+    with contextlib.suppress(FileNotFoundError):
+        found = [(path.stat(), path) for path in folder.iterdir()]
+        found.sort(key=lambda item: item[0].st_mtime_ns, reverse=True)
+        for count, (status, path) in enumerate(found):
+            size += status.st_size
+            if count >= _MAX_CHECKS or size > _MAX_BYTES:
+                path.unlink()
 
 
-def _digest(check: CheckResult) -> str:
-    return hashlib.sha256(repr(_key(check)).encode()).hexdigest()[:40]
+def _file(paths: Paths, check: CheckResult) -> Path:
+    depends_on = check.part or check.tree, check.command, check.prepared or (), check.results or ()
+    return paths.checks / f"{hashlib.sha256(repr(depends_on).encode()).hexdigest()[:40]}.json"

@@ -65,10 +65,9 @@ class Paths:
         self.pending_approval = private / "approval.json"
         # What a person answered about the rights of agents.
         self.agreements = private / "agreements.json"
-        # The verdicts of the user's check, by tree and command.
-        self.checks = private / "checks.json"
-        # The tests that checks ran, beside their verdicts.
-        self.tests = private / "tests"
+        # The verdicts of the user's checks, by what they depend on, and what was flaky.
+        self.checks = private / "checks"
+        self.flaky = private / "flaky.json"
         # What checks said without some hunks of a change.
         self.proven = private / "proven.json"
         # Up to when a person answered what of other programs counts, by task.
@@ -140,12 +139,6 @@ class Paths:
     def setup_log(self, task_id: TaskId) -> Path:
         _check_name(task_id, "file")
         return self.own_logs / f"{task_id}.setup.log"
-
-    def case_results(self, digest: str) -> Path:
-        return self.tests / f"{digest}.json"
-
-    def case_lines(self, digest: str) -> Path:
-        return self.tests / f"{digest}.lines.json"
 
     def make_folder(self, folder: Path) -> None:
         """Create a folder at or below ``.blackbird/``, and its ``.gitignore`` with the first.

@@ -1,5 +1,6 @@
 """Verdicts of checks that are kept, with the lines that their tests ran."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -36,10 +37,16 @@ def test_lines_are_kept_with_a_verdict_and_without_them_it_is_none_where_they_ar
     assert load_check(paths, check(1, None)) == TreeVerdict(check(1, None))
 
 
-def test_lines_are_kept_of_the_last_verdicts_alone(paths: Paths) -> None:
-    for number in range(30):
+def test_the_oldest_verdicts_make_room_and_so_do_large_ones(paths: Paths) -> None:
+    for number in range(105):
         save_check(paths, TreeVerdict(check(number), coverage=LINES))
-    kept = [number for number in range(30) if load_check(paths, check(number)) is not None]
-    assert kept == list(range(10, 30))
-    assert all(load_check(paths, check(number, None)) is not None for number in range(30))
-    assert len(list(paths.tests.iterdir())) == len(kept)
+        newest = max(paths.checks.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        os.utime(newest, (number, number))
+    kept = [number for number in range(105) if load_check(paths, check(number)) is not None]
+    assert kept == list(range(5, 105))
+    large = sorted(paths.checks.iterdir(), key=lambda path: path.stat().st_mtime_ns)[50]
+    os.truncate(large, 100_000_000)
+    os.utime(large, (55, 55))
+    save_check(paths, TreeVerdict(check(200)))
+    assert len(list(paths.checks.iterdir())) == 50
+    assert load_check(paths, check(104)) is not None
