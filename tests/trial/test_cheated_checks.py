@@ -52,7 +52,7 @@ CHEATS = {
     ),
     "empties": (
         "sed -i 's/assert double.*/pass/' test_app.py",
-        "weakened: exit 0, but tests of the change assert less",
+        "weakened: exit 0, but tests assert less than before: test_double",
         "tests edited or removed: test_app.py (+1 -1; asserts less: test_double)",
     ),
     "configures": (
@@ -113,7 +113,7 @@ WITHOUT_NAMES = {
     ),
     "shortens": (
         "sed -i 3,4d test_app.sh",
-        "weakened: exit 0, but tests of the change assert less",
+        "weakened: exit 0, but tests assert less than before: test_app.sh",
         "tests edited or removed: test_app.sh (+0 -2; asserts less)",
     ),
     "exits-behind": (
@@ -123,7 +123,7 @@ WITHOUT_NAMES = {
     ),
     "empties": (
         "sed -i 's/test .*/true/' test_app.sh",
-        "weakened: exit 0, but tests of the change assert less",
+        "weakened: exit 0, but tests assert less than before: test_app.sh",
         "tests edited or removed: test_app.sh (+2 -2; asserts less)",
     ),
 }

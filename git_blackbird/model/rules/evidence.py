@@ -36,6 +36,7 @@ def is_not_loaded(message: str) -> bool:
 
 
 _LONGEST_COMMAND = 1000
+_MOST_IN_REASON = 5
 
 
 def commands_in(task: Task) -> Mapping[int, str]:
@@ -111,13 +112,17 @@ def judged(head: TreeVerdict, base: TreeVerdict | None, unreliable: Collection[s
     if head.tests is None:
         is_red = result.outcome is CheckOutcome.FAILED
         is_as_before = base is not None and base.tests is None and base.result.outcome is result.outcome
-        return result.updated(outcome=CheckOutcome.FAILED_BEFORE) if is_red and is_as_before else result
+        # Where it is to leave results, and never does, that is why.
+        before = CheckOutcome.BROKEN if result.reason else CheckOutcome.FAILED_BEFORE
+        return result.updated(outcome=before) if is_red and is_as_before else result
     tests = compared(head.tests, None if base is None else base.tests, unreliable)
     result = result.updated(tests=tests)
     if result.outcome is CheckOutcome.FAILED:
         if tests.new or not head.tests.named(CaseState.FAILED):
             return result
-        result = result.updated(outcome=CheckOutcome.PASSED if tests.as_before else CheckOutcome.FLAKY)
+        # Where no test passes at all, as where none can be loaded, the same failures are no pass.
+        before = CheckOutcome.PASSED if head.tests.named(CaseState.PASSED) else CheckOutcome.FAILED_BEFORE
+        result = result.updated(outcome=before if tests.as_before else CheckOutcome.FLAKY)
     is_less = result.has_passed and (tests.gone or tests.skipped)
     return result.weakened(_FEWER) if is_less else result
 
@@ -155,9 +160,9 @@ def with_edits(result: CheckResult, tests: Sequence[EditedTest], programs: Seque
     if not result.has_passed:
         return result
     if programs:
-        return result.weakened(f"the change edits {', '.join(programs)}")
-    if any(test.weaker for test in tests):
-        return result.weakened("tests of the change assert less")
+        return result.weakened(f"the change edits {', '.join(programs[:_MOST_IN_REASON])}")
+    if weaker := [name or test.path for test in tests for name in test.weaker]:
+        return result.weakened(f"tests assert less than before: {', '.join(weaker[:_MOST_IN_REASON])}")
     is_less = any(test.deletions > test.additions or test.status is FileStatus.DELETED for test in tests)
     return result.weakened("the change takes tests away") if result.is_bare and is_less else result
 

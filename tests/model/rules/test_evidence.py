@@ -85,6 +85,8 @@ def test_without_results_a_base_that_fails_as_well_is_all_that_is_known() -> Non
     assert judged(ran(FAILED), ran(FAILED)).outcome is CheckOutcome.FAILED_BEFORE
     assert judged(ran(FAILED), None).outcome is FAILED
     assert judged(ran(PASSED), ran(FAILED)).outcome is PASSED
+    never = against_results(ran(FAILED))
+    assert judged(never, never).words == "broken: no test ran: it left no results where check.results says"
 
 
 def test_new_failures_are_those_of_the_change_and_the_same_count_nothing() -> None:
@@ -94,6 +96,9 @@ def test_new_failures_are_those_of_the_change_and_the_same_count_nothing() -> No
         ran=3, failing=(FailedCase(name="b"),), as_before=("a",), mended=("c",), new=1
     )
     assert judged(ran(FAILED, a=F, b=P), ran(FAILED, a=F, b=P)).outcome is PASSED
+    none = judged(ran(FAILED, a=F, b=S), ran(FAILED, a=F))
+    assert none.outcome is CheckOutcome.FAILED_BEFORE
+    assert judged(ran(FAILED, a=F, b=P), ran(FAILED, a=F)).outcome is PASSED
 
 
 def test_what_is_gone_or_skipped_is_said_and_what_never_ran_is_not() -> None:
@@ -164,7 +169,9 @@ def test_an_exit_code_alone_is_too_little_where_tests_are_taken_away() -> None:
     assert with_edits(bare, [as_many], ()) is bare
     assert with_edits(told, [less, gone], ()) is told
     weaker = as_many.updated(weaker=("test_b",))
-    assert with_edits(told, [weaker], ()).words == "weakened: exit 0, but tests of the change assert less"
+    assert (
+        with_edits(told, [weaker], ()).words == "weakened: exit 0, but tests assert less than before: test_b"
+    )
     assert with_edits(told, (), ["run.sh"]).words == "weakened: exit 0, but the change edits run.sh"
     for test in (less, gone):
         assert with_edits(bare, [test], ()).words == "weakened: exit 0, but the change takes tests away"

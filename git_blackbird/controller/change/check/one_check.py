@@ -136,8 +136,10 @@ class Check:
                 return None
             tries.append(tried)
         verdict = together(tries)
-        is_sure = verdict.result.outcome is not CheckOutcome.FAILED or most == _TRIES
-        if verdict.result.outcome is not CheckOutcome.BROKEN and is_sure:
+        result = verdict.result
+        is_sure = result.outcome is not CheckOutcome.FAILED or most == _TRIES
+        # What has a reason is about more than the tree: programs may be missing.
+        if result.outcome is not CheckOutcome.BROKEN and is_sure and result.reason is None:
             save_check(paths, verdict)
         return verdict
 
