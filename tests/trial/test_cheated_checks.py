@@ -113,7 +113,7 @@ WITHOUT_NAMES = {
     ),
     "shortens": (
         "sed -i 3,4d test_app.sh",
-        "weakened: exit 0, but tests assert less than before: test_app.sh",
+        "weakened: exit 0, but the change edits test_app.sh",
         "tests edited or removed: test_app.sh (+0 -2; asserts less)",
     ),
     "exits-behind": (

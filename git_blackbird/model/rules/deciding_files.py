@@ -19,6 +19,7 @@ _SCRIPT = re.compile(r".*\.(?:(?:ba|da|k|z)?sh|mk)")
 _SHEBANG = re.compile(r"#!.*sh\b")
 _VARIABLE = re.compile(r"\$\{?\w+\}?")
 _NO_PATH = re.compile(r"[^\w.+/-]+")
+_FAILS = re.compile(r"\b(?:exit|return)\s+[1-9$]|\bset\s+-\w*e|\bfalse\b")
 _SUCCEEDS = re.compile(r"\bexit\b(?!\W*[1-9$])|\|\|\s*(?:true|:)")
 _MOST_SCRIPTS = 100
 
@@ -28,8 +29,8 @@ def edited_programs(
 ) -> tuple[str, ...]:
     """Return which paths of a change decide what a check says, and do so in another way after it.
 
-    A script that is not started by the command itself, but by another, does so where it has fewer lines or
-    more ways to succeed. What a test starts is what it tests.
+    A script that is not started by the command itself, but by another, does so where it has fewer lines,
+    or ways to fail, or more to succeed. What a test starts is what it tests.
     """
     started = frozenset(_started(command or ""))
     further = frozenset(_further_scripts(started, before, is_test))
@@ -42,9 +43,8 @@ def edited_programs(
             return _OF_PYTEST.findall(old or "") != _OF_PYTEST.findall(new or "")
         if _ALWAYS.fullmatch(name) or (path in started and (old is not None or name in MAKEFILES)):
             return old != new
-        # What is taken away from tests is told of them.
-        is_shorter = not is_test.fullmatch(path) and _count_lines(new) < _count_lines(old)
-        return path in further and (is_shorter or _count_successes(new) > _count_successes(old))
+        is_less = (now < was for was, now in zip(_says(old or ""), _says(new or ""), strict=True))
+        return path in further and any(is_less)
 
     return tuple(filter(is_edited, paths))
 
@@ -75,13 +75,9 @@ def _is_script(path: str, read: Read) -> bool:
     return text is not None and (_SCRIPT.fullmatch(path) or _SHEBANG.match(text)) is not None
 
 
-def _count_lines(text: str | None) -> int:
-    return len((text or "").split("\n"))
-
-
-def _count_successes(text: str | None) -> int:
-    """Return in how many places a script ends well, whatever happened before them."""
-    return len(_SUCCEEDS.findall(text or ""))
+def _says(text: str) -> tuple[int, int, int]:
+    """Return the numbers of lines of a script, of ways to fail, and, below zero, of ways to succeed."""
+    return len(text.split("\n")), len(_FAILS.findall(text)), -len(_SUCCEEDS.findall(text))
 
 
 def _of_package(text: str | None) -> Mapping[str, object] | str | None:

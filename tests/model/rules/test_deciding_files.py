@@ -46,6 +46,7 @@ def edited(command: str, files: Mapping[str, str | None]) -> tuple[str, ...]:
         ("make test", "ci/all.sh", "exit 0\n" + FILES["ci/all.sh"]),
         ("make test", "ci/one.sh", "./app.py || true\n"),
         ("make test", "tests/run.sh", "exit 0\n" + FILES["tests/run.sh"]),
+        ("./run.sh", "lib.sh", "check() {\n    true\n}\n\n"),
         ("./run.sh", "lib.sh", "exit 0\n" + FILES["lib.sh"]),
         ("npm --prefix web test", "web/package.json", '{"scripts": {"test": "exit 0"}}'),
         ("npm --prefix web test", "web/package.json", "{"),
