@@ -84,15 +84,18 @@ def test_a_runner_that_is_made_to_exit_with_0_hides_no_failure(trial: Trial) -> 
     assert "check of a failed: exit 0\n  1 test fails because of this change:\n    t_one.sh" in said
 
 
-def test_what_fails_without_results_is_not_run_again_on_the_same_tree(trial: Trial, tmp_path: Path) -> None:
-    commit(trial.repo, {"run.sh": f"echo x >>{tmp_path}/runs; false\n"}, "no results")
+def test_what_never_leaves_results_is_broken_until_its_cause_is_mended(trial: Trial, tmp_path: Path) -> None:
+    result = "<testsuite><testcase classname='app' name='one'/></testsuite>"
+    runs = f'[ -e {tmp_path}/tool ] || exit 1\necho "{result}" >report.xml\n'
+    commit(trial.repo, {"run.sh": runs}, "no results")
     trial.configure({"check.command": "sh run.sh"})
-    assert "check of a failed before: exit 1" in said_of(trial, "echo new >new.txt")
-    assert len((tmp_path / "runs").read_text().split()) == 6
+    never = "check of a broken: no test ran: it left no results where check.results says\n"
+    assert never in said_of(trial, "echo new >new.txt")
+    (tmp_path / "tool").touch()
     trial.plan({"a": (), "b": ()})
-    said_of(trial, "echo more >more.txt")
-    # Three times on the new head; its base is known.
-    assert len((tmp_path / "runs").read_text().split()) == 9
+    # Its base is what was checked before.
+    said = said_of(trial, "echo more >more.txt")
+    assert "\nchecking the base of b: sh run.sh\ncheck of b passed: 1 test (" in said
 
 
 def test_one_that_failed_before_counts_nothing_and_one_that_is_mended_is_said(trial: Trial) -> None:
