@@ -81,7 +81,7 @@ OUTPUTS: Mapping[str, Any] = {
     "status": status.StatusOutput,
     "tell": changes.TellOutput,
     "undo": changes.UndoOutput,
-    "undo-tasks": changes.TasksToTurnOutput,
+    "undo-tasks": changes.UndoListOutput,
     "validate": given.ValidateOutput,
     "verify": Verification,
     "worktrees": changes.WorktreesOutput,

@@ -1,7 +1,7 @@
 """Commands that take the change of a task back, or bring it back."""
 
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.controller.change.undo.undo import redo_task, tasks_to_turn, undo_task
+from git_blackbird.controller.change.undo.undo import redo_task, tasks_to_undo, undo_task
 from git_blackbird.errors import ExitCode
 from git_blackbird.messages.display.change import undo_result_lines
 from git_blackbird.model.base.next_steps import TaskCommand
@@ -23,14 +23,14 @@ def redo(call: CommandContext, task_id: str | None, *, dry_run: bool) -> ExitCod
 
 def _show_tasks(call: CommandContext, verb: Verb, without: str) -> ExitCode:
     """Say whose change can be taken back, or brought back, each by its command."""
-    tasks = tuple(tasks_to_turn(call.workspace.plan_state(), verb))
+    tasks = tuple(tasks_to_undo(call.workspace.plan_state(), verb))
     commands = [TaskCommand(VERBS[verb].command, task.id, remark=task.title) for task in tasks]
     call.lines(commands or [without])
     if call.as_json:
-        from git_blackbird.cli.printed.changes import TasksToTurnOutput, TaskToTurn
+        from git_blackbird.cli.printed.changes import TaskToUndo, UndoListOutput
 
-        shown = (TaskToTurn(task, command.command) for task, command in zip(tasks, commands, strict=True))
-        call.data(TasksToTurnOutput(tuple(shown)))
+        shown = (TaskToUndo(task, command.command) for task, command in zip(tasks, commands, strict=True))
+        call.data(UndoListOutput(tuple(shown)))
     return ExitCode.OK
 
 

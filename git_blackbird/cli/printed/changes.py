@@ -106,7 +106,7 @@ class UndoOutput(Printed[UndoResult]):
     behind: str | None = field("Why the index does not follow the commit.", lambda it: it.behind)
 
 
-class TaskToTurn(Printed[Task]):
+class TaskToUndo(Printed[Task]):
     """A task whose change can be taken back, or brought back."""
 
     def __init__(self, task: Task, command: str) -> None:
@@ -119,10 +119,10 @@ class TaskToTurn(Printed[Task]):
     command: Annotated[str, Shown("The command that does so.")]
 
 
-class TasksToTurnOutput(NamedTuple):
+class UndoListOutput(NamedTuple):
     """The tasks whose change can be taken back, or brought back."""
 
-    tasks: Annotated[Sequence[TaskToTurn], Shown("The tasks, in the order of the plan.")]
+    tasks: Annotated[Sequence[TaskToUndo], Shown("The tasks, in the order of the plan.")]
 
 
 class WorktreesOutput(NamedTuple):

@@ -157,12 +157,12 @@ def runs_to_redo(state: PlanState, task: Task) -> Sequence[Run]:
     return runs
 
 
-def tasks_to_turn(state: PlanState, verb: Verb) -> Iterator[Task]:
+def tasks_to_undo(state: PlanState, verb: Verb) -> Iterator[Task]:
     """Yield the tasks whose change can be taken back, or brought back, in the order of the plan."""
-    runs_to_turn = runs_to_undo if VERBS[verb].takes_back else runs_to_redo
+    runs_of = runs_to_undo if VERBS[verb].takes_back else runs_to_redo
     for task in state.plan.leaves():
         with suppress(RequestError):
-            if runs_to_turn(state, task):
+            if runs_of(state, task):
                 yield task
 
 
