@@ -196,6 +196,11 @@ def _checked(repo: Path) -> None:
     _accepted(repo, check__command="test -e x.txt && echo seen >made-by-check")
 
 
+def _to_prove(repo: Path) -> None:
+    _waiting(repo)
+    configure(repo, check__command="test -e x.txt")
+
+
 def _taken_back(repo: Path) -> None:
     _committed(repo)
     run(repo, ours("undo", "a"))
@@ -278,6 +283,7 @@ SCENES: Mapping[str, Scene] = {
     "land": scene(_accepted, "execute", "--no-input"),
     "land and commit": scene(_accepted_to_commit, "execute", "--no-input"),
     "check": scene(_checked, "execute", "--no-input"),
+    "prove": scene(_to_prove, "prove", "a"),
     "conflict": scene(_conflicting, "execute", "--no-input"),
     "set up": scene(_to_set_up, "execute", "--no-input"),
     "jobs": scene(_two_jobs, "execute", "--no-input"),

@@ -111,8 +111,6 @@ class ChangeHunks:
             return file.word
         if _LOCK_FILE.search(file.path):
             return "a lock file"
-        if len(self.hunks) > _MOST_HUNKS:
-            return f"the change has more than {_MOST_HUNKS} hunks"
         try:
             contents = [self._trees.content(one.oid, _MOST_BYTES) if one else b"" for one in (before, after)]
         except UnusableError as error:
@@ -124,7 +122,11 @@ class ChangeHunks:
             return "prose"
         if with_edits(old, new, edits) != b"".join(new):
             return "its lines are not those that git shows"
+        count = len(self.hunks)
         numbered = [each for edit in edits for each in self._numbered(file.path, after.oid, edit, was, now)]
+        if len(self.hunks) > _MOST_HUNKS:
+            del self.hunks[count:], self._names[count:]
+            return f"the change has more than {_MOST_HUNKS} hunks"
         self._files[file.path] = _File(path, after, before is None, old, new, numbered)
         return None
 

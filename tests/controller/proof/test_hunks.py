@@ -191,3 +191,12 @@ def test_a_function_that_moved_is_taken_back_at_both_ends(repo: Path) -> None:
     before = {"a.py": f"{moved}\n\nA = 1\n", "b.py": "B = 1\n"}
     hunks = hunks_of(repo, before, {"a.py": "A = 1\n", "b.py": f"B = 1\n\n\n{moved}"})
     assert places(hunks) == {"a.py:1 b.py:4-5": []}
+
+
+def test_of_very_many_hunks_files_that_have_too_many_are_named(repo: Path) -> None:
+    new = {"a.py": "\n".join(f"x{number} = 1\n" for number in range(2_500)), "b.py": "y = 1\n"}
+    hunks = hunks_of(repo, OLD, new)
+    assert [(each.path, each.reason) for each in hunks.left_out] == [
+        ("a.py", "the change has more than 2000 hunks")
+    ]
+    assert places(hunks) == {"b.py:1": []}
