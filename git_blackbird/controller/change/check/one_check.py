@@ -154,7 +154,7 @@ class Check:
         named = "" if asked.title == "check" else f", {asked.title}"
         named += ", with protected files as before" if self.restored and which == "head" else ""
         try:
-            with await self.call.check_slots.take(task_id):
+            with await self.call.check_slots.take(task_id, quietly=which == "other"):
                 text = f"checking {what}{named}{' again' if again else ''}"
                 command = "" if asked.criterion or which == "other" else f": {asked.command}"
                 inform(self.call.ui, f"{text}{command}", task_id)

@@ -44,12 +44,12 @@ class CheckSlots:
     def count(self) -> int:
         return self._workspace.config.check.slots or max(1, (os.cpu_count() or 1) // _PROCESSORS_EACH)
 
-    async def take(self, task_id: TaskId) -> contextlib.ExitStack:
-        """Wait for a free slot; closing the stack frees it.
+    async def take(self, task_id: TaskId, *, quietly: bool = False) -> contextlib.ExitStack:
+        """Wait for a free slot, and say so once unless ``quietly``; closing the stack frees it.
 
         If the system refuses a slot, warn once and go on without one.
         """
-        is_told = False
+        is_told = quietly
         while True:
             try:
                 return self._slot(task_id)
