@@ -15,7 +15,7 @@ from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.errors import RequestError
-from git_blackbird.git.change.changes import changed_paths
+from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, ShellLine, TaskCommand
 from git_blackbird.model.base.timestamps import format_timestamp, moment_of
@@ -75,7 +75,8 @@ def _touched(workspace: Workspace, state: PlanState, task_id: TaskId, came: int)
 
     One with a broken criterion is among them: it may be mended.
     """
-    changed = _paths(workspace, state.history(task_id))
+    trees = TreeStore(workspace.repo)
+    changed = _paths(trees, state.history(task_id))
     names = frozenset(path.decode(errors="replace") for path in changed)
     for task in _done_tasks(state):
         last = state.history(task.id).latest
@@ -83,7 +84,7 @@ def _touched(workspace: Workspace, state: PlanState, task_id: TaskId, came: int)
         if last is None or done is None or done >= came or task.id == task_id:
             continue
         is_named = last.broken or overlaps(named_paths(task), names)
-        if is_named or changed & _paths(workspace, state.history(task.id)):
+        if is_named or changed & _paths(trees, state.history(task.id)):
             yield task
 
 
@@ -91,9 +92,9 @@ def _done_tasks(state: PlanState) -> Iterator[Task]:
     return (task for task in state.plan.leaves() if task.status is Status.DONE and commands_in(task))
 
 
-def _paths(workspace: Workspace, history: History) -> frozenset[bytes]:
+def _paths(trees: TreeStore, history: History) -> set[bytes]:
     pairs = (run.made for run in Change.of(history).runs)
-    return frozenset[bytes]().union(*(changed_paths(workspace.repo, pair) for pair in pairs if pair))
+    return {path for pair in pairs if pair is not None for path in trees.changed_paths(*pair)}
 
 
 async def verify_done(call: Call) -> Sequence[DoneCriterion] | None:
