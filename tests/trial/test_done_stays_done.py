@@ -68,6 +68,9 @@ def test_what_a_landing_breaks_is_due_with_it_until_it_passes_again(trial: Trial
     assert broken(trial) == []
     trial.expect(0, "redo", "c")
     assert broken(trial) == [("a", "c")]
+    (trial.repo / "other.txt").write_text("edited\n")
+    assert "failed: exit 1, since c (run " in trial.expect(1, "verify", "--done")
+    assert broken(trial) == [("a", "c")]
     works(e="sed -i s/one=3/one=1/ lib.txt")
     planned_too(trial, e=[ONE])
     trial.expect(3, "execute", "--no-input", "--stop-after-each")

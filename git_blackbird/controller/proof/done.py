@@ -202,6 +202,7 @@ class _Look:
         moves = await run_in_thread(lambda: moves_after(self.state.histories, done))
         moves = [each for each in moves if self.until is None or each.at <= self.until]
         trees = [own.head, *(tree for each in moves for tree in each.move.trees), self.tree]
+        check = replace(check, what=f"{run.task_id} as it was before")
         last = await self._last_green(check, trees)
         if last is None or last % 2 == 0:
             return None
@@ -209,7 +210,9 @@ class _Look:
         if not (await self._again(check, trees[last], green)).has_passed:
             raise _UnknownError
         since = moves[last // 2]
-        return since if since.move.works and since.run.task_id != run.task_id else None
+        undone = since.run.undone
+        is_of_change = since.move.works or undone is None or undone.redone
+        return since if is_of_change and since.run.task_id != run.task_id else None
 
     async def _last_green(self, check: Check, trees: Sequence[str]) -> int | None:
         """Return which of these trees passes and is followed by one that fails; the last of them does.
@@ -228,8 +231,7 @@ class _Look:
 
     async def _fails(self, check: Check, tree: str) -> bool:
         """Whether a check fails on a tree. Raises _UnknownError where it says nothing."""
-        before = replace(check, what=f"{check.of_run.task_id} as it was before")
-        result = await self._result(before, tree)
+        result = await self._result(check, tree)
         if not result.has_passed and not _is_red(result):
             raise _UnknownError
         return not result.has_passed

@@ -299,8 +299,9 @@ class Item:
             case Due.FAILED | Due.STUCK, run:
                 return next_step(self.task, run)
             case Due.BROKEN, _ if self.broken is not None:
-                undo = TaskCommand("undo", self.broken.criteria[-1].task_id)
-                return TaskCommand("verify", rest=" --done", remark=Sentence("once it is mended; or ", undo))
+                cause = self.broken.criteria[-1].task_id
+                undo = ("; or ", TaskCommand("undo", cause)) if cause in self.state.plan.tasks else ()
+                return TaskCommand("verify", rest=" --done", remark=Sentence("once it is mended", *undo))
             case Due.START, _:
                 return self.seen.raising.get(None) or TaskCommand("execute", self.task.id)
             case _:
