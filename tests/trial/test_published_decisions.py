@@ -111,7 +111,7 @@ def test_evidence_counts_once_the_check_has_passed_on_the_new_files(trial: Trial
     run(trial, "a", 3)
     trial.expect(0, "decide", "a", "--approve")
     trial.expect(0, "records", "publish")
-    assert trial.expect(0, "verify").splitlines()[-1] == "1 commit as decided; 3 without a mark"
+    assert trial.expect(0, "verify").splitlines()[-1] == "1 commit as decided; 3 others"
     git(repo, "checkout", "-q", "-b", "other", "HEAD~1")
     commit(repo, {"other.txt": "other\n"})
     git(repo, "cherry-pick", "main")
@@ -139,7 +139,7 @@ def test_commits_by_hand_and_sent_back_rounds(trial: Trial) -> None:
     early = run(trial, "b", 3)
     trial.expect(0, "decide", "b", "--request-changes", "-m", "more")
     trial.expect(0, "records", "publish")
-    assert trial.expect(0, "verify").splitlines()[-1] == "1 commit as decided; 4 without a mark"
+    assert trial.expect(0, "verify").splitlines()[-1] == "1 commit as decided; 4 others"
     # A commit of what was sent back.
     git(repo, "add", "b.txt", "lines.txt")
     git(repo, "commit", "-q", "--no-verify", "-m", f"B\n\nBlackbird-Task: b\nBlackbird-Run: {early}")

@@ -54,14 +54,13 @@ def verify(repo: Repository, asked: Asked) -> Verification:
     Raises MissingHereError where this clone lacks something, UsageError where who may sign could come with
     the commits, UnusableError.
     """
-    listed = commits_of(repo, asked.commits)
+    listed, count = commits_of(repo, asked.commits, with_all=asked.is_strict)
     with scratch_repository(repo) as scratch:
-        merged = [commit for commit in listed if len(commit.parents) > 1]
-        doubtful = [commit for commit in merged if commit.is_marked or asked.is_strict]
-        plain = {commit.oid for commit in merged} - {commit.oid for commit in doubtful}
-        plain |= clean_merges(scratch, doubtful)
-        rest = [commit for commit in listed if commit.oid not in plain]
-        marked = [commit for commit in rest if commit.is_marked]
+        plain = clean_merges(scratch, listed)
+        judged = [
+            commit for commit in listed if commit.oid not in plain and (commit.is_marked or asked.is_strict)
+        ]
+        marked = [commit for commit in judged if commit.is_marked]
         chain = Chain(read_decisions(repo))
         if marked:
             require_whole(repo)
@@ -69,20 +68,22 @@ def verify(repo: Repository, asked: Asked) -> Verification:
                 own = TaskCommand("records publish", remark="where the decisions were made")
                 ways = (*fetch_of(repo, SHARED_REFS), own)
                 raise MissingHereError("no decisions are published in this clone", hint=ways)
-        roots = roots_of(repo, listed[-1].oid) if marked else []
+        roots = roots_of(repo, marked[-1].oid) if marked else []
         judge = _Judge(repo, chain, _signers(repo, asked.signers), roots)
-        comparison = Comparison(scratch, {commit.oid: commit.tree for commit in listed}, is_restated)
-        verified = tuple(judge.all(comparison, marked))
-        bare = [commit for commit in rest if not commit.is_marked]
-        alone = [commit for commit in bare if asked.is_strict and len(commit.parents) < 2]
-        alike = comparison.of_the_like(alone, [*chain.by_name.values()])
-    unmarked = [_unmarked(commit, alike.get(commit.oid)) for commit in bare]
+        comparison = Comparison(scratch, is_restated)
+        verified = {each.oid: each for each in judge.all(comparison, marked)}
+        bare = [commit for commit in judged if not commit.is_marked and len(commit.parents) < 2]
+        alike = comparison.of_the_like(bare, [*chain.by_name.values()])
     broken = tuple(fault for faults in chain.faults.values() for fault in faults)
     rolled_back = None if asked.since is None else next(iter(broken), None)
     if asked.since not in {None, *(each.tag for each in chain.by_name.values())}:
         rolled_back = f"the decision {asked.since} is not among those here: they were rolled back"
     return Verification(
-        asked.commits, verified, tuple(unmarked), len(plain), broken, rolled_back, asked.is_strict
+        asked.commits,
+        tuple(verified.get(each.oid) or _unmarked(each, alike.get(each.oid)) for each in judged),
+        count - len(judged),
+        broken,
+        rolled_back,
     )
 
 

@@ -7,7 +7,7 @@ in a repository that is thrown away, so that they are the same in every clone.
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -18,9 +18,9 @@ from git_blackbird.git.change.merging import Sides, merge_bases, merge_commits, 
 from git_blackbird.git.commit.branch import list_remotes
 from git_blackbird.git.core.output import object_id_rows, object_ids
 from git_blackbird.git.core.process import operands, revisions
-from git_blackbird.git.core.repository import Repository, init_repository
+from git_blackbird.git.core.repository import Repository, init_repository, using_objects
 from git_blackbird.git.core.trees import OURS, TreeEntry, TreeStore
-from git_blackbird.git.worktree.log import find_commit, tree_of
+from git_blackbird.git.worktree.log import find_commit
 from git_blackbird.model.base.sanitize import quoted, shell_word
 from git_blackbird.model.base.system import HIDDEN, PLAN_NAME
 from git_blackbird.model.run.commits import RUN_TRAILER, TASK_TRAILER
@@ -32,6 +32,7 @@ _MARK = re.compile(
     rf"^[ \t]*(?:({TASK_TRAILER})|{RUN_TRAILER}):[ \t]*(\S[^\n]*)", re.MULTILINE | re.IGNORECASE
 )
 _LOG = ("log", "-z", "--reverse", "--topo-order", "--no-show-signature", "--encoding=UTF-8")
+_MARKED = ("--extended-regexp", "--regexp-ignore-case", f"--grep=({TASK_TRAILER}|{RUN_TRAILER}):")
 _FORMAT = "--format=%H %T %P%n%B"
 _AS_THEY_ARE = {"GIT_NO_REPLACE_OBJECTS": "1"}
 _PLAIN = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
@@ -59,8 +60,8 @@ class RangeCommit(NamedTuple):
         return bool(self.tasks or self.runs)
 
 
-def commits_of(repo: Repository, named: str) -> list[RangeCommit]:
-    """Return the commits of a range, or all up to a commit, oldest first.
+def commits_of(repo: Repository, named: str, *, with_all: bool) -> tuple[list[RangeCommit], int]:
+    """Return the marked commits of a range, or ``with_all``, oldest first, and how many there are in all.
 
     Raises MissingHereError for a revision that is not in this clone, GitError.
     """
@@ -68,8 +69,10 @@ def commits_of(repo: Repository, named: str) -> list[RangeCommit]:
         if find_commit(repo, name) is None:
             remedy = _fetch_of(repo, name)
             raise MissingHereError(f"{quoted(name)} is no commit of this clone", hint=remedy)
-    listed = repo.git(*_LOG, _FORMAT, *revisions(named), *operands(), variables=_AS_THEY_ARE)
-    return listed.records(lambda records: [_commit(record) for record in records])
+    within = (*revisions(named), *operands())
+    count = repo.git("rev-list", "--count", *within, variables=_AS_THEY_ARE).answer()
+    listed = repo.git(*_LOG, *([] if with_all else _MARKED), _FORMAT, *within, variables=_AS_THEY_ARE)
+    return listed.records(lambda records: [_commit(record) for record in records]), int(count)
 
 
 def _commit(record: bytes) -> RangeCommit:
@@ -127,18 +130,14 @@ class Comparison:
     """Hold commits against pairs of trees: what they change must be what merging the pairs changes."""
 
     def __init__(
-        self,
-        scratch: Repository,
-        known: Mapping[str, str],
-        is_restated: Callable[[bytes | None, bytes | None], bool],
+        self, scratch: Repository, is_restated: Callable[[bytes | None, bytes | None], bool]
     ) -> None:
-        """Work in a scratch repository; ``known`` are trees of commits.
+        """Work in a scratch repository.
 
         ``is_restated`` says of two versions of the plan whether they differ in statuses alone.
         """
         self._scratch = scratch
         self._trees = TreeStore(scratch)
-        self._known = known
         self._is_restated = is_restated
 
     def compare(self, wanted: Sequence[tuple[RangeCommit, Sequence[Trees]]]) -> list[Compared]:
@@ -174,7 +173,7 @@ class Comparison:
         """
         own = {commit.oid: Trees(self._parent_tree(commit), commit.tree) for commit in commits}
         known = [(each, each.trees) for each in decisions if each.trees is not None]
-        ids = self._patch_ids([*own.values(), *(trees for _, trees in known)])
+        ids = self._patch_ids([*own.values(), *(trees for _, trees in known)]) if own else {}
         likely = [
             (commit, each, trees)
             for commit in commits
@@ -193,9 +192,11 @@ class Comparison:
         return {tree: identity for identity, tree in listed}
 
     def _parent_tree(self, commit: RangeCommit) -> str:
-        for parent in commit.parents:
-            return self._known.get(parent) or tree_of(self._scratch, parent)
-        return self._trees.save({})
+        if not commit.parents:
+            return self._trees.save({})
+        with using_objects(self._scratch):
+            _, data = self._trees.objects.read(commit.parents[0])
+        return data.partition(b"\n")[0].removeprefix(b"tree ").decode()
 
     def _sides(self, pair: Trees) -> Sides:
         sides = sides_of(self._trees, pair)
@@ -244,9 +245,9 @@ class Comparison:
         return found
 
 
-def clean_merges(scratch: Repository, merges: Sequence[RangeCommit]) -> set[str]:
-    """Return those of merges that have what git makes of their two parents, and nothing else."""
-    two = [merge for merge in merges if len(merge.parents) == 2]
+def clean_merges(scratch: Repository, commits: Sequence[RangeCommit]) -> set[str]:
+    """Return the merges among commits that have what git makes of their two parents, and nothing else."""
+    two = [commit for commit in commits if len(commit.parents) == 2]
     made = merge_commits(scratch, [merge.parents for merge in two]) if two else []
     both = zip(two, made, strict=True)
     return {merge.oid for merge, one in both if not one.conflicts and one.tree == merge.tree}

@@ -42,12 +42,11 @@ def summary_line(found: Verification) -> str:
     """Return how many commits there are of each kind."""
     good = sum(each.fault is None for each in found.commits)
     elsewhere = sum(each.fault is None and _is_elsewhere(each) for each in found.commits)
+    on_others = f", {elsewhere} of them checked on other files" if elsewhere else ""
     parts = [
-        f"{counted(good, 'commit')} as decided"
-        + (f", {elsewhere} of them checked on other files" if elsewhere else ""),
+        f"{counted(good, 'commit')} as decided{on_others}",
         f"{len(found.commits) - good} not" if good < len(found.commits) else "",
-        f"{len(found.unmarked)} without a mark" if found.unmarked else "",
-        counted(found.merges, "plain merge") if found.merges else "",
+        counted(found.others, "other") if found.others else "",
     ]
     return "; ".join(filter(None, parts))
 

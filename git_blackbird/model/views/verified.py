@@ -25,20 +25,20 @@ class VerifiedCommit:
 
 @dataclass(frozen=True)
 class Verification:
-    """What became of the commits of a range; those that name neither task nor run are not judged."""
+    """What became of the commits of a range."""
 
     range: Annotated[str, Shown("The commits that were looked at.")]
-    commits: Annotated[tuple[VerifiedCommit, ...], Shown("Those that name a task or a run, oldest first.")]
-    unmarked: Annotated[tuple[VerifiedCommit, ...], Shown("Those that name neither.")]
-    merges: Annotated[int, Shown("How many plain merges are in neither.")]
+    commits: Annotated[
+        tuple[VerifiedCommit, ...],
+        Shown("Those that name a task or a run, oldest first; with --require all but plain merges."),
+    ]
+    others: Annotated[int, Shown("How many others there are, which are not judged.")]
     broken: Annotated[tuple[str, ...], Shown("Decisions that are gone, or not as a later one says.")] = ()
     rolled_back: Annotated[str | None, Shown("Why the decisions do not go on from --since.")] = None
-    is_strict: Annotated[bool, Shown("Whether those that name neither count as faults.")] = False
 
     @property
     def faulty(self) -> tuple[VerifiedCommit, ...]:
-        judged = (*self.commits, *self.unmarked) if self.is_strict else self.commits
-        return tuple(each for each in judged if each.fault is not None)
+        return tuple(each for each in self.commits if each.fault is not None)
 
     @property
     def holds(self) -> Annotated[bool, Shown("Whether all of them hold.")]:

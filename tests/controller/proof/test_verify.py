@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -153,7 +152,7 @@ def test_each_planted_fault_is_named_and_nothing_else(repo: Path, keys: Path) ->
     found = verify(there.repo, Asked("main", signers=keys / "signers"))
     assert_named(found, faulty)
     assert len(found.commits) == 40
-    assert len(found.unmarked) == 1
+    assert found.others == 1
     assert not found.holds
     # Nobody is asked who signed: another key is as good.
     unsigned = verify(there.repo, Asked("main"))
@@ -165,9 +164,10 @@ def test_a_thousand_commits(repo: Path) -> None:
     there = Decisions(repo, 1000)
     kinds = [kind for kind in FAULTS if kind is not by_another_key]
     faulty = dict(planted(there, 2, kinds))
-    began = time.perf_counter()
+    before = os.times()
     found = verify(there.repo, Asked("main"))
-    assert time.perf_counter() - began < 20
+    # Of processor time, with that of git: whatever else the machine does.
+    assert sum(os.times()[:4]) - sum(before[:4]) < 20
     assert_named(found, faulty)
     assert len(found.commits) == 1000
 
@@ -198,7 +198,7 @@ def test_clean_rebases_ask_for_nothing_again(repo: Path, count: int) -> None:
     found = verify(there.repo, Asked("other..merged"))
     assert found.holds
     assert [len(commit.decisions) for commit in found.commits] == [count]
-    assert (len(found.unmarked), found.merges) == (1, 1)
+    assert found.others == 2
     (repo / "evil").write_text("evil")
     git(repo, "add", "evil")
     git(repo, "commit", "-q", "--amend", "--no-edit")
