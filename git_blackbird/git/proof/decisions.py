@@ -92,8 +92,7 @@ def write_decision(repo: Repository, name: str, text: DecisionText, pair: Trees 
     message = f"{text.decided.words}: {text.task}\n\n{body}\n"
     # Git signs tags below refs/tags alone.
     passing = f"blackbird/{name}"
-    signs = any(repo.git(*_IS_SIGNED, key).answer() == "true" for key in ("tag.gpgSign", "commit.gpgSign"))
-    options = ("-s" if signs else "-a", "--force", "--cleanup=verbatim", "--file=-")
+    options = ("-s" if _signs(repo) else "-a", "--force", "--cleanup=verbatim", "--file=-")
     command = ["git", *repo.git_options, "tag", *options, *operands(passing, target)]
     done = run_user_program(command, cwd=repo.top, environ=repo.git_environ, stdin=message.encode())
     if done.code != 0:
@@ -107,6 +106,11 @@ def write_decision(repo: Repository, name: str, text: DecisionText, pair: Trees 
     if decision is None:
         raise UnusableError(f"the tag of the decision on {text.task} cannot be read again")
     return decision
+
+
+def _signs(repo: Repository) -> bool:
+    said = (repo.git(*_IS_SIGNED, "tag.gpgSign"), repo.git(*_IS_SIGNED, "commit.gpgSign"))
+    return "true" in {one.answer() for one in said}
 
 
 def check_signature(repo: Repository, tag: str, signers: Path | None) -> tuple[str | None, str]:

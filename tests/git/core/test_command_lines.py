@@ -23,6 +23,7 @@ PASSED_ON = {
     ("comparing.py", "attributes_of"),
     ("log.py", "_beyond_references"),
     ("merging.py", "merge_trees"),
+    ("merging.py", "merge_commits"),
     ("folders.py", "_listed"),
     # Not git: the branch is the value of an option, the texts are one word with theirs.
     ("branch.py", "open_request"),
