@@ -27,6 +27,8 @@ PASSED_ON = {
     ("folders.py", "_listed"),
     # Not git: the branch is the value of an option, the texts are one word with theirs.
     ("branch.py", "open_request"),
+    # A path, in one word with the setting that it is for.
+    ("decisions.py", "check_signature"),
     # The commit that git itself has found by a name.
     ("branch.py", "commit_tree"),
     # The id of a tree's entry; `git checkout` knows no --end-of-options.
