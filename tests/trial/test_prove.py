@@ -265,6 +265,8 @@ def test_one_without_which_a_check_does_not_end_is_inconclusive(script: Trial) -
     verdict, reason = verdicts(script)["web/a.sh:6"]
     assert verdict == "inconclusive"
     assert reason == "it was not done after 5 s (three times what it takes with all of the change)"
+    # It is not known for good.
+    assert "without web/a.sh:6" in script.expect(0, "prove", "a")
 
 
 def test_what_cannot_be_proved_is_said(repo: Path) -> None:

@@ -192,7 +192,7 @@ class ChangeHunks:
         return self._trees.edited(self.pair.head, self._files_without(taken))
 
     def key(self, taken: AbstractSet[int]) -> str:
-        """Return a digest of what the files of some hunks are with them, and without."""
+        """Return what the files of some hunks are, with them and without."""
         files = sorted(self._files_without(taken).items())
         return repr([(path, self._trees.entry(self.pair.head, path), entry) for path, entry in files])
 

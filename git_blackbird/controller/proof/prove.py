@@ -169,7 +169,9 @@ class _Judging:
         while self._pending and self._has_time and not self._of.call.is_interrupted:
             found = await self._judge(check, self._pending.popleft())
             self._found |= found
-            kept = {self._keys[index]: one for index, one in found.items()}
+            # Another time it may build, or end sooner.
+            sure = [index for index, one in found.items() if one.verdict is not HunkVerdict.INCONCLUSIVE]
+            kept = {self._keys[index]: found[index] for index in sure}
             async with self._of.storing:
                 await run_in_thread(partial(save_proven, self._of.call.workspace.paths, kept))
 
