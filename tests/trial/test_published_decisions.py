@@ -133,7 +133,7 @@ def test_evidence_counts_once_the_check_has_passed_on_the_new_files(trial: Trial
 def test_commits_by_hand_and_sent_back_rounds(trial: Trial) -> None:
     repo = trial.repo
     trial.expect(0, "hooks", "install")
-    commit(repo, {"hand.txt": "by hand\n"}, "By hand\n\nBlackbird-Task: a")
+    commit(repo, {"hand.txt": "by hand\n"}, "By hand\n\nBlackbird-Task: a\nBlackbird-Task: c")
     git(repo, "commit", "-q", "--allow-empty", "-m", "x")
     trial.expect(0, "status")
     early = run(trial, "b", 3)

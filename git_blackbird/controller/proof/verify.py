@@ -56,24 +56,24 @@ def verify(repo: Repository, asked: Asked) -> Verification:
     """
     listed, count = commits_of(repo, asked.commits, with_all=asked.is_strict)
     with scratch_repository(repo) as scratch:
+        if listed:
+            require_whole(repo)
         plain = clean_merges(scratch, listed)
         judged = [
             commit for commit in listed if commit.oid not in plain and (commit.is_marked or asked.is_strict)
         ]
         marked = [commit for commit in judged if commit.is_marked]
         chain = Chain(read_decisions(repo))
-        if marked:
-            require_whole(repo)
-            if not chain.by_name:
-                own = TaskCommand("records publish", remark="where the decisions were made")
-                ways = (*fetch_of(repo, SHARED_REFS), own)
-                raise MissingHereError("no decisions are published in this clone", hint=ways)
+        if marked and not chain.by_name:
+            own = TaskCommand("records publish", remark="where the decisions were made")
+            ways = (*fetch_of(repo, SHARED_REFS), own)
+            raise MissingHereError("no decisions are published in this clone", hint=ways)
         roots = roots_of(repo, marked[-1].oid) if marked else []
         judge = _Judge(repo, chain, _signers(repo, asked.signers), roots)
         comparison = Comparison(scratch, is_restated)
         verified = {each.oid: each for each in judge.all(comparison, marked)}
         bare = [commit for commit in judged if not commit.is_marked and len(commit.parents) < 2]
-        alike = comparison.of_the_like(bare, [*chain.by_name.values()])
+        alike = comparison.find_alike(bare, [*chain.by_name.values()])
     broken = tuple(fault for faults in chain.faults.values() for fault in faults)
     rolled_back = None if asked.since is None else next(iter(broken), None)
     if asked.since not in {None, *(each.tag for each in chain.by_name.values())}:
@@ -155,28 +155,26 @@ class _Judge:
         """Return the decisions that a commit can stand on, in one way or several, and why it cannot."""
         if len(commit.parents) > 1:
             return [], "it is a merge, and has more than git makes of its parents"
-        each_run: list[list[PublishedDecision]] = []
-        for mark in commit.runs:
-            found, fault = self._on_run(mark)
+        each_name: list[list[PublishedDecision]] = []
+        look = self._on_run if commit.runs else self._by_hand
+        for name in commit.runs or commit.tasks:
+            found, fault = look(name)
             if fault is not None:
                 return [tuple(found)], fault
-            each_run.append(found)
-        if not commit.runs:
-            by_hand = [
-                each
-                for each in self.chain.by_name.values()
-                if each.text.decided is Decided.BY_HAND and each.text.task in commit.tasks and each.trees
-            ]
-            if not by_hand:
-                return [], f"no commit by hand of {', '.join(commit.tasks)} is among the decisions here"
-            each_run = [by_hand]
+            each_name.append(found)
         ways = [
             tuple(sorted(way, key=lambda each: (each.text.at, each.number)))
-            for way in islice(product(*each_run), _MOST_WAYS)
+            for way in islice(product(*each_name), _MOST_WAYS)
         ]
         faults = [self._fault(commit, way) for way in ways]
         sound = [way for way, fault in zip(ways, faults, strict=True) if fault is None]
         return (sound, None) if sound else (ways, faults[-1])
+
+    def _by_hand(self, task: str) -> tuple[list[PublishedDecision], str | None]:
+        """Return the commits by hand of a task, or why there are none."""
+        made = (each for each in self.chain.by_name.values() if each.text.task == task and each.trees)
+        found = [each for each in made if each.text.decided is Decided.BY_HAND]
+        return found, None if found else f"no commit by hand of {task} is among the decisions here"
 
     def _on_run(self, mark: str) -> tuple[list[PublishedDecision], str | None]:
         """Return the decisions that a commit with this mark can stand on, or why there are none."""

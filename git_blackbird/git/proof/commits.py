@@ -164,7 +164,7 @@ class Comparison:
             for number, (commit, pairs) in enumerate(wanted)
         ]
 
-    def of_the_like(
+    def find_alike(
         self, commits: Sequence[RangeCommit], decisions: Sequence[PublishedDecision]
     ) -> dict[str, PublishedDecision]:
         """Return by commit the decision whose change it is, though it does not name it.
