@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from git_blackbird.clean import one_line
 from git_blackbird.model.rules.evidence import TreeVerdict, is_not_loaded
-from git_blackbird.model.run.evidence import CaseResults, CaseState, CheckResult
+from git_blackbird.model.run.evidence import CaseResults, CaseState, CheckResult, FailedCase
 from git_blackbird.model.run.proof import HunkVerdict, Judged
 from git_blackbird.model.run.states import CheckOutcome
 
@@ -106,9 +106,16 @@ def _why_unloaded(green: CaseResults, run: CaseResults) -> str | None:
     unloaded = _unloaded(run)
     gone = green.named(CaseState.PASSED) - run.states.keys()
     # A file that cannot be loaded fails in the place of its tests.
-    new = (case.message for case in run.failures if case.name not in green.states)
+    new = (_cause(case) for case in run.failures if case.name not in green.states)
     reasons = filter(None, (*unloaded.values(), *new))
     return next(reasons, _GONE) if unloaded or gone else None
+
+
+def _cause(case: FailedCase) -> str | None:
+    """Return the line of a failure that says why, which pytest marks."""
+    lines = f"{case.message or ''}\n{case.output or ''}".splitlines()
+    marked = (line[1:].strip() for line in lines if line.startswith("E "))
+    return next((line for line in (*marked, *lines) if line), None)
 
 
 def _by_exit_code(green: CheckResult, result: CheckResult, unreliable: Collection[str]) -> Judged:

@@ -45,6 +45,7 @@ FAILED = CheckOutcome.FAILED
         (of(FAILED, ("c",), {"b": "NameError: name 'x' is not defined"}), INCONCLUSIVE, "NameError"),
         (of(FAILED, ("c",), {"test_a.py": "SyntaxError: invalid"}), INCONCLUSIVE, "SyntaxError"),
         (of(FAILED, ("c",), {"pkg": "build failed"}), INCONCLUSIVE, "build failed"),
+        (of(FAILED, ("c",), {"test_a": "a.py:1: in f\nE   KeyError: 1"}), INCONCLUSIVE, "KeyError: 1"),
         (of(FAILED, ("a",), {}), INCONCLUSIVE, "tests are gone"),
         # What fails beside a file that does not load has noticed it.
         (of(FAILED, ("a",), {"b": "1 != 2", "test_c.py": "ImportError: x"}), NOTICED, "b"),
