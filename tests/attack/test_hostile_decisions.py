@@ -58,7 +58,7 @@ def test_what_is_no_decision_counts_as_none(there: Decisions) -> None:
     write_tag(there, "renamed/1", tag(there, "run00000/1", good))
     there.refs["refs/blackbird/decisions/plain/1"] = there.tip
     there.finish()
-    assert [each.name for each in read_decisions(there.repo)] == ["run00000/1"]
+    assert [*read_decisions(there.repo).by_name] == ["run00000/1"]
     assert verify(there.repo, Asked("main")).holds
 
 

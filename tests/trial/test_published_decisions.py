@@ -172,3 +172,24 @@ def test_what_landed_unasked_has_the_evidence_of_the_merged_files(repo: Path) ->
     said = {(each["decisions"][0]["text"]["decided"], each["hasEvidence"]) for each in found["commits"]}
     assert said == {("accepted", True)}
     assert len(found["commits"]) == 2
+
+
+def test_what_git_did_not_sign_is_not_published_and_no_name_is_in_the_way(trial: Trial) -> None:
+    repo = trial.repo
+    made = run(trial, "a", 3)
+    trial.expect(0, "decide", "a", "--approve")
+    git(repo, "update-ref", f"{NAME}{made}/1", "HEAD")
+    for key, value in {
+        "gpg.format": "ssh",
+        "tag.gpgSign": "true",
+        "user.signingKey": "/nowhere/key.pub",
+    }.items():
+        git(repo, "config", key, value)
+    # Some versions of git end with 0, and a tag without a signature.
+    assert "on a: error: " in trial.expect(1, "records", "publish").replace("fatal: ", "error: ")
+    refs = ("for-each-ref", "--format=%(refname)", NAME, "refs/tags")
+    assert git(repo, *refs) == f"{NAME}{made}/1"
+    git(repo, "config", "tag.gpgSign", "false")
+    assert "published 1 decision; 0 were before" in trial.expect(0, "records", "publish")
+    assert git(repo, *refs).split() == [f"{NAME}{made}/1", f"{NAME}{made}/2"]
+    assert "1 commit as decided" in trial.expect(0, "verify")

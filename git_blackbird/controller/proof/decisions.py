@@ -60,7 +60,7 @@ def publish_decisions(workspace: Workspace) -> Publication:
         raise RequestError("there is no commit yet, and a decision names the first one of its repository")
     root = roots_of(repo, at)[-1]
     redactor = workspace.store.redactor()
-    chain = Chain(read_decisions(repo))
+    chain = read_decisions(repo)
     last = chain.last
     left_out: list[str] = []
     made: dict[str, int] = {}
@@ -78,8 +78,7 @@ def publish_decisions(workspace: Workspace) -> Publication:
             evidence=evidence,
             before=last,
         )
-        there = chain.by_run[one.run.id]
-        made[one.run.id] = made.get(one.run.id, there[-1].number if there else 0) + 1
+        made[one.run.id] = made.get(one.run.id, chain.last_number(one.run.id)) + 1
         decision = write_decision(repo, f"{one.run.id}/{made[one.run.id]}", text, one.trees)
         names.append(decision.name)
         last = {decision.name: decision.tag}

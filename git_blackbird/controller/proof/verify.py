@@ -27,8 +27,16 @@ from git_blackbird.git.proof.commits import (
     scratch_repository,
 )
 from git_blackbird.git.proof.decisions import check_signature, read_decisions
+from git_blackbird.model.base.ids import object_id_fault
 from git_blackbird.model.base.next_steps import TaskCommand
-from git_blackbird.model.run.published import HOLDING, SHARED_REFS, Chain, Decided, PublishedDecision
+from git_blackbird.model.run.published import (
+    DECISION_REFS,
+    HOLDING,
+    SHARED_REFS,
+    Chain,
+    Decided,
+    PublishedDecision,
+)
 from git_blackbird.model.run.states import Verb
 from git_blackbird.model.views.verified import Verification, VerifiedCommit
 
@@ -54,6 +62,8 @@ def verify(repo: Repository, asked: Asked) -> Verification:
     Raises MissingHereError where this clone lacks something, UsageError where who may sign could come with
     the commits, UnusableError.
     """
+    if asked.since is not None and (fault := object_id_fault(asked.since)):
+        raise UsageError(f"--since {asked.since}: {fault}", hint=f"git for-each-ref {DECISION_REFS}")
     listed, count = commits_of(repo, asked.commits, with_all=asked.is_strict)
     with scratch_repository(repo) as scratch:
         if listed:
@@ -63,8 +73,8 @@ def verify(repo: Repository, asked: Asked) -> Verification:
             commit for commit in listed if commit.oid not in plain and (commit.is_marked or asked.is_strict)
         ]
         marked = [commit for commit in judged if commit.is_marked]
-        chain = Chain(read_decisions(repo))
-        if marked and not chain.by_name:
+        chain = read_decisions(repo)
+        if marked and not chain.by_name and not chain.unread:
             own = TaskCommand("records publish", remark="where the decisions were made")
             ways = (*fetch_of(repo, SHARED_REFS), own)
             raise MissingHereError("no decisions are published in this clone", hint=ways)
@@ -184,6 +194,8 @@ class _Judge:
         if faults := self.chain.faults.get(run):
             return there[-1:], faults[0]
         if not there:
+            if unread := self.chain.unread.get(run):
+                return [], f"the decision {unread[-1]} is here, and cannot be read"
             return [], f"no decision on run {run} is published here"
         last, wanted = there[-1], HOLDING if turned is None else {turned}
         if turned is None and last.text.decided in _AGAINST and last.trees is None:

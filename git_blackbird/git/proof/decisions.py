@@ -5,7 +5,6 @@ What is read may be anybody's: it is bounded, and what is no decision counts as 
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -23,6 +22,7 @@ from git_blackbird.git.worktree.saved_trees import publish
 from git_blackbird.model.run.published import (
     DECISION_NAME,
     DECISION_REFS,
+    Chain,
     DecisionText,
     PublishedDecision,
 )
@@ -42,18 +42,25 @@ _IS_SIGNED = ("config", "--type=bool", "--default=false", "--get")
 _GOOD = re.compile(r'Good "git" signature for (.+) with |^gpg: Good signature from "(.+)"', re.MULTILINE)
 
 
-def read_decisions(repo: Repository) -> Iterator[PublishedDecision]:
-    """Yield the decisions that are published here. Raises UnusableError."""
+def read_decisions(repo: Repository) -> Chain:
+    """Return the decisions that are published here. Raises UnusableError."""
     trees = TreeStore(repo)
+    found, unread = [], []
     for line in repo.git("for-each-ref", _LISTED, *operands(DECISION_REFS)).lines(list):
         tag, size, kind, ref = line.decode(errors="replace").split(" ", 3)
         name = ref.removeprefix(DECISION_REFS)
-        if kind == "tag" and int(size) <= _MOST_BYTES and _NAME.fullmatch(name):
+        if not _NAME.fullmatch(name):
+            continue
+        decision = None
+        if kind == "tag" and int(size) <= _MOST_BYTES:
             with using_objects(repo):
                 _, data = trees.objects.read(tag)
             decision = _parsed(trees, name, tag, data)
-            if decision is not None:
-                yield decision
+        if decision is None:
+            unread.append(name)
+        else:
+            found.append(decision)
+    return Chain(found, unread)
 
 
 def _parsed(trees: TreeStore, name: str, tag: str, data: bytes) -> PublishedDecision | None:
@@ -92,19 +99,26 @@ def write_decision(repo: Repository, name: str, text: DecisionText, pair: Trees 
     message = f"{text.decided.words}: {text.task}\n\n{body}\n"
     # Git signs tags below refs/tags alone.
     passing = f"blackbird/{name}"
-    options = ("-s" if _signs(repo) else "-a", "--force", "--cleanup=verbatim", "--file=-")
+    signs = _signs(repo)
+    options = ("-s" if signs else "-a", "--force", "--cleanup=verbatim", "--file=-")
     command = ["git", *repo.git_options, "tag", *options, *operands(passing, target)]
     done = run_user_program(command, cwd=repo.top, environ=repo.git_environ, stdin=message.encode())
     if done.code != 0:
         first, *more = error_output(done).split("\n")
         raise RequestError((f"git made no tag of the decision on {text.task}: {first}", *more))
     tag = repo.git("rev-parse", "--verify", *revisions(f"refs/tags/{passing}")).oid()
-    moves = f"create {DECISION_REFS}{name} {tag}\ndelete refs/tags/{passing}\n"
-    repo.git("update-ref", "--no-deref", "--stdin", stdin=moves.encode())
     _, data = trees.objects.read(tag)
     decision = _parsed(trees, name, tag, data)
+    # Some versions of git make the tag where the program that signs has failed, and end with 0.
+    is_sound = decision is not None and (decision.is_signed or not signs)
+    moves = [f"create {DECISION_REFS}{name} {tag}"] if is_sound else []
+    moves.append(f"delete refs/tags/{passing}\n")
+    repo.git("update-ref", "--no-deref", "--stdin", stdin="\n".join(moves).encode())
     if decision is None:
         raise UnusableError(f"the tag of the decision on {text.task} cannot be read again")
+    if not is_sound:
+        first, *more = error_output(done).split("\n")
+        raise RequestError((f"git did not sign the decision on {text.task}: {first}", *more))
     return decision
 
 

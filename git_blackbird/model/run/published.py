@@ -83,6 +83,11 @@ class DecisionText(Record):
     before: Mapping[Annotated[str, Field(pattern=DECISION_NAME)], ObjectId] = Field(default_factory=dict)
 
 
+def number_of(name: str) -> int:
+    """Return the number in the name of a decision."""
+    return int(name.rpartition("/")[2])
+
+
 class PublishedDecision(NamedTuple):
     """A decision; its name is that of its run and a number.
 
@@ -98,18 +103,21 @@ class PublishedDecision(NamedTuple):
 
     @property
     def number(self) -> int:
-        return int(self.name.rpartition("/")[2])
+        return number_of(self.name)
 
 
 class Chain:
     """All decisions that a repository has, by name and by run, and what they say of those before them.
 
     ``faults`` say by run which decisions are gone, or not those that a later one names. ``last`` are the tags
-    of those that none names.
+    of those that none names. ``unread`` has by run the names that are taken by what is no decision.
     """
 
-    def __init__(self, decisions: Iterable[PublishedDecision]) -> None:
+    def __init__(self, decisions: Iterable[PublishedDecision], unread: Iterable[str] = ()) -> None:
         self.by_name = {each.name: each for each in sorted(decisions, key=lambda one: one.number)}
+        self.unread: defaultdict[str, list[str]] = defaultdict(list)
+        for taken in unread:
+            self.unread[taken.partition("/")[0]].append(taken)
         self.by_run: defaultdict[str, list[PublishedDecision]] = defaultdict(list)
         self.faults: defaultdict[str, list[str]] = defaultdict(list)
         self.last = {each.name: each.tag for each in self.by_name.values()}
@@ -117,10 +125,17 @@ class Chain:
             self.by_run[each.text.run].append(each)
             for name, tag in each.text.before.items():
                 self.last.pop(name, None)
-                there = self.by_name.get(name)
-                if there is None:
+                there, run = self.by_name.get(name), name.partition("/")[0]
+                if name in self.unread.get(run, ()):
+                    why = f"cannot be read, and {each.name} names it"
+                elif there is None:
                     why = f"was withdrawn: it is gone, and {each.name} came after it"
                 else:
                     why = f"was edited: it is {there.tag[:12]}, and {each.name} names {tag[:12]}"
                 if there is None or there.tag != tag:
-                    self.faults[name.rpartition("/")[0]].append(f"the decision {name} {why}")
+                    self.faults[run].append(f"the decision {name} {why}")
+
+    def last_number(self, run: str) -> int:
+        """Return the highest number that is taken for a run; 0 if none is."""
+        taken = (*(each.name for each in self.by_run.get(run, ())), *self.unread.get(run, ()))
+        return max((number_of(name) for name in taken), default=0)

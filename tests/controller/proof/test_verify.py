@@ -240,10 +240,29 @@ def test_a_rollback_shows_against_a_pinned_decision(repo: Path) -> None:
     found = verify(there.repo, Asked("main~1", since=pinned))
     assert found.rolled_back == f"the decision {pinned} is not among those here: they were rolled back"
     assert not found.holds
+    with pytest.raises(UsageError, match=f"--since {pinned[:8]}: not an object id"):
+        verify(there.repo, Asked("main", since=pinned[:8]))
     # One before it is gone too.
     git(repo, "update-ref", "-d", "refs/blackbird/decisions/run00000/1")
     last = git(repo, "rev-parse", "refs/blackbird/decisions/run00001/1")
     assert "run00000/1 was withdrawn" in (verify(there.repo, Asked("main~1", since=last)).rolled_back or "")
+
+
+def test_what_cannot_be_read_is_not_said_to_be_gone(repo: Path) -> None:
+    there = Decisions(repo, 2)
+    list(planted(there, 0, []))
+    for number, fault in enumerate(
+        (
+            "the decision run00000/1 cannot be read, and run00001/1 names it",
+            "the decision run00001/1 is here, and cannot be read",
+        )
+    ):
+        git(repo, "update-ref", f"refs/blackbird/decisions/run0000{number}/1", "main")
+        assert verify(there.repo, Asked("main")).commits[number].fault == fault
+    # With none that can be read, a fetch would bring nothing.
+    assert [each.fault for each in verify(there.repo, Asked("main")).commits] == [
+        f"the decision run0000{number}/1 is here, and cannot be read" for number in range(2)
+    ]
 
 
 def test_who_may_sign_comes_from_outside_of_the_range(repo: Path, keys: Path) -> None:
