@@ -1,5 +1,7 @@
 """Hunks of a change that no check notices, found by taking each back."""
 
+import json
+import re
 import signal
 import sys
 from pathlib import Path
@@ -102,6 +104,29 @@ printf 'A text.\n' >README.md
 """
 
 
+WORD = "noticed: 4 of 5 hunks, 1 by nothing"
+
+
+def shown_everywhere(trial: Trial) -> None:
+    (record,) = trial.records("a")
+    for command in (("show", "a"), ("runs", "a", record["id"])):
+        said = trial.expect(0, *command)
+        assert re.search(rf"{WORD}\n +app\.py:10: unnoticed\n", said), said
+    menu = trial.expect(3, "execute")
+    assert menu.index("Noticed: 4 of 5 hunks") < menu.index("app.py:10: unnoticed") < menu.index("Run status")
+    report = trial.expect(0, "report", "--json")
+    (task,) = json.loads(report)["data"]["undone"]
+    assert task["proof"]["counts"] == {"unnoticed": 1, "noticed": 4}
+    part = trial.expect(0, "runs", "a", "--diff", "--unproven")
+    assert [line for line in part.splitlines() if line[:1] in "+-"][2:] == [
+        "-    return x",
+        "+    return abs(x)",
+    ]
+    first = trial.on_terminal("runs", "a", "--diff").decode()
+    assert "? marks 2 lines that nothing notices" in first
+    assert first.index("return abs(x)") < first.index("return x + 1")
+
+
 def test_each_hunk_is_judged_and_what_nothing_notices_is_named(trial: Trial) -> None:
     trial.command(EDIT)
     said = trial.expect(3, "execute", "--no-input")
@@ -127,6 +152,7 @@ def test_each_hunk_is_judged_and_what_nothing_notices_is_named(trial: Trial) -> 
     assert proof["left_out"] == [{"path": "README.md", "reason": "prose"}]
     # Six runs without hunks, as one passed twice; the first of all was the check's own.
     assert proof["runs"] == 6
+    shown_everywhere(trial)
     again = trial.expect(0, "prove", "a")
     assert "noticed: 4 of 5 hunks, 1 by nothing\n  app.py:10: unnoticed\n" in again
     assert "checking" not in again
@@ -282,3 +308,15 @@ def test_what_cannot_be_proved_is_said(repo: Path) -> None:
     assert "nothing can be told of a: the check does not pass with all of the change" in trial.expect(
         1, "prove", "a"
     )
+
+
+def test_what_nothing_notices_is_told_to_reviewers_and_requested_of_the_agent(trial: Trial) -> None:
+    trial.command(EDIT)
+    trial.expect(3, "execute", "--no-input")
+    trial.expect(0, "decide", "a", "--request-changes")
+    request = trial.records("a")[0]["decision_feedback"]
+    assert re.search(r"No check notices these parts of your change.*\n\n- app\.py:10\n\n", request), request
+    trial.command("printf '    assert app.second(-1) == 1\\n' >>test_app.py")
+    said = trial.expect(3, "execute", "--no-input")
+    assert "noticed: 5 of 5 hunks" in said, said
+    assert trial.expect(0, "runs", "a", "--diff", "--unproven") == ""

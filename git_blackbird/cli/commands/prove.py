@@ -22,5 +22,5 @@ def prove(call: CommandContext, task_id: str, *, seconds: int | None) -> ExitCod
         return ExitCode.INTERRUPTED
     if proof.fault is not None:
         raise RequestError(f"nothing can be told of {run.task_id}: {proof.fault}")
-    call.show(block("\n".join(proof_lines(proof))))
+    call.show(block("\n".join(proof_lines(proof, most=None))))
     return ExitCode.OK

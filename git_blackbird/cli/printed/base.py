@@ -20,6 +20,7 @@ from git_blackbird.model.run.findings import MergedReview, ReviewResult
 from git_blackbird.model.run.history import Adoptable, AdoptableKind
 from git_blackbird.model.run.parent_verdict import ChildStatus, Dismissal, Feedback
 from git_blackbird.model.run.parts import Landing, Ruling
+from git_blackbird.model.run.proof import Proof
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import (
     CheckOutcome,
@@ -198,6 +199,9 @@ class ChangeEvidence(Printed[Evidence]):
     )
     coverage: ChangeCoverage | None = field(
         "Which of the lines that it added tests ran; null where no check says it.", lambda it: it.coverage
+    )
+    proof: Proof | None = field(
+        "Which hunks of it no check notices; null where it was not proven.", lambda it: it.proof
     )
 
 

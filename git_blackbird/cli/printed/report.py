@@ -13,6 +13,7 @@ from git_blackbird.model.plan.status import Status
 from git_blackbird.model.rules.estimate import Estimate, Spread
 from git_blackbird.model.rules.spending import Spent
 from git_blackbird.model.run.evidence import ChangeCoverage
+from git_blackbird.model.run.proof import Proof
 from git_blackbird.model.run.states import CheckOutcome
 
 
@@ -27,6 +28,9 @@ class WorkedTask(Printed[ReportedTask]):
     check: CheckOutcome | None = field("What the user's check says of its change.", lambda it: it.check)
     coverage: ChangeCoverage | None = field(
         "Which of the lines that it added tests ran.", lambda it: it.coverage
+    )
+    proof: Proof | None = field(
+        "Which hunks of it no check notices; null where it was not proven.", lambda it: it.proof
     )
     tests_first: bool | None = field(
         "Whether tests are known to fail without its change; null where that was not asked for.",
@@ -69,6 +73,9 @@ class ReportOutput(Printed[Report]):
     coverage: ChangeCoverage = field(
         "How many lines they added, and how many of these no test ran, as far as it is known.",
         lambda it: it.coverage,
+    )
+    hunks: Mapping[str, int] = field(
+        "How many hunks of those done have which verdict of `prove`.", lambda it: it.hunks
     )
     reviews: Mapping[str, int] = field(
         "How many of those done have which verdict of their reviewers.", lambda it: it.reviews

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from git_blackbird.controller.queries.report import AgentSpent, Report, ReportedTask
 from git_blackbird.messages.display.evidence import coverage_word
+from git_blackbird.messages.display.proof import noticed_word
 from git_blackbird.messages.display.quantities import (
     budget_rows,
     counted,
@@ -113,6 +114,7 @@ def known_text(report: Report) -> str:
     reviews = [f"{number} {verdict}" for verdict, number in report.reviews.items()]
     parts = [
         f"checks: {', '.join(checks)}" if checks else "no checks",
+        noticed_word(report.hunks) if report.hunks else "",
         coverage_word(report.coverage),
         f"tests first: {sum(first)} of {len(first)}" if first else "",
         f"reviews of changes: {', '.join(reviews)}" if reviews else "no reviews of changes",

@@ -118,7 +118,7 @@ def painted_diff(pieces: Iterator[bytes], colors: Mapping[str, str]) -> Iterator
 def marked_diff(
     pieces: Iterator[bytes], colors: Mapping[str, str], evidence: "Evidence | None", *, is_part: bool = False
 ) -> Iterator[bytes]:
-    """Colour a plain diff: first, or as a part alone, the hunks that no check is known to notice.
+    """Colour a plain diff, below what of it no check is known to notice; ``is_part``: that alone.
 
     A column before it has marks if no test ran some of its lines, or nothing notices them.
     """
@@ -126,17 +126,22 @@ def marked_diff(
         yield from painted_diff(pieces, colors)
         return
     # Few changes have such lines.
-    from git_blackbird.messages.patch.marks import marked_lines, marks_words, unproven_first
+    from git_blackbird.messages.display.proof import proof_word
+    from git_blackbird.messages.patch.marks import marked_lines, marks_words, unproven_part
     from git_blackbird.messages.patch.parse import Patch
 
-    whole = b"".join(pieces).decode(errors="replace")
-    if evidence.proof is not None:
-        first, rest = unproven_first(Patch(whole), evidence.proof)
-        whole = first if is_part else first + rest
-    marks = {} if is_part else marked_lines(Patch(whole), evidence)
+    whole = b"".join(pieces)
+    patch = Patch(whole.decode(errors="replace"))
+    if evidence.proof is not None and (first := unproven_part(patch, evidence.proof)):
+        if not is_part:
+            yield f"{proof_word(evidence.proof)}; first what is not:\n".encode()
+        yield from painted_diff(iter([first.encode()]), colors)
+    if is_part:
+        return
+    marks = marked_lines(patch, evidence)
     if marks:
         yield f"{marks_words(marks)}\n".encode()
-    for number, row in enumerate(painted_diff(iter([whole.encode()]), colors)):
+    for number, row in enumerate(painted_diff(iter([whole]), colors)):
         mark = marks.get(number, " ") if marks else ""
         yield (paint(mark, Style.WARNING) if colors and mark.strip() else mark).encode() + row
 

@@ -1,10 +1,11 @@
 """The report: what was done since a given time, what is known of it, its cost, and an estimate."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.listing import labels_by_records
@@ -31,6 +32,9 @@ from git_blackbird.model.run.states import CheckOutcome, RunStatus, RunType
 from git_blackbird.storage.checks import load_flaky
 from git_blackbird.storage.files import write_named
 
+if TYPE_CHECKING:
+    from git_blackbird.model.run.proof import Proof
+
 # Clocks differ between machines: a file may seem older than what it tells of.
 _SLACK_NANOSECONDS = 86_400 * SECOND
 _MAX_AGE = "--max-age="
@@ -54,6 +58,7 @@ class ReportedRun(NamedTuple):
     check: CheckOutcome | None
     verdict: str | None
     coverage: ChangeCoverage | None
+    proof: "Proof | None"
     tests_first: bool | None
     reviews: str | None
     decision: str
@@ -97,6 +102,10 @@ class ReportedTask:
     @property
     def coverage(self) -> ChangeCoverage | None:
         return None if self.last is None else self.last.coverage
+
+    @property
+    def proof(self) -> "Proof | None":
+        return None if self.last is None else self.last.proof
 
     @property
     def tests_first(self) -> bool | None:
@@ -181,6 +190,15 @@ class Report:
         return ChangeCoverage(
             lines=sum(each.lines for each in known), missed=sum(each.missed for each in known)
         )
+
+    @property
+    def hunks(self) -> Mapping[str, int]:
+        """How many hunks of done tasks have each verdict of ``prove``, as far as that is known."""
+        known = Counter[str]()
+        for task in self.done_leaves:
+            counts = {} if task.proof is None else task.proof.counts
+            known.update({str(verdict): count for verdict, count in counts.items()})
+        return known
 
     @property
     def reviews(self) -> Mapping[str, int]:
@@ -299,6 +317,7 @@ def _reported(run: Run, now: str) -> ReportedRun:
         None if run.evidence is None else run.evidence.outcome,
         None if run.evidence is None else run.evidence.label,
         run.coverage,
+        None if run.evidence is None else run.evidence.proof,
         None if run.evidence is None else run.evidence.tests_first,
         None if run.merged_review is None else overall_word(merged_or_none(run)),
         format_decision(run),

@@ -36,6 +36,7 @@ from git_blackbird.messages.display.format import (
     run_seconds,
 )
 from git_blackbird.messages.display.merged_review import review_lines
+from git_blackbird.messages.display.proof import proof_lines
 from git_blackbird.messages.display.quantities import (
     counted,
     format_seconds,
@@ -101,6 +102,7 @@ def _passages(
     criteria, texts = _texts_of(task) if beside_diff else (_criteria(task), ())
     yield from _rulings(checkpoint, key if beside_diff else "")
     yield one_line(f"Task: {task.id} - {task.title}", Style.HEADING)
+    yield from _unproven(checkpoint.run)
     if beside_diff:
         yield one_line(f"Change: {_totals(checkpoint)}")
     yield from criteria
@@ -211,6 +213,17 @@ def _outcome(checkpoint: Checkpoint) -> Iterator[Passage]:
     if checkpoint.conflict is not None:
         goes_back = "" if stage_of(run) is Stage.BLOCKED else f"; approved as it is, {GOES_BACK}"
         yield one_line(f"Careful: {checkpoint.conflict}{goes_back}", Style.WARNING)
+
+
+def _unproven(run: Run) -> Iterator[Passage]:
+    """Begin with what no check is known to notice."""
+    if run.evidence is None or run.evidence.proof is None:
+        return
+    first, *parts = proof_lines(run.evidence.proof)
+    style = Style.WARNING if parts else Style.PLAIN
+    rest = TaskCommand("runs", run.task_id, " --diff --unproven").command
+    lines = (styled(_as_sentence(first), style), *map(styled, parts))
+    yield Passage(lines, Rank.REVIEWS, rest)
 
 
 def _as_sentence(text: str) -> str:

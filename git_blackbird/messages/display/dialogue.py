@@ -184,6 +184,7 @@ def _source(run: Run, merged: MergedReview | None) -> str:
     sources = (
         ("the hook printed", run.hook_output is not None),
         ("the check printed", bool(run.failed_checks)),
+        ("no check notices", run.evidence is not None and bool(run.evidence.by_nothing)),
         ("the reviewers found", has_findings),
     )
     named = " and ".join(text for text, is_there in sources if is_there)

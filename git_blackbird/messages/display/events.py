@@ -11,6 +11,7 @@ from git_blackbird.messages.display.evidence import (
 )
 from git_blackbird.messages.display.format import render_totals, review_word
 from git_blackbird.messages.display.merged_review import review_lines
+from git_blackbird.messages.display.proof import proof_word
 from git_blackbird.messages.display.quantities import counted, render_cost, render_duration, waiting_text
 from git_blackbird.messages.display.reviews import render_failing, render_no_verdict, render_review_end
 from git_blackbird.messages.document import Line, Style, block, line, plain, styled
@@ -221,6 +222,8 @@ def _check_lines(event: CheckEnded, *, is_shown_later: bool) -> Iterator[str]:
         yield f"{check.title} of {event.task_id}{' ended:' if check.is_bare else ''} {check_word(check)}"
     if not event.evidence.checks:
         yield f"{event.task_id}: {NO_CHECK}"
+    if event.evidence.proof is not None and is_shown_later:
+        yield f"hunks of {event.task_id}: {proof_word(event.evidence.proof)}"
     if event.run.requested_by is Requester.CHECK:
         yield f"changes to {event.task_id} requested by its check"
     if not is_shown_later:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from git_blackbird.messages.display.format import render_path
+from git_blackbird.messages.display.proof import proof_lines, proof_word
 from git_blackbird.messages.display.quantities import counted, render_duration, some_of
 from git_blackbird.messages.document import block, plain
 from git_blackbird.model.run.states import CheckOutcome
@@ -28,9 +29,10 @@ NO_CHECK = "no check is for its files"
 
 
 def evidence_word(evidence: "Evidence") -> str:
-    """Return the verdicts on a change on one line, of several the names, and how many lines no test ran."""
+    """Return the verdicts on a change on one line, and how many lines and hunks no test runs or notices."""
     coverage = "" if evidence.coverage is None else coverage_word(evidence.coverage)
-    return "; ".join(filter(None, (*_verdict_words(evidence.checks), coverage))) or NO_CHECK
+    proof = "" if evidence.proof is None else proof_word(evidence.proof)
+    return "; ".join(filter(None, (*_verdict_words(evidence.checks), proof, coverage))) or NO_CHECK
 
 
 def _verdict_words(checks: "Sequence[CheckResult]") -> Iterator[str]:
@@ -55,7 +57,8 @@ def evidence_lines(evidence: "Evidence") -> Iterator[str]:
 
 
 def lines_beside(evidence: "Evidence") -> Iterator[str]:
-    """Yield what is known of a change beside the verdicts of checks."""
+    """Yield what is known of a change beside the verdicts of checks, what nothing notices first."""
+    yield from proof_lines(evidence.proof)
     yield from coverage_lines(evidence.coverage)
     yield from edit_lines(evidence.edited_tests or (), evidence.edited_programs or ())
     if evidence.red_green is not None:

@@ -1,40 +1,59 @@
 """Which hunks of a change no check notices, in words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from git_blackbird.messages.display.format import render_path
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.model.run.proof import HunkVerdict
 
 if TYPE_CHECKING:
+    # Only what shows a proof has loaded it.
     from git_blackbird.model.run.proof import Hunk, Proof, ProvenPart
+
+_MAX_LINES = 10
+_BY_NOTHING = ("unnoticed", "unrun", "unseen")
 
 
 def proof_word(proof: "Proof") -> str:
-    """Return how many hunks are noticed, as in ``noticed: 14 of 17, 2 by nothing, 1 open``."""
-    others = {
-        "by nothing": proof.by_nothing,
-        "inconclusive": proof.count(HunkVerdict.INCONCLUSIVE),
-        "open": proof.count(HunkVerdict.OPEN),
-    }
-    first = f"noticed: {proof.count(HunkVerdict.NOTICED)} of {counted(proof.hunks, 'hunk')}"
+    """Return how many hunks are noticed, as in ``noticed: 14 of 17 hunks, 2 by nothing, 1 open``."""
+    if proof.fault is not None:
+        return f"noticed: not known, {proof.fault}"
+    return noticed_word({str(verdict): count for verdict, count in proof.counts.items()})
+
+
+def noticed_word(counts: Mapping[str, int]) -> str:
+    """Return how many hunks are noticed, of those with each verdict."""
+    others = {"by nothing": sum(counts.get(name, 0) for name in _BY_NOTHING)}
+    others |= {name: counts.get(name, 0) for name in ("inconclusive", "open")}
+    first = f"noticed: {counts.get('noticed', 0)} of {counted(sum(counts.values()), 'hunk')}"
     return ", ".join([first, *(f"{count} {word}" for word, count in others.items() if count)])
 
 
-def proof_lines(proof: "Proof") -> Iterator[str]:
-    """Yield what nothing notices first."""
+def proof_lines(proof: "Proof | None", most: int | None = _MAX_LINES) -> Iterator[str]:
+    """Yield that, and below it what nothing notices first, at most so many lines of that."""
+    if proof is None:
+        return
     yield proof_word(proof)
-    yield from (f"  {_part_line(part)}" for part in proof.unproven)
-    yield from (f"  {each.path}: not looked at, {each.reason}" for each in proof.left_out)
+    lines = [*map(_part_line, proof.unproven), *(f"{path}: {reason}" for path, reason in _left_out(proof))]
+    yield from (f"  {line}" for line in lines[:most])
+    if most is not None and len(lines) > most:
+        yield f"  and {len(lines) - most} more"
+
+
+def _left_out(proof: "Proof") -> Iterator[tuple[str, str]]:
+    yield from ((render_path(each.path), f"not looked at, {each.reason}") for each in proof.left_out)
 
 
 def _part_line(part: "ProvenPart") -> str:
-    places = ", ".join(map(_place, part.hunks))
     along = f", with {counted(part.along, 'hunk')} that use it" if part.along else ""
     reason = f": {part.reason}" if part.reason else ""
-    return f"{places}: {part.verdict}{along}{reason}"
+    return f"{places(part)}: {part.verdict}{along}{reason}"
+
+
+def places(part: "ProvenPart") -> str:
+    return ", ".join(map(_place, part.hunks))
 
 
 def _place(hunk: "Hunk") -> str:
     first, last = hunk.new + 1, hunk.new + hunk.new_count
-    return f"{hunk.path}:{first}-{last}" if last > first else f"{hunk.path}:{max(last, 1)}"
+    return f"{render_path(hunk.path)}:{first}-{last}" if last > first else f"{render_path(hunk.path)}:{first}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from git_blackbird.clean import clean, one_line
 from git_blackbird.messages.display.merged_review import render_fix_request
+from git_blackbird.messages.display.proof import places
 from git_blackbird.messages.display.quantities import some_of
 from git_blackbird.messages.incoming.questions import QUESTION_FORM
 from git_blackbird.model.base.redaction import MARK
@@ -21,6 +22,7 @@ from git_blackbird.model.run.summary import Summary
 
 if TYPE_CHECKING:
     from git_blackbird.model.run.evidence import CheckResult, FailedCase
+    from git_blackbird.model.run.proof import ProvenPart
 
 CONTINUE_TEXT = "You were interrupted. Continue the task where you stopped, and finish it."
 _TOLD = "A person has stopped you to say this:"
@@ -348,6 +350,7 @@ def render_earlier_requests(texts: Sequence[str]) -> str:
 
 
 MAX_OUTPUT_CHARACTERS = 8000
+_MOST_PARTS = 50
 _REFUSED = (
     "A hook of the repository refused to commit your change. Fix what it reports, and check that it passes. "
     "The hook said:"
@@ -420,6 +423,16 @@ def render_merged_check_request(failed: "Sequence[CheckResult]") -> str:
     )
 
 
+def _unnoticed_request(parts: "Sequence[ProvenPart]") -> str:
+    named = "\n".join(f"- {places(part)}" for part in parts[:_MOST_PARTS])
+    more = f"\n- and {len(parts) - _MOST_PARTS} more" if len(parts) > _MOST_PARTS else ""
+    return (
+        "No check notices these parts of your change: without each of them, they pass as well.\n\n"
+        f"{named}{more}\n\nAdd tests that fail without them, which say what they are for. "
+        "Where no test can, say why.\n"
+    )
+
+
 def render_suggestion(run: Run, merged: MergedReview | None) -> str | None:
     """Format a change request with the known problems of a change; None without any."""
     parts = []
@@ -427,6 +440,8 @@ def render_suggestion(run: Run, merged: MergedReview | None) -> str | None:
         parts.append(f"{_REFUSED}\n\n{bound_output(run.hook_output)}\n")
     if run.failed_checks:
         parts.append(render_check_request(run.failed_checks))
+    if run.evidence is not None and run.evidence.by_nothing:
+        parts.append(_unnoticed_request(run.evidence.by_nothing))
     if merged is not None and merged.findings:
         parts.append(render_fix_request(merged))
     return "\n".join(parts) or None

@@ -98,12 +98,20 @@ _CHECK_OUTCOMES = {
 }
 
 
+_UNPROVEN = (
+    "The checks ran without each hunk of this change, to see which they notice. Begin with those that they "
+    "do not: whether these are right nobody but you looks at."
+)
+
+
 def evidence_for_reviewers(evidence: "Evidence | None") -> str:
     """Return what is known of a change from running it; "" for nothing."""
     if evidence is None:
         return ""
-    checks = filter(None, map(_check_for_reviewers, evidence.checks))
-    return "\n".join((*checks, *lines_beside(evidence)))
+    checks, beside = filter(None, map(_check_for_reviewers, evidence.checks)), lines_beside(evidence)
+    if evidence.proof is None or not evidence.proof.unproven:
+        return "\n".join((*checks, *beside))
+    return "\n".join((_UNPROVEN, *beside, *checks))
 
 
 def _check_for_reviewers(check: "CheckResult") -> str:

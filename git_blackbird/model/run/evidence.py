@@ -13,7 +13,7 @@ from git_blackbird.model.run.states import CheckOutcome, describe_exit
 from git_blackbird.model.run.summary import EditedTest
 
 if TYPE_CHECKING:
-    from git_blackbird.model.run.proof import Proof
+    from git_blackbird.model.run.proof import Proof, ProvenPart
 
 
 def _proof() -> "type[Proof]":
@@ -230,6 +230,12 @@ class Evidence(Record):
     @property
     def has_passed(self) -> bool:
         return self.outcome in _GREEN
+
+    @property
+    def by_nothing(self) -> "Sequence[ProvenPart]":
+        """The parts of the change that no check notices."""
+        parts = () if self.proof is None else self.proof.parts
+        return tuple(part for part in parts if part.verdict.is_by_nothing)
 
     @property
     def tests_first(self) -> bool | None:
