@@ -353,11 +353,19 @@ async def _is_over(asking: asyncio.Future[Done], news: Coroutine[Any, Any, None]
 async def _check(call: Call, item: Item) -> Done:
     from git_blackbird.controller.change.check.step import check_change
 
-    if not call.workspace.config.check.prove:
-        return await check_change(call, item, None)
-    from git_blackbird.controller.proof.prove import prove
+    with trace.measured(Phase.CHECK, item.task.id):
+        if not call.workspace.config.check.prove:
+            return await check_change(call, item, None)
+        from git_blackbird.controller.proof.prove import prove
 
-    return await check_change(call, item, prove)
+        return await check_change(call, item, prove)
+
+
+async def _recheck(call: Call, item: Item) -> Done:
+    from git_blackbird.controller.proof.done import recheck_done
+
+    with trace.measured(Phase.CHECK, item.task.id):
+        return await recheck_done(call, item)
 
 
 async def perform(call: Call, item: Item) -> Done:  # noqa: C901, PLR0911, PLR0912  # a table
@@ -370,8 +378,7 @@ async def perform(call: Call, item: Item) -> Done:  # noqa: C901, PLR0911, PLR09
         case Due.REQUEST:
             return await apply_change_request(call, item)
         case Due.CHECK:
-            with trace.measured(Phase.CHECK, task_id):
-                return await _check(call, item)
+            return await _check(call, item)
         case Due.FINISH if stage_of(item.of_run) is not Stage.LANDING:
             from git_blackbird.controller.change.undo.step import finish_undo
 
@@ -383,10 +390,7 @@ async def perform(call: Call, item: Item) -> Done:  # noqa: C901, PLR0911, PLR09
 
                 return await land_change(call, item)
         case Due.RECHECK:
-            with trace.measured(Phase.CHECK, task_id):
-                from git_blackbird.controller.proof.done import recheck_done
-
-                return await recheck_done(call, item)
+            return await _recheck(call, item)
         case Due.REVIEW:
             with trace.measured(Phase.REVIEWS, task_id):
                 from git_blackbird.controller.change.review.step import review_change
