@@ -17,8 +17,8 @@ _NO_WORD = re.compile(r"\W")
 class TestNames:
     """The tests of a check by the names that coverage may have for them.
 
-    A name may stand for several: for all parameters, for what is within a test, without its module, or with
-    ``_`` for what lcov allows in none.
+    A name may stand for several: for all parameters, for what is within a test, without its module or the
+    packages of that, or with ``_`` for what lcov allows in none.
     """
 
     __test__ = False
@@ -37,7 +37,8 @@ class TestNames:
 def _aliases(name: str) -> Iterator[str]:
     ends = [match.start() for match in _WITHIN.finditer(name)][:_MOST_WITHIN]
     for whole in (name, *(name[:end] for end in ends)):
-        for alias in {whole, whole.rpartition(".")[2]}:
+        parts = whole.split(".")[-_MOST_WITHIN:]
+        for alias in {whole, *(".".join(parts[begin:]) for begin in range(len(parts)))}:
             yield alias
             yield _NO_WORD.sub("_", alias)
 

@@ -12,6 +12,7 @@ RAN = (
     "t.test_a[1]",
     "t.test_a[2]",
     "t.test_b",
+    "tests.test_c.C.test_c",
     "example.com/m.TestGo",
     "example.com/m.TestGo/sub.case",
     "x y",
@@ -45,7 +46,10 @@ def test_a_hunk_is_run_by_the_tests_that_ran_one_of_its_lines() -> None:
 
 
 def test_a_test_is_found_without_its_module_and_with_what_it_has_within() -> None:
-    assert ran_by(reach({1: True}, TestGo={1}), hunk(1)) == set(RAN[3:5])
+    assert ran_by(reach({1: True}, TestGo={1}), hunk(1)) == set(RAN[4:6])
+    # As coverage.py names it where its module was found without the package.
+    for name in ("test_c__C__test_c", "C__test_c", "test_c_C_test_c"):
+        assert ran_by(reach({1: True}, **{name: {1}}), hunk(1)) == {RAN[3]}
 
 
 def test_nothing_is_known_of_what_runs_outside_of_tests_or_is_no_line_to_run() -> None:
