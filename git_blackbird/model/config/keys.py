@@ -6,7 +6,6 @@ from enum import StrEnum
 from math import isfinite
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
-from git_blackbird.model.base.globs import names_nothing
 from git_blackbird.model.base.ids import MODEL_NAME
 from git_blackbird.model.base.sanitize import shell_word, short_json
 from git_blackbird.model.config.layers import (
@@ -165,9 +164,12 @@ def _fault_of(word: Any, row: Row) -> tuple[str, str] | None:
     """Return what is wrong with one text, and what to use; None for what its row allows."""
     if row.is_model and word and not re.fullmatch(MODEL_NAME, word):
         return f"{short_json(word)} is not the name of a model", "use its agent's name of it"
-    if row.is_glob and names_nothing(word):
-        what = f"{short_json(word)} is no path below the top of the repository"
-        return what, "use one such as docs, *.py or out/**/*.xml"
+    if row.is_glob:
+        from git_blackbird.model.base.globs import names_nothing  # only where one is set
+
+        if names_nothing(word):
+            what = f"{short_json(word)} is no path below the top of the repository"
+            return what, "use one such as docs, *.py or out/**/*.xml"
     known = [f"{{{name}}}" for name in row.fills]
     for place in re.findall(_PLACE, word) if known else ():
         if place not in known:
