@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from git_blackbird.clean import one_line
 from git_blackbird.model.rules.evidence import TreeVerdict, is_not_loaded
@@ -69,19 +70,28 @@ def judged(green: TreeVerdict, run: TreeVerdict, unreliable: Collection[str]) ->
 
 
 def told_apart(
-    green: TreeVerdict, run: TreeVerdict, unreliable: Collection[str], tests: Sequence[Collection[str]]
+    green: TreeVerdict, run: TreeVerdict, unreliable: Collection[str], tests: Sequence[AbstractSet[str]]
 ) -> Sequence[Judged | None]:
     """Return what one run without several trials says of each, by its own tests; None where it cannot."""
     whole = judged(green, run, unreliable)
-    if whole == PASSED or green.tests is None or run.tests is None:
+    is_broken = run.result.outcome is CheckOutcome.BROKEN
+    if whole == PASSED or is_broken or green.tests is None or run.tests is None:
         return [PASSED if whole == PASSED else None] * len(tests)
-    failing = _failing(green.tests, run.tests, unreliable)
-    others = run.tests.named(CaseState.FAILED) - green.tests.named(CaseState.FAILED) - failing
-    is_own = bool(failing) and failing <= frozenset[str]().union(*tests)
+    failing, unloaded = _failing(green.tests, run.tests, unreliable), _unloaded(run.tests)
+    failed = run.tests.named(CaseState.FAILED) - green.tests.named(CaseState.FAILED)
+    is_explained = bool(failed) and failed <= failing | unloaded.keys()
     # Where tests are gone, as after a panic, those of the others may be among them.
-    is_whole = is_own and not others and _why_unloaded(green.tests, run.tests) is None
-    found = (failing.intersection(own) for own in tests)
-    return [_noticed_by(min(by)) if by else PASSED if is_whole else None for by in found]
+    is_gone = bool(green.tests.named(CaseState.PASSED) - run.tests.states.keys())
+    is_whole = is_explained and not is_gone and failed <= frozenset[str]().union(*tests)
+    found: list[Judged | None] = []
+    for own in tests:
+        if by := failing.intersection(own):
+            found.append(_noticed_by(min(by)))
+        elif why := sorted(unloaded.keys() & own):
+            found.append(_inconclusive(unloaded[why[0]]))
+        else:
+            found.append(PASSED if is_whole else None)
+    return found
 
 
 def _failing(green: CaseResults, run: CaseResults, unreliable: Collection[str]) -> frozenset[str]:

@@ -210,7 +210,9 @@ class _Judging:
         apart = zip(pack, told_apart(self._green, run, self._of.unreliable, tests), strict=True)
         found = {index: one for index, one in apart if one is not None}
         left = tuple(index for index in pack if index not in found)
-        self._pending.extendleft([left] if found and left else ((index,) for index in left))
+        # Where it tells nothing, what is to blame is in one half.
+        half = 0 if found else len(left) // 2
+        self._pending.extendleft(filter(None, (left[half:], left[:half])))
         return found
 
     def _stand_ins(self, index: int) -> Sequence[int]:

@@ -80,11 +80,15 @@ def test_without_results_the_check_notices_it(
 
 
 def test_a_run_without_several_trials_tells_them_apart_by_their_tests() -> None:
-    tests = [{"a"}, {"b"}]
+    tests = [frozenset("a"), frozenset("b")]
     green = of(CheckOutcome.PASSED, ("a", "b", "c"), {})
     noticed = Judged(verdict=NOTICED, by="b")
     assert told_apart(green, of(FAILED, ("a", "c"), {"b": "1 != 2"}), (), tests) == [PASSED, noticed]
     assert told_apart(green, of(CheckOutcome.PASSED, ("a", "b", "c"), {}), (), tests) == [PASSED, PASSED]
+    unloaded = of(FAILED, ("b", "c"), {"a": "NameError: name 'x' is not defined"})
+    first, second = told_apart(green, unloaded, (), tests)
+    assert first is not None
+    assert (first.verdict, second) == (INCONCLUSIVE, PASSED)
     # After a panic the tests of the other are gone.
     assert told_apart(green, of(FAILED, (), {"b": "1 != 2"}), (), tests) == [None, noticed]
     unclear = [
