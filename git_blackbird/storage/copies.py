@@ -48,17 +48,21 @@ class Copies:
         self.faults: dict[Path, str] = {}
         self._read: dict[Path, tuple[_File, Run | None]] = {}
 
-    def write(self, record: Path) -> None:
-        """Write the copy of a record, or remove it if there is no record. Requires the store lock."""
+    def write(self, record: Path, data: bytes | None = None) -> None:
+        """Write the copy of a record, whose content is ``data`` where it was just written.
+
+        Remove it if there is no record. Requires the store lock.
+        """
         copy = self._paths.copy_of(record)
         self.faults.pop(copy, None)
         try:
             try:
-                data, changed = record.read_bytes(), record.stat().st_mtime_ns
+                changed = record.stat().st_mtime_ns
+                content = record.read_bytes() if data is None else data
             except FileNotFoundError:
                 remove_copy(self._paths, copy)
             else:
-                write_copy(self._paths, copy, data, changed)
+                write_copy(self._paths, copy, content, changed)
         except OSError as error:
             self.faults[copy] = error.strerror or str(error)
         except UnusableError as error:

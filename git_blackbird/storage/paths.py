@@ -54,9 +54,8 @@ class Paths:
         self.controller_lock = private / "controller.lock"
         self.store_lock = private / "store.lock"
         self.approval_lock = private / "approval.lock"
-        # While an agent works: the plan as last saved by this program; where it is, and HEAD's log.
+        # While an agent works: the plan as this program saved it last, where it is, and HEAD's log.
         self.known_plan = private / "plan-known.json"
-        self.known_place = private / "plan-known.place"
         # What was written into the plan past our commands while an agent worked, by run, until it is decided.
         self.plan_edits = private / "plan-edits"
         # The configuration from before the present agent began.

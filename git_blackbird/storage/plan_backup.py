@@ -27,6 +27,10 @@ class PlanInGit(Protocol):
         """Return the plan in git's stash, where that has left the file as it is; else None."""
 
 
+# What follows the plan in its backup; the program wrote it alone once.
+_ADDED = 2
+
+
 class _Counting(NamedTuple):
     known: bytes
     data: bytes
@@ -37,8 +41,8 @@ class _Counting(NamedTuple):
 class PlanBackup:
     """The backup of the plan in the git directory, where an agent at work does not change it by mistake.
 
-    Beside it is where the plan file was then, if it was a link, and how far git's log of HEAD went when the
-    first of the agents at work began. Changing it requires the store lock.
+    After it, behind NULs, is where the plan file was then, if it was a link, and how far git's log of HEAD
+    went when the first of the agents at work began. Changing it requires the store lock.
     """
 
     def __init__(self, paths: Paths, find_in_git: Callable[[], PlanInGit | None]) -> None:
@@ -52,6 +56,10 @@ class PlanBackup:
 
     def load(self) -> bytes | None:
         """Return the backup; None if no agent works."""
+        content = self._content()
+        return None if content is None else content.rsplit(b"\0", _ADDED)[0]
+
+    def _content(self) -> bytes | None:
         try:
             return self._paths.known_plan.read_bytes()
         except FileNotFoundError:
@@ -74,13 +82,11 @@ class PlanBackup:
             self._save(data, self._began()[1])
 
     def _save(self, data: bytes, position: str) -> None:
-        write_private(self._paths.known_plan, data)
         where = os.path.realpath(self._paths.plan)
-        write_private(self._paths.known_place, os.fsencode(f"{where}\0{position}"))
+        write_private(self._paths.known_plan, b"\0".join((data, os.fsencode(where), position.encode())))
 
     def drop(self) -> None:
         self._paths.known_plan.unlink(missing_ok=True)
-        self._paths.known_place.unlink(missing_ok=True)
 
     def replacement(self) -> str | None:
         """Describe what has replaced the plan file, or the link in its place.
@@ -106,10 +112,8 @@ class PlanBackup:
         return None if self._began()[0] == where and plan.is_file() else f"a link to {where}"
 
     def _began(self) -> tuple[str, str]:
-        try:
-            where, _, position = os.fsdecode(self._paths.known_place.read_bytes()).partition("\0")
-        except FileNotFoundError:
-            return "", ""
+        _, *added = (self._content() or b"").rsplit(b"\0", _ADDED)
+        where, position = map(os.fsdecode, added) if len(added) == _ADDED else ("", "")
         return where, position
 
     def counting(self, data: bytes, plan: Plan) -> Plan:

@@ -274,7 +274,7 @@ class Transaction:
         data = render_record(whole, self._store.redactor())
         self._store.records.validate(path, run.task_id, data)
         write_atomic(self._paths, path, data, mode=0o600)
-        self._store.copies.write(path)
+        self._store.copies.write(path, data)
 
     def save_feedback(self, task_id: TaskId, feedback: Feedback) -> None:
         """Save the feedback of a parent review for a leaf; creation time and unknown fields of the file stay.
