@@ -187,7 +187,7 @@ class Comparison:
     def _patch_ids(self, pairs: Sequence[Trees]) -> dict[str, str]:
         """Return the identity of each patch, by the tree in which it ends."""
         stdin = "".join(f"{pair.head} {pair.base}\n" for pair in pairs).encode()
-        patches = self._scratch.git(*_PATCHES, *operands(".", *_BUT_OURS), stdin=stdin).out
+        patches = self._scratch.git(*_PATCHES, *operands(".", *_BUT_OURS), stdin=stdin).whole(b"\n")
         listed = self._scratch.git("patch-id", "--stable", stdin=patches).lines(object_id_rows)
         return {tree: identity for identity, tree in listed}
 
