@@ -63,6 +63,7 @@ OUTPUTS: Mapping[str, Any] = {
     "plan-export": given.ExportOutput,
     "plan-import": plan.ImportOutput,
     "plan-lint": given.LintOutput,
+    "prove": given.ProveOutput,
     "prune": setup.PruneOutput,
     "records-publish": Publication,
     "rename": given.RenameOutput,

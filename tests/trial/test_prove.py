@@ -229,6 +229,9 @@ def test_what_there_was_no_time_for_is_open_and_gone_on_with(script: Trial, tmp_
     assert verdicts(script)["web/a.sh:4"] == ("open", None), said
     ran = len(marks.read_text())
     assert "noticed: 1 of 4 hunks, 3 by nothing\n" in script.expect(0, "prove", "a")
+    printed = json.loads(script.expect(0, "prove", "a", "--json").splitlines()[-1])["data"]
+    assert (printed["task"], printed["run"]) == ("a", script.records("a")[-1]["id"])
+    assert printed["proof"]["counts"] == {"unnoticed": 1, "unseen": 2, "noticed": 1}
     assert len(marks.read_text()) - ran <= 3
 
 

@@ -23,4 +23,8 @@ def prove(call: CommandContext, task_id: str, *, seconds: int | None) -> ExitCod
     if proof.fault is not None:
         raise RequestError(f"nothing can be told of {run.task_id}: {proof.fault}")
     call.show(block("\n".join(proof_lines(proof, most=None))))
+    if call.as_json:
+        from git_blackbird.cli.printed.given import ProveOutput
+
+        call.data(ProveOutput(run.task_id, run.id, proof))
     return ExitCode.OK
