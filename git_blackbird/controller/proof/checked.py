@@ -9,7 +9,7 @@ from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.errors import RequestError
 from git_blackbird.git.worktree.log import tree_of
-from git_blackbird.model.base.next_steps import TaskCommand
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.run.published import PublishedCheck
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.run.summary import Trees
@@ -25,7 +25,7 @@ async def check_commits(call: Call, found: Verification) -> Verification | None:
     workspace.require_settings()
     workspace.environment.forbid_agents("have commits checked")
     if not workspace.checks:
-        hint = TaskCommand("config", rest=" check.command", remark="is for the command that checks")
+        hint = Sentence(TaskCommand("config", "check.command", " 'make test'"), " sets one")
         raise RequestError("there is no check to run", hint=hint)
     commits: list[VerifiedCommit] = []
     for commit in found.commits:

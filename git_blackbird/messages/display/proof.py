@@ -45,7 +45,8 @@ def _left_out(proof: "Proof") -> Iterator[tuple[str, str]]:
 
 
 def _part_line(part: "ProvenPart") -> str:
-    along = f", with {counted(part.along, 'hunk')} that use it" if part.along else ""
+    users = f"{counted(part.along or 0, 'hunk')} that {'uses' if part.along == 1 else 'use'} it"
+    along = f", with {users}" if part.along else ""
     reason = f": {part.reason}" if part.reason else ""
     return f"{places(part)}: {part.verdict}{along}{reason}"
 
