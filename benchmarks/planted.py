@@ -260,7 +260,7 @@ _VIRTUALENVWRAPPER = Project(
     environ={"HOME": str(Path.home()), "USER": getpass.getuser(), "SHELL": "/bin/bash"},
     tested=_blocks(
         """
-        virtualenvwrapper.sh 77 132 151-154 158-161 167-174 212 219 239 250 311-315 319
+        virtualenvwrapper.sh 77 132 151-154 158-161 167-174 212 228 239 250 311-315 319
         virtualenvwrapper_lazy.sh 6-9 25 37 57
         """,
         is_noticed=True,
