@@ -52,7 +52,7 @@ async def _checked(call: Call, commit: VerifiedCommit) -> VerifiedCommit | None:
         verdict = await check.verdict(wanted, "other")
         if verdict is None:
             return None
-        tests = None if verdict.tests is None else len(verdict.tests.states)
+        tests = None if verdict.tests is None else verdict.tests.ran
         checked.append(PublishedCheck.of(verdict.result, tests, tree))
         if not verdict.result.has_passed:
             fault = fault or f"its {verdict.result.title} {verdict.result.words}"

@@ -70,7 +70,7 @@ def against_results(verdict: TreeVerdict) -> TreeVerdict:
     """Return what a run says that is to leave results: one that exits with 0 has not passed by that alone."""
     result, tests, _ = verdict
     is_green = result.outcome is CheckOutcome.PASSED
-    has_run = tests is not None and any(state is not CaseState.SKIPPED for state in tests.states.values())
+    has_run = tests is not None and bool(tests.ran)
     if not has_run and result.outcome is not CheckOutcome.BROKEN:
         outcome = CheckOutcome.BROKEN if is_green else result.outcome
         reason = _NOTHING_RAN if tests is None else _ALL_SKIPPED
@@ -135,7 +135,7 @@ def compared(head: CaseResults, base: CaseResults | None, unreliable: Collection
     new = failed - failed_before - chance
     ran_before = before.named(CaseState.PASSED) | before.named(CaseState.FAILED)
     return ComparedTests(
-        ran=sum(state is not CaseState.SKIPPED for state in head.states.values()),
+        ran=head.ran,
         failing=tuple(failure for failure in head.failures if failure.name in new)[:MOST_NAMED],
         as_before=some(failed & failed_before),
         flaky=some({*head.flaky, *chance}),

@@ -287,5 +287,10 @@ class CaseResults(Record):
     failures: tuple[FailedCase, ...] = ()
     flaky: tuple[str, ...] = ()
 
+    @property
+    def ran(self) -> int:
+        """How many tests ran; skipped ones did not."""
+        return sum(state is not CaseState.SKIPPED for state in self.states.values())
+
     def named(self, state: CaseState) -> frozenset[str]:
         return frozenset(name for name, found in self.states.items() if found is state)
