@@ -1,8 +1,10 @@
 """``prove``: find which hunks of a change no check notices."""
 
-from git_blackbird.cli.commands.run import build_ui, loop_runner
+from functools import partial
+
+from git_blackbird.cli.commands.run import run_looking
 from git_blackbird.cli.output import CommandContext
-from git_blackbird.controller.engine.proving import ProofSession
+from git_blackbird.controller.engine.proving import prove_task
 from git_blackbird.errors import ExitCode, RequestError
 from git_blackbird.messages.display.proof import proof_lines
 from git_blackbird.messages.document import block
@@ -10,11 +12,7 @@ from git_blackbird.model.base.next_steps import TaskCommand
 
 
 def prove(call: CommandContext, task_id: str, *, seconds: int | None) -> ExitCode:
-    workspace = call.workspace
-    with build_ui(call, workspace, stream=False) as ui:
-        session = ProofSession(workspace, ui, task_id, seconds)
-        with loop_runner(workspace, call.command, session) as runner:
-            run, proof = runner.run(session.run())
+    run, proof = run_looking(call, partial(prove_task, task_id=task_id, seconds=seconds))
     if proof is None:
         call.warn(
             f"interrupted; what is known of {run.task_id} is kept", str(TaskCommand("prove", run.task_id))

@@ -6,10 +6,10 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 from git_blackbird import trace
 from git_blackbird.cli.output import CommandContext, read_text
@@ -18,6 +18,7 @@ from git_blackbird.cli.stdio import is_capable_terminal
 from git_blackbird.cli.ui.base import BaseUI
 from git_blackbird.cli.ui.writer import Writer
 from git_blackbird.cluster import join_cluster
+from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.core.drafts import write_message
 from git_blackbird.controller.core.workspace import Workspace, find_task, hold_controller, lock_holder
 from git_blackbird.controller.engine.commands import (
@@ -42,6 +43,7 @@ from git_blackbird.model.rules.spending import BudgetScope, BudgetUnit
 from git_blackbird.model.views.events import Timings
 from git_blackbird.model.views.stop import Stop
 
+T = TypeVar("T")
 _PAUSING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -74,6 +76,16 @@ def run_loop(workspace: Workspace, command: str, loop: Loop) -> Stop:
     """Run a loop to its stop. Raises LockedError as ``loop_runner`` does, and what the loop raises."""
     with loop_runner(workspace, command, loop) as runner:
         return runner.run(loop.run(join_cluster))
+
+
+def run_looking(call: CommandContext, look: Callable[[Call], Coroutine[Any, Any, T]]) -> T:
+    """Run what starts no task, and is a call of its own. Raises as ``loop_runner`` and what looks do."""
+    workspace = call.workspace
+    workspace.require_settings()
+    with build_ui(call, workspace, stream=False) as ui:
+        looking = Call(workspace, ui, CallScope(only=frozenset(), starts_left=0))
+        with loop_runner(workspace, call.command, looking) as runner:
+            return runner.run(look(looking))
 
 
 def interrupt_once(presses: Debouncer, interrupt: Callable[[], None]) -> None:

@@ -1,15 +1,12 @@
 """``verify`` holds commits to decisions, which ``records publish`` publishes, and tasks to their criteria."""
 
-from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, TypeVar
 
 import click
 
-from git_blackbird.cli.commands.run import build_ui, loop_runner
+from git_blackbird.cli.commands.run import run_looking
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.cli.render.done import done_lines
-from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.proof.checked import check_commits
 from git_blackbird.controller.proof.decisions import publish_decisions
 from git_blackbird.controller.proof.done import verify_done
@@ -24,10 +21,7 @@ from git_blackbird.messages.display.verified import (
     verified_row,
 )
 from git_blackbird.messages.document import table
-from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.run.published import SHARED_REFS
-
-T = TypeVar("T")
 
 
 def publish(call: CommandContext) -> ExitCode:
@@ -59,7 +53,7 @@ def verify(
     place = None if signers is None else call.environment.cwd / signers
     found = verify_commits(call.workspace.repo, Asked(commits or "HEAD", place, since, is_strict))
     if check:
-        checked = _run(call, partial(check_commits, found=found))
+        checked = run_looking(call, partial(check_commits, found=found))
         if checked is None:
             return ExitCode.INTERRUPTED
         found = checked
@@ -76,7 +70,7 @@ def verify(
 
 
 def _verify_done(call: CommandContext) -> ExitCode:
-    found = _run(call, verify_done)
+    found = run_looking(call, verify_done)
     if found is None:
         call.warn("interrupted; what passed or failed is kept", "git blackbird verify --done")
         return ExitCode.INTERRUPTED
@@ -86,12 +80,3 @@ def _verify_done(call: CommandContext) -> ExitCode:
 
         call.event("done_criteria", DoneEvent.of(found))
     return ExitCode.OK if all(one.result.has_passed for one in found) else ExitCode.FAILED
-
-
-def _run(call: CommandContext, looked: Callable[[Call], Coroutine[Any, Any, T | None]]) -> T | None:
-    """Return what a call finds that starts no task; None if someone interrupted it."""
-    workspace = call.workspace
-    with build_ui(call, workspace, stream=False) as ui:
-        looking = Call(workspace, ui, CallScope(only=frozenset(), starts_left=0))
-        with loop_runner(workspace, call.command, looking) as runner:
-            return runner.run(looked(looking))

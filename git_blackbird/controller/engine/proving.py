@@ -7,7 +7,6 @@ from git_blackbird.controller.change.check.evidence import run_checks
 from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.core.guards import require_readable
 from git_blackbird.controller.core.status_sync import update_run
-from git_blackbird.controller.core.ui import UserInterface
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.engine.recovery import recover
@@ -18,7 +17,6 @@ from git_blackbird.errors import RequestError
 from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.evidence import commands_in
-from git_blackbird.model.rules.scope import CallScope
 from git_blackbird.model.rules.state import PlanState
 from git_blackbird.model.run.proof import Proof
 from git_blackbird.model.run.run import Run
@@ -32,42 +30,26 @@ class Proven(NamedTuple):
     proof: Proof | None
 
 
-class ProofSession:
-    """One call of ``prove``; needs the controller lock."""
+async def prove_task(call: Call, task_id: str, seconds: int | None) -> Proven:
+    """Judge the hunks of a task's change, and record what came of it; needs the controller lock.
 
-    def __init__(self, workspace: Workspace, ui: UserInterface, task_id: str, seconds: int | None) -> None:
-        workspace.require_settings()
-        self._workspace = workspace
-        self._task_id = task_id
-        self._seconds = seconds
-        self._call = Call(workspace, ui, CallScope(only=frozenset(), starts_left=0))
-
-    @property
-    def scope(self) -> CallScope:
-        """What the call may do with tasks: nothing."""
-        return self._call.scope
-
-    def interrupt(self) -> None:
-        """Stop the checks; a second interrupt kills them."""
-        self._call.interrupt()
-
-    async def run(self) -> Proven:
-        """Judge the hunks. Raises RequestError where there is no change or no check, and BlackbirdError."""
-        workspace, call = self._workspace, self._call
-        state = await run_in_thread(lambda: recover(workspace, call.ui, call.scope))
-        sweep_scratch_dirs(workspace.paths)
-        task = find_task(state.plan, self._task_id)
-        run, pair = await run_in_thread(lambda: _change(workspace, state, task))
-        if not workspace.checks and not (workspace.config.check.criteria and commands_in(task)):
-            hint = Sentence(TaskCommand("config", "check.command", " 'make test'"), " sets one")
-            raise RequestError("no check is configured that could notice anything", hint=hint)
-        await run_in_thread(lambda: bring_submodules(workspace, run))
-        evidence = run.evidence or await run_checks(call, task, run, pair)
-        proof = None if evidence is None else await prove(call, task, run, pair, self._seconds)
-        if evidence is None or proof is None or proof.fault is not None:
-            return Proven(run, proof)
-        known = evidence.updated(proof=proof)
-        return Proven(update_run(workspace, run, lambda stored: stored.updated(evidence=known)), proof)
+    Raises RequestError where there is no change or no check, and BlackbirdError.
+    """
+    workspace = call.workspace
+    state = await run_in_thread(lambda: recover(workspace, call.ui, call.scope))
+    sweep_scratch_dirs(workspace.paths)
+    task = find_task(state.plan, task_id)
+    run, pair = await run_in_thread(lambda: _change(workspace, state, task))
+    if not workspace.checks and not (workspace.config.check.criteria and commands_in(task)):
+        hint = Sentence(TaskCommand("config", "check.command", " 'make test'"), " sets one")
+        raise RequestError("no check is configured that could notice anything", hint=hint)
+    await run_in_thread(lambda: bring_submodules(workspace, run))
+    evidence = run.evidence or await run_checks(call, task, run, pair)
+    proof = None if evidence is None else await prove(call, task, run, pair, seconds)
+    if evidence is None or proof is None or proof.fault is not None:
+        return Proven(run, proof)
+    known = evidence.updated(proof=proof)
+    return Proven(update_run(workspace, run, lambda stored: stored.updated(evidence=known)), proof)
 
 
 def _change(workspace: Workspace, state: PlanState, task: Task) -> tuple[Run, Trees]:

@@ -22,7 +22,6 @@ async def check_commits(call: Call, found: Verification) -> Verification | None:
     Needs the controller lock. Raises RequestError.
     """
     workspace = call.workspace
-    workspace.require_settings()
     workspace.environment.forbid_agents("have commits checked")
     if not workspace.checks:
         hint = Sentence(TaskCommand("config", "check.command", " 'make test'"), " sets one")

@@ -103,7 +103,6 @@ async def verify_done(call: Call) -> Sequence[DoneCriterion] | None:
     Needs the controller lock. Raises RequestError.
     """
     workspace = call.workspace
-    workspace.require_settings()
     workspace.environment.forbid_agents("verify what is done")
     if not workspace.config.check.criteria:
         switch = ShellLine("git config blackbird.check.criteria true")
