@@ -5,7 +5,7 @@ from typing import Annotated
 
 from git_blackbird.cli.json_values import Fields, Printed
 from git_blackbird.cli.printed.base import SpentBudget
-from git_blackbird.cli.printed.status import DueItem
+from git_blackbird.cli.printed.status import QueueItem
 from git_blackbird.controller.queries.report import AgentSpent, Report, ReportedTask
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.shown import Shown
@@ -90,9 +90,9 @@ class ReportOutput(Printed[Report]):
         "How often tests, or checks that leave no results, failed by chance.", lambda it: it.flaky
     )
     agents: tuple[AgentSpent, ...] = field("What the runs of each agent took.", lambda it: it.agents)
-    waiting: tuple[DueItem, ...] = field(
+    waiting: tuple[QueueItem, ...] = field(
         "What waits for a person, in the order of `status`.",
-        lambda it: tuple(map(DueItem, it.overview.waiting)),
+        lambda it: tuple(map(QueueItem, it.overview.waiting)),
     )
 
 

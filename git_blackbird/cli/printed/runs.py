@@ -13,7 +13,7 @@ from git_blackbird.cli.printed.base import (
     Step,
     as_step,
 )
-from git_blackbird.cli.printed.status import DueItem
+from git_blackbird.cli.printed.status import QueueItem
 from git_blackbird.cli.printed.tasks import PlannedTask
 from git_blackbird.controller.core.guards import RunElsewhere
 from git_blackbird.controller.queries.runs import RunList
@@ -106,8 +106,8 @@ class ShowOutput(Printed[TaskView]):
     skipped_children: tuple[TaskId, ...] = field(
         "Children that the parent is complete without.", lambda it: it.skipped
     )
-    due: tuple[DueItem, ...] = field(
-        "What is due of it, in the order in which it is done.", lambda it: tuple(map(DueItem, it.due))
+    due: tuple[QueueItem, ...] = field(
+        "What is due of it, in the order in which it is done.", lambda it: tuple(map(QueueItem, it.due))
     )
     undo: tuple[str, ...] = field(
         "Commands that take a rejected change back, each one line.", lambda it: it.undo

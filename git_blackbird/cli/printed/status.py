@@ -66,7 +66,7 @@ def _details(item: Item) -> Details | None:
             return other
 
 
-class DueItem(Printed[Item]):
+class QueueItem(Printed[Item]):
     """Something that is due, with the command that answers it."""
 
     field = Fields[Item]()
@@ -146,8 +146,8 @@ class StatusOutput(Printed[StatusReport]):
         "A decision that is taken, and whose change is being committed.",
         lambda it: None if it.approving is None or it.approving.run is None else TaskRun(it.approving.run),
     )
-    due: tuple[DueItem, ...] = field(
-        "Everything that is due, in the order in which it is done.", lambda it: tuple(map(DueItem, it.due))
+    due: tuple[QueueItem, ...] = field(
+        "Everything that is due, in the order in which it is done.", lambda it: tuple(map(QueueItem, it.due))
     )
     blocked: Mapping[TaskId, tuple[TaskId, ...]] = field(
         "Leaves that wait, and for which tasks.", lambda it: dict(sorted(it.blocked.items()))
