@@ -37,14 +37,14 @@ from git_blackbird.git.writing.write_back import (
     take_signatures,
     write_paths,
 )
-from git_blackbird.model.base.next_steps import EXECUTE, Sentence
+from git_blackbird.model.base.next_steps import EXECUTE, Sentence, TaskCommand
 from git_blackbird.model.run.parts import ConflictMerge, Moving
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import VERBS, Verb
 from git_blackbird.model.run.summary import Trees
 
 _TRIES = 3
-UNSTEADY = "your worktree changes all the time, so that nothing can land in it"
+UNSTEADY = "your worktree changes all the time, so that nothing can be written into it"
 AGAIN = Sentence("resolve that; ", EXECUTE, " goes on with it")
 _MOVED_TOO = "you have moved its submodule as well: merge its commit by hand"
 
@@ -67,6 +67,14 @@ class Move:
     @property
     def journal(self) -> Journal:
         return Journal(self.workspace.repo, f"{self.verb} {self.run.id}")
+
+    @property
+    def hint(self) -> Sentence:
+        """What to do where it cannot be made."""
+        if self.verb in {Verb.LAND, Verb.BRING}:
+            return AGAIN
+        again = TaskCommand(VERBS[self.verb].command, self.run.task_id)
+        return Sentence("resolve that; then ", again)
 
 
 @dataclass(frozen=True)
@@ -119,7 +127,7 @@ def prepare(move: Move) -> Prepared:
             left |= find_obstacles(repo, Trees(now, merge.tree), found)
         pair = move.changes[0] if move.goes_on else Trees(now, merge.tree)
         return Prepared(now, merge, pair, left, conflicts, found)
-    raise UnusableError(UNSTEADY, hint=AGAIN)
+    raise UnusableError(UNSTEADY, hint=move.hint)
 
 
 def _merge(move: Move, now: str, unknown: Mapping[bytes, str]) -> tuple[TreeMerge, Mapping[bytes, str]]:
@@ -166,7 +174,7 @@ def write(move: Move, prepared: Prepared, begin: Callable[[Prepared], object]) -
     """
     unwritten = {**prepared.left, **prepared.conflicts}
     if unwritten and not VERBS[move.verb].leaves:
-        raise WriteBackError(describe_unwritten(unwritten), hint=AGAIN)
+        raise WriteBackError(describe_unwritten(unwritten), hint=move.hint)
     repo, written = move.workspace.repo, prepared.written
     paths = TreeStore(repo).changed_paths(*written)
     if find_edited(repo, {path: prepared.found[path] for path in paths}):
@@ -183,7 +191,7 @@ def make(move: Move, begin: Callable[[Prepared], object]) -> tuple[Prepared, Map
         refused = write(move, prepared, begin)
         if refused is not None:
             return prepared, refused
-    raise UnusableError(UNSTEADY, hint=AGAIN)
+    raise UnusableError(UNSTEADY, hint=move.hint)
 
 
 def record_begun(move: Move, pair: Trees) -> None:

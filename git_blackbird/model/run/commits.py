@@ -83,11 +83,13 @@ def render_undo_message(verb: "Verb", task: "Task", run_id: RunId) -> str:
 
 
 def undo_mark(verb: "Verb", run_id: RunId) -> str:
-    """Return what replaces a run id in the trailer of an undo or redo.
+    """Return what replaces a run id in the trailer of a commit that takes a change back, or brings it back.
 
-    Such a commit is not the run's own, and nobody's work on its task.
+    Such a commit is not the run's own, and nobody's work on its task. The mark says which way it goes.
     """
-    return f"{verb.value}-{run_id}"
+    from git_blackbird.model.run.states import VERBS, Verb
+
+    return f"{Verb.UNDO if VERBS[verb].takes_back else Verb.REDO}-{run_id}"
 
 
 def run_of_mark(name: str) -> str:

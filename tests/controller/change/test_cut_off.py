@@ -143,8 +143,9 @@ def test_a_verb_that_leaves_nothing_writes_nothing_where_a_path_has_to_stay(
         (approved / "x.txt/mine").write_text("mine\n")
     before, begun = git(approved, "status", "--porcelain", "-uall"), list[object]()
     move = Move(verb, open_at(approved), run, [Trees(run.base_tree, run.head_tree)])
-    with pytest.raises(WriteBackError, match=r"x\.txt"):
+    with pytest.raises(WriteBackError, match=r"x\.txt") as raised:
         write(move, prepare(move), begun.append)
+    assert f"`git blackbird {VERBS[verb].command}" in (raised.value.hint or "")
     assert begun == []
     assert git(approved, "status", "--porcelain", "-uall") == before
 

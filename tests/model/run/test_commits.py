@@ -1,8 +1,16 @@
 """Whose a move of HEAD was."""
 
-from git_blackbird.model.run.commits import HeadMove, Mover, mover_of
+from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.run.commits import HeadMove, Mover, mover_of, undo_mark
+from git_blackbird.model.run.states import VERBS
 
-RUN = "0123456789abcdef"
+RUN = RunId("0123456789abcdef")
+
+
+def test_two_marks_name_the_commits_of_all_verbs() -> None:
+    back = {undo_mark(verb, RUN) for verb, rules in VERBS.items() if rules.takes_back}
+    there = {undo_mark(verb, RUN) for verb, rules in VERBS.items() if not rules.takes_back}
+    assert (back, there) == ({f"undo-{RUN}"}, {f"redo-{RUN}"})
 
 
 def test_the_hook_tells_whose_a_commit_was() -> None:
