@@ -42,7 +42,7 @@ def runs(
     workspace = call.workspace
     if task_id is not None and mode is not None:
         if mode == "diff":
-            return _show_diff(workspace, task_id, run_id, since_request=since_request, is_part=unproven)
+            return _show_diff(workspace, task_id, run_id, since_request=since_request, unproven=unproven)
         return _show_part(call, workspace, task_id, run_id, mode, raw=raw)
     if task_id is not None and run_id is not None:
         _show_one(call, workspace, task_id, run_id)
@@ -149,7 +149,7 @@ def _show_part(
 
 
 def _show_diff(
-    workspace: Workspace, task_id: str, run_id: str | None, *, since_request: bool, is_part: bool
+    workspace: Workspace, task_id: str, run_id: str | None, *, since_request: bool, unproven: bool
 ) -> ExitCode:
     history = run_queries.task_history(workspace, task_id)
     sys.stdout.flush()
@@ -165,11 +165,14 @@ def _show_diff(
             raise RequestError(f"run {run.id} has no pair of snapshots to compare")
         pair = run.tree_pair
     evidence = None if run is None else run.evidence
-    if is_part and (evidence is None or evidence.proof is None):
-        raise RequestError(
-            f"what the checks notice of {task_id} is not known",
-            hint=TaskCommand("prove", task_id, remark="runs them without each of its hunks"),
-        )
-    painted = partial(marked_diff, evidence=evidence, is_part=is_part)
-    code = diff.page_diff(workspace, pair, painted, is_part=is_part)
+    if unproven:
+        if evidence is None or evidence.proof is None:
+            raise RequestError(
+                f"what the checks notice of {task_id} is not known",
+                hint=TaskCommand("prove", task_id, remark="runs them without each of its hunks"),
+            )
+        # The marks are for lines of the whole change.
+        pair, evidence = diff.unproven_part(workspace, pair, evidence.proof), None
+    first = diff.unproven_diff(workspace, pair, evidence)
+    code = diff.page_diff(workspace, pair, partial(marked_diff, evidence=evidence, unproven=first))
     return ExitCode.OK if code == 0 else ExitCode.UNUSABLE

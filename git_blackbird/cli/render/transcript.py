@@ -116,9 +116,9 @@ def painted_diff(pieces: Iterator[bytes], colors: Mapping[str, str]) -> Iterator
 
 
 def marked_diff(
-    pieces: Iterator[bytes], colors: Mapping[str, str], evidence: "Evidence | None", *, is_part: bool = False
+    pieces: Iterator[bytes], colors: Mapping[str, str], evidence: "Evidence | None", unproven: str = ""
 ) -> Iterator[bytes]:
-    """Colour a plain diff, below what of it no check is known to notice; ``is_part``: that alone.
+    """Colour a plain diff, below what of it is ``unproven``.
 
     A column before it has marks if no test ran some of its lines, or nothing notices them.
     """
@@ -127,18 +127,14 @@ def marked_diff(
         return
     # Few changes have such lines.
     from git_blackbird.messages.display.proof import proof_word
-    from git_blackbird.messages.patch.marks import marked_lines, marks_words, unproven_part
+    from git_blackbird.messages.patch.marks import marked_lines, marks_words
     from git_blackbird.messages.patch.parse import Patch
 
     whole = b"".join(pieces)
-    patch = Patch(whole.decode(errors="replace"))
-    if evidence.proof is not None and (first := unproven_part(patch, evidence.proof)):
-        if not is_part:
-            yield f"{proof_word(evidence.proof)}; first what is not:\n".encode()
-        yield from painted_diff(iter([first.encode()]), colors)
-    if is_part:
-        return
-    marks = marked_lines(patch, evidence)
+    if evidence.proof is not None and unproven:
+        yield f"{proof_word(evidence.proof)}; first what is not:\n".encode()
+        yield from painted_diff(iter([unproven.encode()]), colors)
+    marks = marked_lines(Patch(whole.decode(errors="replace")), evidence)
     if marks:
         yield f"{marks_words(marks)}\n".encode()
     for number, row in enumerate(painted_diff(iter([whole]), colors)):

@@ -26,7 +26,7 @@ from git_blackbird.cli.ui.writer import STDERR
 from git_blackbird.controller.core.drafts import Draft
 from git_blackbird.controller.core.ui import Unanswered
 from git_blackbird.controller.core.workspace import Workspace
-from git_blackbird.controller.queries.diff import page_diff, paths_of
+from git_blackbird.controller.queries.diff import page_diff, paths_of, unproven_diff
 from git_blackbird.errors import BlackbirdError
 from git_blackbird.messages.display.checkpoint import TITLE, fit_checkpoint
 from git_blackbird.messages.display.dialogue import (
@@ -373,7 +373,8 @@ class TerminalUI(AskingUI):
             self._prompts.forget_typed()
 
     async def _show_diff(self, pair: Trees, run: Run) -> None:
-        painted = partial(marked_diff, evidence=run.evidence)
+        first = unproven_diff(self._workspace, pair, run.evidence)
+        painted = partial(marked_diff, evidence=run.evidence, unproven=first)
         await self.run_apart(lambda: page_diff(self._workspace, pair, painted))
         # The pager's keys are no choice from the list.
         self._prompts.forget_typed()

@@ -4,19 +4,25 @@ Loads pygit2: to be imported only by what shows a diff.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from git_blackbird.controller.core.guards import require_usable
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.errors import RequestError, UnusableError
 from git_blackbird.git.change.changes import Filter, compose, diff_colors, diff_text, show_diff
+from git_blackbird.git.change.parts import only_hunks
 from git_blackbird.git.core.repository import list_all_tracked, list_paths
 from git_blackbird.git.worktree.comparing import generated_paths
 from git_blackbird.git.worktree.linked import task_worktrees
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.change.change import Change, contributions, contributions_since
+from git_blackbird.model.run.evidence import Evidence
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.summary import WHOLE, Extent, Trees
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.proof import Proof
 
 
 def full_diff(workspace: Workspace, pair: Trees, extent: Extent = WHOLE) -> str:
@@ -52,12 +58,22 @@ def generated_files(workspace: Workspace, tree: str, paths: Iterable[str]) -> fr
     )
 
 
-def page_diff(workspace: Workspace, pair: Trees, harmless: Filter, *, is_part: bool = False) -> int:
-    """Show the whole diff, on a terminal through ``harmless`` and the pager; return git's exit status.
+def page_diff(workspace: Workspace, pair: Trees, harmless: Filter) -> int:
+    """Show the whole diff, on a terminal through ``harmless`` and the pager; return git's exit status."""
+    return show_diff(workspace.repo, pair, harmless)
 
-    ``is_part``: what ``harmless`` leaves of it, for programs as well.
-    """
-    return show_diff(workspace.repo, pair, harmless, is_part=is_part)
+
+def unproven_part(workspace: Workspace, pair: Trees, proof: "Proof") -> Trees:
+    """Return what of a change no check is known to notice."""
+    return only_hunks(workspace.repo, pair, (hunk for part in proof.unproven for hunk in part.hunks))
+
+
+def unproven_diff(workspace: Workspace, pair: Trees, evidence: Evidence | None) -> str:
+    """Return the diff of that; "" for nothing, or where its hunks were not judged."""
+    proof = None if evidence is None else evidence.proof
+    if proof is None or not proof.unproven:
+        return ""
+    return full_diff(workspace, unproven_part(workspace, pair, proof))
 
 
 def change_pair(

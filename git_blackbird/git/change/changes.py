@@ -92,15 +92,15 @@ def _diff_command(repo: Repository, pair: Trees, *options: str) -> list[str]:
     return ["git", *compared.repo.git_options, *verb, *revisions(*pair), *operands()]
 
 
-def show_diff(repo: Repository, pair: Trees, harmless: Filter | None = None, *, is_part: bool = False) -> int:
+def show_diff(repo: Repository, pair: Trees, harmless: Filter | None = None) -> int:
     """Show the diff; to people in the user's colours, painted by ``harmless``, on a terminal in their pager.
 
-    Where programs may read it, print the plain patch, or the part that ``harmless`` leaves of it. Return
-    git's exit status, or 128 and the signal's number, as for Ctrl+C in the pager.
+    Where programs may read it, print the plain patch. Return git's exit status, or 128 and the signal's
+    number, as for Ctrl+C in the pager.
     """
     # It is shown on a terminal, in a pager that git started, or coloured.
     is_read = sys.stdout.isatty() or repo.is_in_pager or _is_colored(repo)
-    if harmless is not None and (is_read or is_part):
+    if harmless is not None and is_read:
         return _page_diff(repo, pair, harmless)
     command = _diff_command(repo, pair)
     with subprocess.Popen(command, cwd=repo.top, env=repo.git_environ) as process:

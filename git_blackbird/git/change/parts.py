@@ -3,6 +3,7 @@
 import os
 from collections.abc import Collection, Iterable, Sequence
 from io import BytesIO
+from typing import TYPE_CHECKING
 
 from git_blackbird.errors import RequestError
 from git_blackbird.git.change.changes import changed_paths, diff_text, without_paths
@@ -13,6 +14,9 @@ from git_blackbird.messages.display.quantities import some_of
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.run.summary import ChangedLines, ChangePart, Extent, Trees
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.proof import Hunk
 
 _MOST_NAMED = 10
 _MOST_BYTES = 512 * 1024 * 1024
@@ -83,6 +87,31 @@ def with_edits(old: Sequence[bytes], new: Sequence[bytes], changes: Iterable[Cha
         pieces += [*old[place : one.old], *new[one.new : one.new + one.new_count]]
         place = one.old + one.old_count
     return b"".join([*pieces, *old[place:]])
+
+
+def only_hunks(repo: Repository, pair: Trees, hunks: "Iterable[Hunk]") -> Trees:
+    """Return a change at some hunks alone, as if all else of it had been there before.
+
+    A hunk of a file that has another content by now is none.
+    """
+    trees, edits = TreeStore(repo), dict[bytes, TreeEntry | None]()
+    by_file: dict[tuple[str, str], list[ChangedLines]] = {}
+    for hunk in hunks:
+        by_file.setdefault((hunk.path, hunk.content), []).append(hunk.lines)
+    before = {change.path: change.old_path for change in summarize(repo, pair).changes}
+    for (path, content), those in by_file.items():
+        after = trees.entry(pair.head, os.fsencode(path))
+        if after is None or after.oid != content:
+            continue
+        old = trees.entry(pair.base, os.fsencode(before.get(path) or path))
+        was, now = (
+            lines_of(trees.content(entry.oid, _MOST_BYTES)) if entry else [] for entry in (old, after)
+        )
+        left = with_edits(now, was, (lines.reversed for lines in sorted(those, key=lambda one: one.new)))
+        with using_objects(repo):
+            oid = str(trees.objects.create_blob(left))
+        edits[os.fsencode(path)] = after._replace(oid=oid) if left or old is not None else None
+    return Trees(trees.edited(pair.head, edits), pair.head)
 
 
 def without_change(repo: Repository, tree: str, change: Trees) -> str:

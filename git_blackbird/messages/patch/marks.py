@@ -1,29 +1,19 @@
 """The lines of a patch that no test ran, or that no check of the change is known to notice."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.messages.patch.parse import (
-    ADDED,
-    CONTEXT,
-    NO_NEWLINE,
-    REMOVED,
-    FilePatch,
-    Hunk,
-    Patch,
-)
+from git_blackbird.messages.patch.parse import ADDED, FilePatch, Patch
 from git_blackbird.model.base.ranges import parse_ranges
 
 if TYPE_CHECKING:
     from git_blackbird.model.run.evidence import ChangeCoverage, Evidence
-    from git_blackbird.model.run.proof import Proof, ProvenPart
+    from git_blackbird.model.run.proof import ProvenPart
 
 MISSED = "#"  # as gcov prints them
 BY_NOTHING = "?"
-_CONTEXT = 3
 _MEANINGS = {MISSED: "that no test ran", BY_NOTHING: "that nothing notices"}
 
 
@@ -65,47 +55,3 @@ def marks_words(marks: Mapping[int, str]) -> str:
         f"{mark} marks {counted(count, 'line')} {_MEANINGS[mark]}" for mark, count in counts.items() if count
     )
     return ", ".join(lines)
-
-
-def unproven_part(patch: Patch, proof: "Proof") -> str:
-    """Return what of a patch no check is known to notice, as if all else of it had been there before."""
-    lines, rows = _lines_of(patch, proof.unproven), list[str]()
-    for file in patch.files:
-        hunks, shift = list[str](), 0
-        for hunk in file.hunks:
-            found, shift = _only(patch, hunk, lines, shift)
-            hunks += found
-        if hunks:
-            rows += [*patch.lines[file.start : file.body], *hunks]
-    return "".join(f"{row}\n" for row in rows)
-
-
-def _only(patch: Patch, hunk: Hunk, lines: AbstractSet[int], shift: int) -> tuple[list[str], int]:
-    """Return a hunk with some of its changed lines, in parts, and how many these add with those before."""
-    rows = [*_others_as_context(patch, hunk, lines)]
-    changed = [at for at, row in enumerate(rows) if row[0] in ADDED + REMOVED]
-    found, number, done = list[str](), hunk.new, 0
-    while changed:
-        begin, end = max(done, changed[0] - _CONTEXT), changed.pop(0) + 1 + _CONTEXT
-        while changed and changed[0] <= end + _CONTEXT:
-            end = changed.pop(0) + 1 + _CONTEXT
-        number += sum(row[0] in CONTEXT + ADDED for row in rows[done:begin])
-        part, done = rows[begin:end], begin + len(rows[begin:end])
-        marks = Counter(row[0] for row in part)
-        old, new = marks[CONTEXT] + marks[REMOVED], marks[CONTEXT] + marks[ADDED]
-        # A side without lines has the number of the line before.
-        found.append(f"@@ -{number - shift - (not old)},{old} +{number - (not new)},{new} @@")
-        found += part
-        number, shift = number + new, shift + new - old
-    return found, shift
-
-
-def _others_as_context(patch: Patch, hunk: Hunk, lines: AbstractSet[int]) -> Iterator[str]:
-    is_gone = False
-    for line in range(hunk.start + 1, hunk.end):
-        mark = patch.marks[line]
-        if mark != NO_NEWLINE:
-            is_gone = mark == REMOVED and line not in lines
-        if not is_gone:
-            other = CONTEXT if mark == ADDED and line not in lines else mark
-            yield other + patch.lines[line][1:]

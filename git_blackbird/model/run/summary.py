@@ -183,6 +183,10 @@ class ChangedLines(NamedTuple):
     new: int
     new_count: int
 
+    @property
+    def reversed(self) -> "ChangedLines":
+        return ChangedLines(self.new, self.new_count, self.old, self.old_count)
+
 
 class ChangePart(NamedTuple):
     """A file or folder of a change, below the top of the worktree; of a file only these ``lines``, if any.

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from git_blackbird.errors import RequestError
 from git_blackbird.git.change.changes import changed_paths, diff_text
-from git_blackbird.git.change.parts import limited_to, paths_outside, without_change
+from git_blackbird.git.change.parts import limited_to, only_hunks, paths_outside, without_change
 from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import EXECUTABLE, LINK, REGULAR, TreeEntry, TreeStore
 from git_blackbird.messages.patch.parse import Patch
+from git_blackbird.model.run.proof import Hunk
 from git_blackbird.model.run.summary import ChangedLines, ChangePart, Extent, Trees
 from tests.git.support import found
-from tests.support import examples, git
+from tests.support import commit, examples, git
 
 NAME = "a b"
 LINES = [
@@ -173,3 +174,43 @@ def test_what_has_no_two_texts_is_approved_whole(
     with pytest.raises(RequestError, match=r"as a whole only|another by now"):
         limited_to(shared, pair, [ChangePart("f", (FIRST,))])
     assert limited_to(shared, pair, [ChangePart("f")]) == pair
+
+
+def test_some_hunks_are_a_change_on_top_of_all_others(repo: Path) -> None:
+    lines = [f"{number}\n" for number in range(20)]
+    before = commit(repo, {"old.py": "".join(lines)})
+    git(repo, "rm", "-q", "old.py")
+    files = {
+        "moved.py": "".join([*lines[:5], "5.5\n", *lines[6:], "20\n"]),
+        "new.py": "a\n\nb\n",
+        "whole.py": "c\n",
+        "later.py": "d\n",
+    }
+    pair = Trees(*(git(repo, "rev-parse", f"{each}^{{tree}}") for each in (before, commit(repo, files))))
+    places = {
+        "moved.py": (5, 1, 5, 1),
+        "new.py": (0, 0, 2, 1),
+        "whole.py": (0, 0, 0, 1),
+        "later.py": (0, 0, 0, 1),
+    }
+    hunks = [
+        Hunk(
+            path=path,
+            content=git(repo, "rev-parse", f"HEAD:{path}") if path != "later.py" else pair.base,
+            **ChangedLines(*place)._asdict(),
+        )
+        for path, place in places.items()
+    ]
+    part = only_hunks(found(repo), pair, hunks)
+    assert part.head == pair.head
+    assert {
+        path: git(repo, "show", f"{part.base}:{path}") for path in ("moved.py", "new.py", "later.py")
+    } == {
+        "moved.py": "".join([*lines, "20"]),
+        "new.py": "a\n",
+        "later.py": "d",
+    }
+    patch = diff_text(found(repo), part)
+    assert b"new file" in patch.partition(b"whole.py")[2]
+    git(repo, "apply", "--reverse", "-", stdin=patch)
+    assert not (repo / "whole.py").exists()

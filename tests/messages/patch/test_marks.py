@@ -6,10 +6,14 @@ from pathlib import Path
 import pytest
 
 from git_blackbird.cli.render.transcript import marked_diff
+from git_blackbird.git.change.changes import diff_text
+from git_blackbird.git.change.parts import only_hunks
 from git_blackbird.messages.patch.marks import marked_lines, marks_words
 from git_blackbird.messages.patch.parse import Patch
 from git_blackbird.model.run.evidence import ChangeCoverage, Evidence, MissedLines
 from git_blackbird.model.run.proof import Hunk, HunkVerdict, Proof, ProvenPart
+from git_blackbird.model.run.summary import Trees
+from tests.git.support import found
 from tests.support import commit, git
 
 
@@ -70,18 +74,21 @@ def test_what_nothing_notices_is_marked_and_comes_first(repo: Path) -> None:
         )
         for verdict, (path, old, count, new, added) in places.items()
     )
-    evidence, text = Evidence(proof=Proof.of(parts)), git(repo, "diff", "HEAD~", "HEAD")
+    proof, text = Proof.of(parts), git(repo, "diff", "HEAD~", "HEAD")
+    pair = Trees(*git(repo, "rev-parse", "HEAD~^{tree}", "HEAD^{tree}").split())
+    evidence = Evidence(proof=proof)
+    hunks = (hunk for part in proof.unproven for hunk in part.hunks)
+    unproven = diff_text(found(repo), only_hunks(found(repo), pair, hunks)).decode()
     marks = marked_lines(Patch(text), evidence)
     assert [Patch(text).lines[line] for line in marks] == ["-30"]
     assert marks_words(marks) == "? marks 1 line that nothing notices"
-    rows = b"".join(marked_diff(iter([text.encode()]), {}, evidence)).decode().splitlines()
+    rows = b"".join(marked_diff(iter([text.encode()]), {}, evidence, unproven)).decode().splitlines()
     first, rest = rows[1 : rows.index("? marks 1 line that nothing notices")], rows[-len(text.splitlines()) :]
     assert rows[0] == "noticed: 1 of 3 hunks, 1 by nothing, 1 open; first what is not:"
     assert [row[1:] for row in rest] == text.splitlines()
-    part = b"".join(marked_diff(iter([text.encode()]), {}, evidence, is_part=True))
-    assert part.decode().splitlines() == first
+    assert unproven.splitlines() == first
     assert [row for row in first if row[0] in "+-" and row[:3] not in {"+++", "---"}] == ["-30", "-2"]
     assert " 4" in first
-    git(repo, "apply", "--reverse", "-", stdin=part)
+    git(repo, "apply", "--reverse", "-", stdin=unproven.encode())
     assert (repo / "a.py").read_text() == "".join([*lines[:10], "new\n", *lines[10:]])
     assert (repo / "b.py").read_text() == "1\n2\n3\n4\n"
