@@ -29,6 +29,7 @@ from git_blackbird.cli.printed import (
 )
 from git_blackbird.controller.change.export import BranchResult, RestoreResult
 from git_blackbird.controller.proof.decisions import Publication
+from git_blackbird.controller.proof.prove import Proven
 from git_blackbird.model.base.ids import MODEL_NAME, NAME_OF_CHECK
 from git_blackbird.model.config.config import KEYS, keys_beside
 from git_blackbird.model.config.keys import Key, ValueType
@@ -63,7 +64,7 @@ OUTPUTS: Mapping[str, Any] = {
     "plan-export": given.ExportOutput,
     "plan-import": plan.ImportOutput,
     "plan-lint": given.LintOutput,
-    "prove": given.ProveOutput,
+    "prove": Proven,
     "prune": setup.PruneOutput,
     "records-publish": Publication,
     "rename": given.RenameOutput,

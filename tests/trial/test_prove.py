@@ -298,10 +298,10 @@ def test_one_without_which_a_check_does_not_end_is_inconclusive(script: Trial) -
     assert "without web/a.sh:6" in script.expect(0, "prove", "a")
 
 
-def test_what_cannot_be_proved_is_said(repo: Path) -> None:
+def test_what_cannot_be_proved_is_said(repo: Path, tmp_path: Path) -> None:
     commit(repo, {"a": "1\n"}, "start")
     trial = Trial(repo)
-    trial.plan({"a": ()})
+    trial.plan({"a": (), "b": ()})
     assert "there is no change of a to prove: it has no run" in trial.expect(1, "prove", "a")
     trial.command("echo 2 >a")
     trial.configure({"execution.stopAfterEachTask": "true"})
@@ -311,6 +311,15 @@ def test_what_cannot_be_proved_is_said(repo: Path) -> None:
     assert "nothing can be told of a: the check does not pass with all of the change" in trial.expect(
         1, "prove", "a"
     )
+    begun, goes_on = tmp_path / "begun", tmp_path / "goes on"
+    trial.command(f"echo 1 >b; touch '{begun}'; while ! test -e '{goes_on}'; do sleep 0.05; done")
+    trial.expect(0, "decide", "a", "--approve")
+    process = trial.start("execute", "--no-input")
+    wait_until(begun.exists)
+    process.kill()
+    process.communicate()
+    assert "has not ended" in trial.expect(1, "prove", "b")
+    goes_on.touch()
 
 
 def test_what_nothing_notices_is_told_to_reviewers_and_requested_of_the_agent(trial: Trial) -> None:

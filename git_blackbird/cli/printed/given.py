@@ -9,7 +9,6 @@ from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.plan.validation import PlanError
 from git_blackbird.model.rules.lint import LintFinding
-from git_blackbird.model.run.proof import Proof
 
 
 class ValidateOutput(NamedTuple):
@@ -28,14 +27,6 @@ class RenameOutput(NamedTuple):
 
     task: Annotated[str, Shown("The new id.")]
     before: Annotated[str, Shown("The id that it had.")]
-
-
-class ProveOutput(NamedTuple):
-    """What `prove` found."""
-
-    task: Annotated[TaskId, Shown("The task.")]
-    run: Annotated[RunId, Shown("The run with which its change ends.")]
-    proof: Annotated[Proof, Shown("What is known of each hunk of the change.")]
 
 
 class ExportOutput(NamedTuple):

@@ -8,23 +8,34 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
+from typing import Annotated, NamedTuple
 
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.criteria import asked_criteria
+from git_blackbird.controller.change.check.evidence import run_checks
 from git_blackbird.controller.change.check.one_check import Check, configured_checks
 from git_blackbird.controller.change.check.programs import TimeLimit
+from git_blackbird.controller.change.trees import change_of
+from git_blackbird.controller.core.guards import require_readable
+from git_blackbird.controller.core.status_sync import update_run
 from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.core.workspace import Workspace, find_task
+from git_blackbird.controller.launch.run_files import sweep_scratch_dirs
+from git_blackbird.controller.place.worktrees import bring_submodules
 from git_blackbird.controller.proof.hunks import ChangeHunks
 from git_blackbird.controller.proof.judging import PASSED, judged, together, told_apart, why_useless
+from git_blackbird.errors import RequestError
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.model.base.globs import matching
-from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
+from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.evidence import TreeVerdict
+from git_blackbird.model.rules.evidence import TreeVerdict, commands_in
 from git_blackbird.model.rules.reach import Reach, packed
 from git_blackbird.model.run.proof import HunkVerdict, Judged, Proof, ProvenPart
 from git_blackbird.model.run.run import Run
-from git_blackbird.model.run.states import CheckOutcome
+from git_blackbird.model.run.states import CheckOutcome, RunStatus
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.storage.checks import load_check, load_flaky
 from git_blackbird.storage.proven import load_proven, save_proven
@@ -37,6 +48,52 @@ _UNRUN = Judged(verdict=HunkVerdict.UNRUN)
 _BY_CHANCE = Judged(
     verdict=HunkVerdict.INCONCLUSIVE, reason="the check passed once without it, and failed once"
 )
+
+
+class Proven(NamedTuple):
+    """What a person's ``prove`` found of a change."""
+
+    task: Annotated[TaskId, Shown("The task.")]
+    run: Annotated[RunId, Shown("The run with which its change ends.")]
+    proof: Annotated[Proof, Shown("What is known of each hunk of the change.")]
+
+
+async def prove_task(call: Call, task_id: str, seconds: int | None) -> Proven | None:
+    """Judge the hunks of a task's change, and record what came of it; None when it was interrupted.
+
+    Needs the controller lock. Raises RequestError where nothing can be told, and BlackbirdError.
+    """
+    workspace = call.workspace
+    sweep_scratch_dirs(workspace.paths)
+    task, run, pair = await run_in_thread(lambda: _change(workspace, task_id))
+    if not workspace.checks and not (workspace.config.check.criteria and commands_in(task)):
+        hint = Sentence(TaskCommand("config", "check.command", " 'make test'"), " sets one")
+        raise RequestError("no check is configured that could notice anything", hint=hint)
+    await run_in_thread(lambda: bring_submodules(workspace, run))
+    evidence = run.evidence or await run_checks(call, task, run, pair)
+    proof = None if evidence is None else await prove(call, task, run, pair, seconds)
+    if evidence is None or proof is None:
+        return None
+    if proof.fault is not None:
+        raise RequestError(f"nothing can be told of {task.id}: {proof.fault}")
+    known = evidence.updated(proof=proof)
+    update_run(workspace, run, lambda stored: stored.updated(evidence=known))
+    return Proven(task.id, run.id, proof)
+
+
+def _change(workspace: Workspace, task_id: str) -> tuple[Task, Run, Trees]:
+    """Return a task, its latest run, and the trees of its change. Raises RequestError without one."""
+    state = workspace.plan_state()
+    task = find_task(state.plan, task_id)
+    require_readable(state, task)
+    run = state.history(task.id).latest
+    if run is not None and (run.is_check_due or run.status is RunStatus.RUNNING):
+        why = f"the check of {task.id} is due first" if run.is_check_due else f"run {run.id} has not ended"
+        raise RequestError(why, hint=Sentence(TaskCommand("execute", task.id), " goes on with it"))
+    pair, summary = change_of(workspace, state, task.id)
+    if run is None or pair is None:
+        raise RequestError(f"there is no change of {task.id} to prove: {summary.minimal}")
+    return task, run, pair
 
 
 async def prove(call: Call, task: Task, run: Run, pair: Trees, seconds: int | None = None) -> Proof | None:
