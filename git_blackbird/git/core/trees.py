@@ -182,7 +182,7 @@ class TreeStore:
 
     def changed_paths(self, base: str, head: str) -> Iterator[bytes]:
         """Return every path where two trees differ. Raises UnusableError for a name that no file may have."""
-        pair = _recent_pair(base, head)
+        pair = _recent(base, head)
         if pair.paths is None or base not in self or head not in self:
             pair.paths = tuple(self._changed_paths(base, head))
         return iter(pair.paths)
@@ -256,22 +256,15 @@ class TreeStore:
 
 class _Recent:
     rows: _Rows | None = None
-
-
-# The end of one run is the beginning of the next, and a wide tree takes long to read.
-@lru_cache(maxsize=16)
-def _recent(oid: str) -> _Recent:  # noqa: ARG001  # what the cache goes by
-    return _Recent()
-
-
-class _RecentPair:
     paths: tuple[bytes, ...] | None = None
 
 
-# Several ask about the change of a run when it ends.
-@lru_cache(maxsize=4)
-def _recent_pair(base: str, head: str) -> _RecentPair:  # noqa: ARG001  # what the cache goes by
-    return _RecentPair()
+# The end of one run is the beginning of the next, a wide tree takes long to read, and several ask about the
+# change of a run when it ends.
+@lru_cache(maxsize=20)
+def _recent(*oids: str) -> _Recent:  # noqa: ARG001  # what the cache goes by
+    """Return what is known of a tree: its rows; or of two, the paths where they differ."""
+    return _Recent()
 
 
 def _entry(row: _Row) -> TreeEntry:
