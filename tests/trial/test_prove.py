@@ -322,9 +322,17 @@ def test_what_cannot_be_proved_is_said(repo: Path, tmp_path: Path) -> None:
     goes_on.touch()
 
 
-def test_what_nothing_notices_is_told_to_reviewers_and_requested_of_the_agent(trial: Trial) -> None:
-    trial.command(EDIT)
+def test_what_nothing_notices_is_told_to_reviewers_and_requested_of_the_agent(
+    trial: Trial, tmp_path: Path
+) -> None:
+    trial.configure({"reviews.mode": "parallel", "reviews.maxIterations": "1"})
+    trial.command(f'in=$(cat); case "$in" in *spec-review*) echo "$in" >{tmp_path}/told;; *) {EDIT};; esac')
     trial.expect(3, "execute", "--no-input")
+    told = (tmp_path / "told").read_text().replace("\\n", "\n")
+    begins = told.index("Begin with those that they do not")
+    assert begins < told.index(f"{WORD}\n  app.py:10: unnoticed\n") < told.index("=== BEGIN DATA diff")
+    trial.configure({"reviews.mode": "off"})
+    trial.command(EDIT)
     trial.expect(0, "decide", "a", "--request-changes")
     request = trial.records("a")[0]["decision_feedback"]
     assert re.search(r"No check notices these parts of your change.*\n\n- app\.py:10\n\n", request), request

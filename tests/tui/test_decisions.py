@@ -367,6 +367,29 @@ def test_files_are_marked_as_read_and_left_out_of_an_approval(planned: Path) -> 
     assert git(planned, "status", "--short", "b.txt").strip() == "?? b.txt"
 
 
+def test_a_change_begins_with_the_files_of_which_nothing_notices_lines(planned: Path) -> None:
+    put_plan(planned, leaf("alpha", "write a.py one\nwrite b.py two\nwrite src/deep/name.py three"))
+    configure(planned, check__command="grep one a.py && grep three src/deep/name.py", check__prove="true")
+    execute(planned)
+
+    async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d")
+        await see(app, pilot, "noticed: 2 of 3 hunks, 1 by nothing", "0 of 3 read")
+        listed = [row.split()[2] for row in screen_text(app).splitlines()[4:7]]
+        assert listed == ["b.py", "a.py", "src/deep/name.py"]
+        await pilot.press("right_square_bracket")
+        await see(app, pilot, "file 1 of 3", "1?+ two")
+        await pilot.press("m")
+        await see(app, pilot, "1 of 3 read", "✓ A b.py ", "file 2 of 3")
+        # Without white space, and with it.
+        await pilot.press("v")
+        for shown in ("white space is ignored", "? marks 1 line"):
+            await pilot.press("W")
+            await see(app, pilot, shown, "file 2 of 3")
+
+    drive(planned, session, (100, 30))
+
+
 @pytest.mark.exhaustive
 def test_keys_that_come_fast_mark_one_file_each(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "\n".join(f"write {name}.txt one" for name in "abcdef")))

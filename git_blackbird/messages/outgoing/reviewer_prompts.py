@@ -85,7 +85,8 @@ def render_package(package: ReviewPackage, top: str | None = None) -> str:
         for title, (name, text) in sections.items()
         if text
     ]
-    return join_parts(*parts, package.evidence, _how_to_see(package, top))
+    ran = render_section("What running it tells", [package.evidence])
+    return join_parts(ran, *parts, _how_to_see(package, top))
 
 
 _CHECK_OUTCOMES = {

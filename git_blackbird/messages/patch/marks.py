@@ -25,6 +25,12 @@ def marked_lines(patch: Patch, evidence: "Evidence | None") -> Mapping[int, str]
     return marks | dict.fromkeys(_lines_of(patch, evidence.by_nothing), BY_NOTHING)
 
 
+def unnoticed_first(patch: Patch, evidence: "Evidence | None") -> Patch:
+    """Return a patch that begins with the files in which nothing notices some lines."""
+    unnoticed = set[int]() if evidence is None else _lines_of(patch, evidence.by_nothing)
+    return patch.beginning_with({*map(patch.file_index, unnoticed)})
+
+
 def _missed(patch: Patch, coverage: "ChangeCoverage | None") -> Iterator[int]:
     for file in () if coverage is None else coverage.files:
         for at in _files_with(patch, file.content):

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -212,6 +213,14 @@ class Patch:
             return self
         before, after = self.lines[: file.start], self.lines[file.end :]
         return Patch("\n".join([*before, *other.lines[same.start : same.end], *after]))
+
+    def beginning_with(self, files: AbstractSet[int]) -> "Patch":
+        """Return a patch in which the files of these indexes come first; all else keeps its order."""
+        order = sorted(range(len(self.files)), key=lambda index: index not in files)
+        if order == [*range(len(self.files))]:
+            return self
+        spans = (range(self.files[index].start, self.files[index].end) for index in order)
+        return Patch("".join(f"{self.lines[line]}\n" for span in spans for line in span))
 
     @cached_property
     def largest_number(self) -> int:

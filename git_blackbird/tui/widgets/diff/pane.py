@@ -186,7 +186,7 @@ class DiffPane(Vertical):
             self._show_caption()
         else:
             self.show_text("reading...")
-            self._source = DiffSource(workspace, pair)
+            self._source = DiffSource(workspace, pair, self._evidence)
             self._read(self._source.read, self._show_patch)
 
     def show(self, text: str) -> None:

@@ -1,23 +1,32 @@
 """Where a diff is read from: the trees of a change, with as much context for each file as is wanted."""
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.queries.diff import full_diff, generated_files
 from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.patch.marks import unnoticed_first
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.base.system import gc_paused
 from git_blackbird.model.run.summary import Extent, Trees
+
+if TYPE_CHECKING:
+    from git_blackbird.model.run.evidence import Evidence
 
 _WHOLE_FILE = 10_000_000
 _LEVELS = (3, 10, 40, _WHOLE_FILE)
 
 
 class DiffSource:
-    """Reads the diff of a pair of trees; ``read`` and ``read_file`` are called in a thread."""
+    """Reads the diff of a pair of trees; ``read`` and ``read_file`` are called in a thread.
 
-    def __init__(self, workspace: Workspace, pair: Trees) -> None:
+    It begins with the files in which nothing notices some lines, by ``evidence``.
+    """
+
+    def __init__(self, workspace: Workspace, pair: Trees, evidence: "Evidence | None" = None) -> None:
         self.pair = pair
+        self._evidence = evidence
         self.whole = Patch("")
         """The whole diff as it is read first, also while white space is ignored."""
         self._generated: frozenset[str] = frozenset()
@@ -31,7 +40,7 @@ class DiffSource:
         extent = Extent(ignores_space=self._ignores_space)
         text = full_diff(self._workspace, self.pair, extent)
         with gc_paused():
-            patch = Patch(text)
+            patch = unnoticed_first(Patch(text), self._evidence)
         if not extent.ignores_space:
             self.whole = patch
             paths = (file.path for file in patch.files)
