@@ -14,7 +14,6 @@ from git_blackbird.git.change.changes import diff_text
 from git_blackbird.git.change.parts import lines_of, with_edits
 from git_blackbird.git.core.repository import Repository, using_objects
 from git_blackbird.git.core.trees import EXECUTABLE, LINK, REGULAR, TreeEntry, TreeStore
-from git_blackbird.messages.display.quantities import counted
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.run.proof import Hunk
 from git_blackbird.model.run.summary import ChangedLines, Extent, SkippedPath, Trees
@@ -212,13 +211,6 @@ class ChangeHunks:
 
     def taken(self, trial: Trial) -> Sequence[Hunk]:
         return [self.hunks[number] for number in sorted(trial.taken)]
-
-    def title(self, number: int, taken: Collection[int]) -> str:
-        """Return where a hunk is, as in ``app.py:12-15``, and how many are taken back besides."""
-        hunk, more = self.hunks[number], len(taken) - 1
-        first, last = hunk.new + 1, hunk.new + hunk.new_count
-        lines = f"{first}-{last}" if last > first else f"{max(last, 1)}"
-        return f"{hunk.path}:{lines}" + (f" and {counted(more, 'hunk')} more" if more else "")
 
 
 def _uses(hunks: Sequence[_Names]) -> Iterator[tuple[int, int]]:

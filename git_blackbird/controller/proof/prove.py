@@ -11,9 +11,9 @@ from hashlib import sha256
 from typing import Annotated, NamedTuple
 
 from git_blackbird.controller.change.call import Call
-from git_blackbird.controller.change.check.criteria import asked_criteria
-from git_blackbird.controller.change.check.evidence import run_checks
-from git_blackbird.controller.change.check.one_check import Check, configured_checks
+from git_blackbird.controller.change.check.criteria import has_checks
+from git_blackbird.controller.change.check.evidence import checks_of, run_checks
+from git_blackbird.controller.change.check.one_check import Check
 from git_blackbird.controller.change.check.programs import TimeLimit
 from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.core.guards import require_readable
@@ -26,12 +26,14 @@ from git_blackbird.controller.proof.hunks import ChangeHunks
 from git_blackbird.controller.proof.judging import PASSED, judged, together, told_apart, why_useless
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.messages.display.proof import place_of
+from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.globs import matching
 from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.evidence import TreeVerdict, commands_in
+from git_blackbird.model.rules.evidence import TreeVerdict
 from git_blackbird.model.rules.reach import Reach, packed
 from git_blackbird.model.run.proof import HunkVerdict, Judged, Proof, ProvenPart
 from git_blackbird.model.run.run import Run
@@ -66,7 +68,7 @@ async def prove_task(call: Call, task_id: str, seconds: int | None) -> Proven | 
     workspace = call.workspace
     sweep_scratch_dirs(workspace.paths)
     task, run, pair = await run_in_thread(lambda: _change(workspace, task_id))
-    if not workspace.checks and not (workspace.config.check.criteria and commands_in(task)):
+    if not has_checks(workspace, task):
         hint = Sentence(TaskCommand("config", "check.command", " 'make test'"), " sets one")
         raise RequestError("no check is configured that could notice anything", hint=hint)
     await run_in_thread(lambda: bring_submodules(workspace, run))
@@ -108,10 +110,9 @@ async def prove(call: Call, task: Task, run: Run, pair: Trees, seconds: int | No
 
 async def _prove(call: Call, task: Task, run: Run, pair: Trees, seconds: int | None) -> Proof | None:
     proving = await run_in_thread(lambda: _Proving(call, pair, seconds))
-    criteria = [(asked, ()) for asked in await asked_criteria(call, task)] if proving.trials else []
-    for asked, paths in (*configured_checks(call.workspace), *criteria):
-        is_run = asked.outcome is not CheckOutcome.NOT_RUN
-        if is_run and not await proving.add(Check(call, run, asked, paths, run.task_id)):
+    for check in await checks_of(call, task, run, run.task_id) if proving.trials else ():
+        is_run = check.of.outcome is not CheckOutcome.NOT_RUN
+        if is_run and not await proving.add(check):
             return None
     return proving.proof()
 
@@ -292,8 +293,9 @@ class _Judging:
         taken = frozenset[int]().union(*(trial.taken for trial in trials))
         async with of.storing:
             tree = await run_in_thread(partial(of.hunks.tree_without, taken))
-        place = of.hunks.title(trials[0].judged[0], taken)
-        what = f"{check.of_run.task_id} without {place} ({indexes[0] + 1} of {len(of.trials)})"
+        place = place_of(of.hunks.hunks[trials[0].judged[0]])
+        more = f" and {counted(len(taken) - 1, 'hunk')} more" if len(taken) > 1 else ""
+        what = f"{check.of_run.task_id} without {place}{more} ({indexes[0] + 1} of {len(of.trials)})"
         asked = check.of.updated(prepared=self._green.result.prepared, coverage=None, tree=tree)
         run = await replace(check, what=what).once(asked, again=again)
         of.runs += run is not None

@@ -52,9 +52,10 @@ def _part_line(part: "ProvenPart") -> str:
 
 
 def places(part: "ProvenPart") -> str:
-    return ", ".join(map(_place, part.hunks))
+    return ", ".join(map(place_of, part.hunks))
 
 
-def _place(hunk: "Hunk") -> str:
+def place_of(hunk: "Hunk") -> str:
+    """Return where a hunk is, as in ``app.py:12-15``; what was deleted was before that line."""
     first, last = hunk.new + 1, hunk.new + hunk.new_count
     return f"{render_path(hunk.path)}:{first}-{last}" if last > first else f"{render_path(hunk.path)}:{first}"

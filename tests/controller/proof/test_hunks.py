@@ -7,6 +7,7 @@ import pytest
 
 from git_blackbird.controller.proof.hunks import ChangeHunks
 from git_blackbird.git.core.trees import TreeStore
+from git_blackbird.messages.display.proof import place_of
 from git_blackbird.model.base.globs import matching
 from git_blackbird.model.config.config import CheckConfig
 from git_blackbird.model.run.summary import Trees
@@ -28,8 +29,8 @@ def hunks_of(repo: Path, before: Files, after: Files) -> ChangeHunks:
 def places(hunks: ChangeHunks) -> dict[str, list[str]]:
     """Return what is judged in each trial, with what is taken back besides."""
     return {
-        " ".join(hunks.title(number, {number}) for number in trial.judged): [
-            hunks.title(number, {number}) for number in sorted(trial.taken - {*trial.judged})
+        " ".join(place_of(hunks.hunks[number]) for number in trial.judged): [
+            place_of(hunks.hunks[number]) for number in sorted(trial.taken - {*trial.judged})
         ]
         for trial in hunks.trials
     }

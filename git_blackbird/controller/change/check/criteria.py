@@ -7,6 +7,7 @@ from collections.abc import Collection
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.core.ui import warn
 from git_blackbird.controller.core.waiting import run_in_thread
+from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.dialogue import confirm_criteria
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.next_steps import EXECUTE, Sentence
@@ -20,6 +21,11 @@ from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agr
 _NOT_AGREED = "nobody agreed to it on this machine"
 _NOT_SHOWN = "it has characters that cannot be shown, or too many"
 _HOW = Sentence(EXECUTE, " on a terminal shows each command and asks")
+
+
+def has_checks(workspace: Workspace, task: Task) -> bool:
+    """Whether anything could run on a change of a task."""
+    return bool(workspace.checks) or (workspace.config.check.criteria and bool(commands_in(task)))
 
 
 async def asked_criteria(call: Call, task: Task) -> tuple[CheckResult, ...]:

@@ -51,9 +51,8 @@ async def _run_checks(call: Call, task: Task, run: Run, pair: Trees, what: str) 
     tests, programs = await run_in_thread(edits.tests), dict[str, None]()
     results: list[CheckResult] = []
     reports: list[TreeCoverage] = []
-    criteria = [(asked, ()) for asked in await asked_criteria(call, task)]
-    for asked, paths in (*configured_checks(workspace), *criteria):
-        check = Check(call, run, asked, paths, what)
+    for check in await checks_of(call, task, run, what):
+        asked, paths = check.of, check.paths
         base, head = await run_in_thread(partial(check.asked, pair))
         if paths and head.part == base.part:
             if not head.part:
@@ -71,18 +70,25 @@ async def _run_checks(call: Call, task: Task, run: Run, pair: Trees, what: str) 
         programs |= dict.fromkeys(edited)
         results.append(with_edits(result, tests, edited))
         if restored and result.outcome not in {CheckOutcome.FAILED, CheckOutcome.NOT_RUN}:
-            check = replace(check, restored=restored[:MOST_NAMED])
-            trees = await run_in_thread(partial(check.asked, pair._replace(head=guarded)))
-            if (found := await check.run(*trees)) is None:
+            guarding = replace(check, restored=restored[:MOST_NAMED])
+            trees = await run_in_thread(partial(guarding.asked, pair._replace(head=guarded)))
+            if (found := await guarding.run(*trees)) is None:
                 return None
             # Nothing holds that tree.
-            results.append(found[0].updated(tree=None, restored=check.restored))
+            results.append(found[0].updated(tree=None, restored=guarding.restored))
     return Evidence(
         checks=tuple(results),
         edited_tests=tests[:MOST_NAMED] or None,
         edited_programs=tuple(programs)[:MOST_NAMED] or None,
         coverage=await run_in_thread(partial(coverage_of, workspace, pair, reports)) if reports else None,
     )
+
+
+async def checks_of(call: Call, task: Task, run: Run, what: str) -> list[Check]:
+    """Return the configured checks, and the criteria of a task that are commands; some are not to run."""
+    criteria = [(asked, ()) for asked in await asked_criteria(call, task)]
+    checks = (*configured_checks(call.workspace), *criteria)
+    return [Check(call, run, asked, paths, what) for asked, paths in checks]
 
 
 async def _red_green(call: Call, run: Run, pair: Trees) -> RedGreen | None:

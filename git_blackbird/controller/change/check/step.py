@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from git_blackbird.controller.change.call import Call
+from git_blackbird.controller.change.check.criteria import has_checks
 from git_blackbird.controller.change.check.evidence import run_checks
 from git_blackbird.controller.change.decide.checkpoint import (
     after_verdicts,
@@ -23,7 +24,6 @@ from git_blackbird.model.base.next_steps import EXECUTE, TaskCommand
 from git_blackbird.model.change.change import Change
 from git_blackbird.model.change.stages import CheckFollowUp, Due, after_check, due_of
 from git_blackbird.model.plan.plan import Task
-from git_blackbird.model.rules.evidence import commands_in
 from git_blackbird.model.rules.queue import Item
 from git_blackbird.model.run.evidence import CheckResult, Evidence
 from git_blackbird.model.run.run import Run
@@ -45,7 +45,7 @@ Prove = Callable[[Call, Task, Run, Trees, int], Awaitable["Proof | None"]]
 async def check_change(call: Call, item: Item, prove: Prove | None) -> Stop | None:
     """Check a change, and ``prove`` one that passes, if it is given."""
     workspace, task, run = call.workspace, item.task, item.of_run
-    if not workspace.checks and not (workspace.config.check.criteria and commands_in(task)):
+    if not has_checks(workspace, task):
         # It was switched off meanwhile.
         update_run(workspace, run, lambda stored: _with_evidence(workspace, stored, None))
         return None
