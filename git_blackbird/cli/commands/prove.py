@@ -6,7 +6,7 @@ from git_blackbird.cli.commands.run import run_looking
 from git_blackbird.cli.output import CommandContext
 from git_blackbird.controller.proof.prove import prove_task
 from git_blackbird.errors import ExitCode
-from git_blackbird.messages.display.proof import proof_lines
+from git_blackbird.messages.display.evidence import proof_lines
 from git_blackbird.messages.document import block
 from git_blackbird.model.base.next_steps import TaskCommand
 

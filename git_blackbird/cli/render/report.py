@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from git_blackbird.controller.queries.report import AgentSpent, Report, ReportedTask
-from git_blackbird.messages.display.evidence import coverage_word
-from git_blackbird.messages.display.proof import noticed_word
+from git_blackbird.messages.display.evidence import coverage_word, noticed_word
 from git_blackbird.messages.display.quantities import (
     budget_rows,
     counted,

@@ -126,7 +126,7 @@ def marked_diff(
         yield from painted_diff(pieces, colors)
         return
     # Few changes have such lines.
-    from git_blackbird.messages.display.proof import proof_word
+    from git_blackbird.messages.display.evidence import proof_word
     from git_blackbird.messages.patch.marks import marked_lines, marks_words
     from git_blackbird.messages.patch.parse import Patch
 

@@ -26,7 +26,7 @@ from git_blackbird.controller.proof.hunks import ChangeHunks
 from git_blackbird.controller.proof.judging import PASSED, judged, together, told_apart, why_useless
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.messages.display.proof import place_of
+from git_blackbird.messages.display.evidence import place_of
 from git_blackbird.messages.display.quantities import counted
 from git_blackbird.model.base.globs import matching
 from git_blackbird.model.base.ids import RunId, TaskId

@@ -17,11 +17,11 @@ from git_blackbird.git.worktree.linked import task_worktrees
 from git_blackbird.model.base.ids import TaskId
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.change.change import Change, contributions, contributions_since
-from git_blackbird.model.run.evidence import Evidence
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.summary import WHOLE, Extent, Trees
 
 if TYPE_CHECKING:
+    from git_blackbird.model.run.evidence import Evidence
     from git_blackbird.model.run.proof import Proof
 
 
@@ -68,7 +68,7 @@ def unproven_part(workspace: Workspace, pair: Trees, proof: "Proof") -> Trees:
     return only_hunks(workspace.repo, pair, (hunk for part in proof.unproven for hunk in part.hunks))
 
 
-def unproven_diff(workspace: Workspace, pair: Trees, evidence: Evidence | None) -> str:
+def unproven_diff(workspace: Workspace, pair: Trees, evidence: "Evidence | None") -> str:
     """Return the diff of that; "" for nothing, or where its hunks were not judged."""
     proof = None if evidence is None else evidence.proof
     if proof is None or not proof.unproven:

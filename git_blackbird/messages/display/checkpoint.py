@@ -15,6 +15,7 @@ from git_blackbird.messages.display.evidence import (
     coverage_lines,
     edit_lines,
     evidence_word,
+    proof_lines,
     red_green_lines,
 )
 from git_blackbird.messages.display.fitting import (
@@ -36,7 +37,6 @@ from git_blackbird.messages.display.format import (
     run_seconds,
 )
 from git_blackbird.messages.display.merged_review import review_lines
-from git_blackbird.messages.display.proof import proof_lines
 from git_blackbird.messages.display.quantities import (
     counted,
     format_seconds,

@@ -8,10 +8,10 @@ from git_blackbird.messages.display.evidence import (
     check_details,
     check_word,
     lines_beside,
+    proof_word,
 )
 from git_blackbird.messages.display.format import render_totals, review_word
 from git_blackbird.messages.display.merged_review import review_lines
-from git_blackbird.messages.display.proof import proof_word
 from git_blackbird.messages.display.quantities import counted, render_cost, render_duration, waiting_text
 from git_blackbird.messages.display.reviews import render_failing, render_no_verdict, render_review_end
 from git_blackbird.messages.document import Line, Style, block, line, plain, styled

@@ -1,11 +1,10 @@
-"""What is known of a change from running it, in words: the verdicts of checks, and their tests."""
+"""What is known of a change from running it, in words: the verdicts of checks, their tests, and hunks."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from git_blackbird.messages.display.format import render_path
-from git_blackbird.messages.display.proof import proof_lines, proof_word
 from git_blackbird.messages.display.quantities import counted, render_duration, some_of
 from git_blackbird.messages.document import block, plain
 from git_blackbird.model.run.states import CheckOutcome
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
         Evidence,
         RedGreen,
     )
+    from git_blackbird.model.run.proof import Hunk, Proof, ProvenPart
     from git_blackbird.model.run.summary import EditedTest
 
 _MAX_LINES = 10
@@ -164,3 +164,51 @@ def coverage_lines(coverage: "ChangeCoverage | None") -> Iterator[str]:
     yield from _named("in no report of the lines that tests ran", [*map(render_path, coverage.absent)])
     if coverage.fault:
         yield f"which lines tests ran is not known: {coverage.fault}"
+
+
+def proof_word(proof: "Proof") -> str:
+    """Return how many hunks are noticed, as in ``noticed: 14 of 17 hunks, 2 by nothing, 1 open``."""
+    if proof.fault is not None:
+        return f"noticed: not known, {proof.fault}"
+    return noticed_word({str(verdict): count for verdict, count in proof.counts.items()})
+
+
+def noticed_word(counts: Mapping[str, int]) -> str:
+    """Return how many hunks are noticed, of those with each verdict."""
+    noticed, unsure = (
+        counts.get("noticed", 0),
+        {name: counts.get(name, 0) for name in ("inconclusive", "open")},
+    )
+    total = sum(counts.values())
+    others = {"by nothing": total - noticed - sum(unsure.values()), **unsure}
+    first = f"noticed: {noticed} of {counted(total, 'hunk')}"
+    return ", ".join([first, *(f"{count} {word}" for word, count in others.items() if count)])
+
+
+def proof_lines(proof: "Proof | None", most: int | None = _MAX_LINES) -> Iterator[str]:
+    """Yield that, and below it what is not noticed, by nothing first, at most so many lines of that."""
+    if proof is None:
+        return
+    yield proof_word(proof)
+    left_out = (f"{render_path(each.path)}: not looked at, {each.reason}" for each in proof.left_out)
+    lines = [*map(_part_line, proof.unproven), *left_out]
+    yield from (f"  {line}" for line in lines[:most])
+    if most is not None and len(lines) > most:
+        yield f"  and {len(lines) - most} more"
+
+
+def _part_line(part: "ProvenPart") -> str:
+    users = f"{counted(part.along or 0, 'hunk')} that {'uses' if part.along == 1 else 'use'} it"
+    along = f", with {users}" if part.along else ""
+    reason = f": {part.reason}" if part.reason else ""
+    return f"{places(part)}: {part.verdict}{along}{reason}"
+
+
+def places(part: "ProvenPart") -> str:
+    return ", ".join(map(place_of, part.hunks))
+
+
+def place_of(hunk: "Hunk") -> str:
+    """Return where a hunk is, as in ``app.py:12-15``; what was deleted was before that line."""
+    first, last = hunk.new + 1, hunk.new + hunk.new_count
+    return f"{render_path(hunk.path)}:{first}-{last}" if last > first else f"{render_path(hunk.path)}:{first}"

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from git_blackbird.clean import clean, one_line
+from git_blackbird.messages.display.evidence import places
 from git_blackbird.messages.display.merged_review import render_fix_request
-from git_blackbird.messages.display.proof import places
 from git_blackbird.messages.display.quantities import some_of
 from git_blackbird.messages.incoming.questions import QUESTION_FORM
 from git_blackbird.model.base.redaction import MARK

@@ -99,18 +99,6 @@ class Proof(Record):
         known = {verdict: count for verdict, count in counts.items() if count}
         return cls(parts=tuple(ordered[:MOST_PARTS]), counts=known)
 
-    def count(self, *verdicts: HunkVerdict) -> int:
-        return sum(self.counts.get(verdict, 0) for verdict in verdicts)
-
-    @property
-    def hunks(self) -> int:
-        return sum(self.counts.values())
-
-    @property
-    def by_nothing(self) -> int:
-        """How many hunks nothing notices."""
-        return self.count(*_BY_NOTHING)
-
     @property
     def unproven(self) -> tuple[ProvenPart, ...]:
         """The parts that no check is known to notice."""

@@ -7,7 +7,7 @@ import pytest
 
 from git_blackbird.controller.proof.hunks import ChangeHunks
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.messages.display.proof import place_of
+from git_blackbird.messages.display.evidence import place_of
 from git_blackbird.model.base.globs import matching
 from git_blackbird.model.config.config import CheckConfig
 from git_blackbird.model.run.summary import Trees

@@ -20,14 +20,14 @@ def test_what_nothing_notices_comes_first_and_hunks_are_counted() -> None:
     parts = [part(HunkVerdict.NOTICED, 1, 2), part(HunkVerdict.OPEN, 3), part(HunkVerdict.UNNOTICED, 4)]
     proof = Proof.of(parts)
     assert [each.verdict for each in proof.parts] == ["unnoticed", "open", "noticed"]
-    assert (proof.count(HunkVerdict.NOTICED), proof.by_nothing, proof.hunks) == (2, 1, 4)
+    assert proof.counts == {"unnoticed": 1, "open": 1, "noticed": 2}
     assert [each.verdict for each in proof.unproven] == ["unnoticed", "open"]
 
 
 def test_of_very_many_hunks_all_are_counted_and_some_are_named() -> None:
     many = [part(HunkVerdict.NOTICED, line) for line in range(2 * MOST_PARTS)]
     proof = Proof.of([*many, part(HunkVerdict.UNRUN, 9)])
-    assert proof.hunks == 2 * MOST_PARTS + 1
+    assert proof.counts == {"unrun": 1, "noticed": 2 * MOST_PARTS}
     assert len(proof.parts) == MOST_PARTS
     assert proof.parts[0].verdict is HunkVerdict.UNRUN
 
