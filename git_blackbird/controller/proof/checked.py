@@ -12,7 +12,6 @@ from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.run.published import PublishedCheck
 from git_blackbird.model.run.states import RunStatus
-from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.verified import Verification, VerifiedCommit
 
 
@@ -47,8 +46,8 @@ async def _checked(call: Call, commit: VerifiedCommit) -> VerifiedCommit | None:
     fault = None
     for asked, paths in configured_checks(workspace):
         check = Check(call, run, asked, paths, f"commit {commit.oid[:12]}")
-        wanted, _ = await run_in_thread(partial(check.asked, Trees(tree, tree)))
-        verdict = await check.verdict(wanted, "other")
+        wanted = await run_in_thread(partial(check.asked, tree))
+        verdict = await check.verdict(wanted.updated(coverage=None), "other")
         if verdict is None:
             return None
         tests = None if verdict.tests is None else verdict.tests.ran

@@ -32,7 +32,6 @@ from git_blackbird.model.run.evidence import CheckResult
 from git_blackbird.model.run.history import History
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import CheckOutcome, RunStatus
-from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.checks import save_check
 
@@ -168,8 +167,7 @@ class _Look:
         """Return the verdict on a tree, known or new."""
         key = tree, check.of.command
         if key not in self._known:
-            asked, _ = check.asked(Trees(tree, tree))
-            self._known[key] = asyncio.ensure_future(check.verdict(asked, "other"))
+            self._known[key] = asyncio.ensure_future(check.verdict(check.asked(tree), "other"))
         if (verdict := await self._known[key]) is None:
             raise asyncio.CancelledError
         return verdict.result.updated(criterion=check.of.criterion)
@@ -182,8 +180,7 @@ class _Look:
         at = moment_of(known.started_at)
         if at is not None and at.nanoseconds >= self.began:
             return known
-        asked, _ = check.asked(Trees(tree, tree))
-        if (verdict := await check.once(asked, again=True)) is None:
+        if (verdict := await check.once(check.asked(tree), again=True)) is None:
             raise asyncio.CancelledError
         if verdict.result.has_passed:
             save_check(self.call.workspace.paths, verdict)

@@ -144,7 +144,7 @@ class _Proving:
         seen = [index for index in range(len(self.trials)) if self._is_for(check, index)]
         if not seen:
             return True
-        _, head = await run_in_thread(partial(check.asked, self.hunks.pair))
+        head = await run_in_thread(partial(check.asked, self.hunks.pair.head))
         self.runs += load_check(self.call.workspace.paths, head) is None
         green = await check.verdict(head, "head")
         if green is None:

@@ -175,11 +175,8 @@ def proof_word(proof: "Proof") -> str:
 
 def noticed_word(counts: Mapping[str, int]) -> str:
     """Return how many hunks are noticed, of those with each verdict."""
-    noticed, unsure = (
-        counts.get("noticed", 0),
-        {name: counts.get(name, 0) for name in ("inconclusive", "open")},
-    )
-    total = sum(counts.values())
+    noticed, total = counts.get("noticed", 0), sum(counts.values())
+    unsure = {name: counts.get(name, 0) for name in ("inconclusive", "open")}
     others = {"by nothing": total - noticed - sum(unsure.values()), **unsure}
     first = f"noticed: {noticed} of {counted(total, 'hunk')}"
     return ", ".join([first, *(f"{count} {word}" for word, count in others.items() if count)])

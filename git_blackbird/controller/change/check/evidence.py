@@ -53,7 +53,7 @@ async def _run_checks(call: Call, task: Task, run: Run, pair: Trees, what: str) 
     reports: list[TreeCoverage] = []
     for check in await checks_of(call, task, run, what):
         asked, paths = check.of, check.paths
-        base, head = await run_in_thread(partial(check.asked, pair))
+        base, head = await run_in_thread(partial(check.asked_of, pair))
         if paths and head.part == base.part:
             if not head.part:
                 text = f"the {asked.title} does not run: check.{asked.name}.paths names no file"
@@ -71,7 +71,7 @@ async def _run_checks(call: Call, task: Task, run: Run, pair: Trees, what: str) 
         results.append(with_edits(result, tests, edited))
         if restored and result.outcome not in {CheckOutcome.FAILED, CheckOutcome.NOT_RUN}:
             guarding = replace(check, restored=restored[:MOST_NAMED])
-            trees = await run_in_thread(partial(guarding.asked, pair._replace(head=guarded)))
+            trees = await run_in_thread(partial(guarding.asked_of, pair._replace(head=guarded)))
             if (found := await guarding.run(*trees)) is None:
                 return None
             # Nothing holds that tree.

@@ -71,13 +71,15 @@ class Check:
     limit: TimeLimit | None = None
     mark: RunId | None = None
 
-    def asked(self, pair: Trees) -> tuple[CheckResult, CheckResult]:
-        """Return what is asked of both trees, as a verdict is kept: by what the check depends on."""
+    def asked(self, tree: str) -> CheckResult:
+        """Return what is asked of a tree, as a verdict is kept: by what the check depends on."""
         workspace = self.call.workspace
-        trees, named = TreeStore(workspace.repo), matching(self.paths)
-        asked = self.of.updated(prepared=_preparation(workspace))
-        parts = (trees.digest(tree, named) if self.paths else None for tree in pair)
-        base, head = (asked.updated(tree=tree, part=part) for tree, part in zip(pair, parts, strict=True))
+        part = TreeStore(workspace.repo).digest(tree, matching(self.paths)) if self.paths else None
+        return self.of.updated(prepared=_preparation(workspace), tree=tree, part=part)
+
+    def asked_of(self, pair: Trees) -> tuple[CheckResult, CheckResult]:
+        """Return what is asked of both trees of a change."""
+        base, head = map(self.asked, pair)
         # Which lines tests ran matters after the change alone.
         return base.updated(coverage=None), head
 
@@ -103,10 +105,10 @@ class Check:
 
     async def red_green(self, pair: Trees, old: str) -> RedGreen | None:
         """Return which tests fail on ``old``, the base with the tests of the change; None if interrupted."""
-        base, head = await run_in_thread(partial(self.asked, pair))
+        base, head = await run_in_thread(partial(self.asked_of, pair))
         if self.paths and head.part == base.part:
             return RedGreen()
-        first, _ = await run_in_thread(partial(self.asked, pair._replace(base=old)))
+        first = (await run_in_thread(partial(self.asked, old))).updated(coverage=None)
         verdicts: list[TreeVerdict] = []
         # That it fails there is what is hoped for, and needs no second look.
         for asked, which, tries in ((head, "head", _TRIES), (base, "base", _TRIES), (first, "tests", 1)):
