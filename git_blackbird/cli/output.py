@@ -45,7 +45,7 @@ class CommandContext:
         """The worktree around the working directory. Raises UnusableError when there is no usable one."""
         return self.open(())
 
-    def open(self, flags: "Sequence[RawSetting]") -> "Workspace":
+    def open(self, flags: "Sequence[RawSetting]", *, takes_bare: bool = False) -> "Workspace":
         """Open that worktree; the options given by ``flags`` overrule its configuration.
 
         What was found and read of it before, to look up an id, stays.
@@ -54,7 +54,7 @@ class CommandContext:
 
         known: Workspace | None = self.__dict__.get("workspace")
         if known is None:
-            workspace = open_workspace(self.environment, flags, no_input=self.no_input)
+            workspace = open_workspace(self.environment, flags, no_input=self.no_input, takes_bare=takes_bare)
         elif flags:
             workspace = view_workspace(known.repo, self.environment, flags, no_input=self.no_input)
             workspace = replace(workspace, store=known.store)

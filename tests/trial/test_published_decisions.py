@@ -92,6 +92,12 @@ def test_a_clone_holds_commits_against_decisions(trial: Trial, tmp_path: Path) -
         ('Redo "C"', None, False),
         ("D", None, False),
     ]
+    # No worktree is needed.
+    bare = Trial(tmp_path / "remote")
+    git(bare.repo, "symbolic-ref", "HEAD", "refs/heads/main")
+    assert "\n5 commits as decided, " in bare.expect(0, "verify")
+    assert bare.expect(0, "records", "publish").startswith("published 0 decisions; 6 were before\n")
+    assert "this is a bare repository" in bare.expect(128, "verify", "--check")
     page = clone.expect(0, "verify", "--page", "HEAD~1..HEAD")
     assert page.startswith("**Verified: yes** (1 commit as decided, 1 of them checked on other files)\n")
 

@@ -25,7 +25,7 @@ from git_blackbird.model.run.published import SHARED_REFS
 
 
 def publish(call: CommandContext) -> ExitCode:
-    found = publish_decisions(call.workspace)
+    found = publish_decisions(call.open((), takes_bare=True))
     call.print(f"published {counted(len(found.published), 'decision')}; {found.known} were before")
     call.lines(f"not published: {line}" for line in found.left_out)
     call.lines(f"verify --since {tag} holds on to them" for tag in found.last)
@@ -51,7 +51,8 @@ def verify(
             raise UsageError("--done is about tasks, and takes nothing that is about commits")
         return _verify_done(call)
     place = None if signers is None else call.environment.cwd / signers
-    found = verify_commits(call.workspace.repo, Asked(commits or "HEAD", place, since, is_strict))
+    repo = call.open((), takes_bare=not check).repo
+    found = verify_commits(repo, Asked(commits or "HEAD", place, since, is_strict))
     if check:
         checked = run_looking(call, partial(check_commits, found=found))
         if checked is None:

@@ -210,13 +210,17 @@ class Workspace:
 
 
 def open_workspace(
-    environment: Environment, flags: Iterable[RawSetting] = (), *, no_input: bool = False
+    environment: Environment,
+    flags: Iterable[RawSetting] = (),
+    *,
+    no_input: bool = False,
+    takes_bare: bool = False,
 ) -> Workspace:
     """Open the worktree around the working directory, for a call that asks nobody with ``no_input``.
 
     Raises UnusableError when there is no usable repository, ElsewhereError in the worktree of a task.
     """
-    repo = discover(environment.cwd, environment.environ)
+    repo = discover(environment.cwd, environment.environ, takes_bare=takes_bare)
     workspace = view_workspace(repo, environment, flags, no_input=no_input)
     if os.path.lexists(repo.index_lock):
         from git_blackbird.git.worktree.index_lock import clear_leftover_lock  # rarely there

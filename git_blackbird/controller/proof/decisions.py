@@ -87,13 +87,13 @@ def publish_decisions(workspace: Workspace) -> Publication:
 
 def _wanted_by_all(workspace: Workspace, chain: Chain, left_out: list[str]) -> Iterator[Wanted]:
     """Yield what is not published yet; what cannot be is noted with the reason."""
-    for task in workspace.store.plan().tasks.values():
-        history = workspace.store.records.history(task.id)
+    for task_id in workspace.store.records.tasks():
+        history = workspace.store.records.history(task_id)
         for run in history.work_runs:
             try:
                 yield from _wanted(workspace, history, run, chain.by_run[run.id])
             except (UnusableError, ValueError) as error:
-                left_out.append(f"the decision on run {run.id} of {task.id}: {error}")
+                left_out.append(f"the decision on run {run.id} of {task_id}: {error}")
 
 
 def _wanted(

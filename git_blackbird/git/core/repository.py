@@ -117,6 +117,11 @@ class Repository:
         return self.git_dir / "blackbird"
 
     @property
+    def is_bare(self) -> bool:
+        """Whether there is no worktree; then ``top`` is the git directory."""
+        return self.top == self.git_dir
+
+    @property
     def index(self) -> Path:
         return self.git_dir / "index"
 
@@ -159,8 +164,11 @@ class Repository:
         return {**self.environ, **self.call_configuration}
 
 
-def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
-    """Find the worktree of ``cwd``, honouring ``GIT_DIR`` and ``GIT_WORK_TREE``. Raises UnusableError."""
+def discover(cwd: Path, environ: Mapping[str, str], *, takes_bare: bool = False) -> Repository:
+    """Find the worktree of ``cwd``, honouring ``GIT_DIR`` and ``GIT_WORK_TREE``. Raises UnusableError.
+
+    With ``takes_bare`` the repository may be bare.
+    """
     completed = run_git(_QUESTIONS, cwd=cwd, environ=environ, check=False)
     answers = completed.lines(list)
     if answers[:1] == [b"true"]:
@@ -169,6 +177,9 @@ def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
             raise UnusableError(
                 "git takes this repository for a bare one: core.bare is true", hint=SETTING_BACK["core.bare"]
             )
+        if takes_bare:
+            git_dir, common_dir = map(Path, texts(answers[2:4]))
+            return _repository(git_dir, git_dir, common_dir, environ)
         raise UnusableError(
             "this is a bare repository: there is no worktree for agents to work in",
             hint="run this in a clone of it, or in a worktree made with `git worktree add`",
@@ -188,6 +199,10 @@ def discover(cwd: Path, environ: Mapping[str, str]) -> Repository:
             f"git takes {top} for the worktree of {git_dir}: core.worktree says so",
             hint=SETTING_BACK["core.worktree"],
         )
+    return _repository(top, git_dir, common_dir, environ)
+
+
+def _repository(top: Path, git_dir: Path, common_dir: Path, environ: Mapping[str, str]) -> Repository:
     return Repository(
         top=top,
         git_dir=git_dir,
