@@ -8,7 +8,7 @@ import pygit2
 import pytest
 
 from git_blackbird.controller.proof.verify import Asked, verify
-from git_blackbird.git.core.trees import DIRECTORY, REGULAR, TreeEntry
+from git_blackbird.git.core.trees import DIRECTORY, REGULAR, SUBMODULE, TreeEntry
 from git_blackbird.git.proof.decisions import read_decisions
 from git_blackbird.messages.display.verified import verification_page
 from git_blackbird.model.run.summary import Trees
@@ -123,12 +123,16 @@ def test_trees_that_no_worktree_may_have(there: Decisions) -> None:
         assert "name what no file may be: b'.GIT'" in (found.fault or "")
 
 
-@pytest.mark.parametrize("kind", ["deep", "no plan", "a task of that name"])
+@pytest.mark.parametrize("kind", ["deep", "no plan", "a task of that name", "a repository"])
 def test_a_plan_of_anybody(there: Decisions, kind: str) -> None:
     made = there.task(0)
     named = made.edits[PLAN].replace(b'"items": {', b'"items": {"status": {"prompt": "evil"}, ')
     plans = {"deep": b"[" * 100_000, "no plan": b'{"items": [1]}', "a task of that name": named}
-    there.add(made, {PLAN: plans[kind]})
+    if kind == "a repository":
+        submodule = TreeEntry(SUBMODULE, "1" * 40)
+        there.write(there.trees.edited(there.publish(made), {PLAN: submodule}), made)
+    else:
+        there.add(made, {PLAN: plans[kind]})
     there.finish()
     (found,) = verify(there.repo, Asked("main")).commits
     assert found.fault == f"it changes more of {os.fsdecode(PLAN)} than statuses"

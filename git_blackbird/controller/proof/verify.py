@@ -5,6 +5,7 @@ is said.
 """
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,15 +15,17 @@ from typing import NamedTuple
 
 from git_blackbird.errors import MissingHereError, UsageError
 from git_blackbird.git.core.process import operands
-from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.repository import Repository, other_worktrees
 from git_blackbird.git.proof.commits import (
+    WHOLE,
     Compared,
     Comparison,
     RangeCommit,
     clean_merges,
     commits_of,
+    cut_off,
     fetch_of,
-    require_whole,
+    lacking_nothing,
     roots_of,
     scratch_repository,
 )
@@ -65,9 +68,7 @@ def verify(repo: Repository, asked: Asked) -> Verification:
     if asked.since is not None and (fault := object_id_fault(asked.since)):
         raise UsageError(f"--since {asked.since}: {fault}", hint=f"git for-each-ref {DECISION_REFS}")
     listed, count = commits_of(repo, asked.commits, with_all=asked.is_strict)
-    with scratch_repository(repo) as scratch:
-        if listed:
-            require_whole(repo)
+    with lacking_nothing(repo), scratch_repository(repo) as scratch:
         plain = clean_merges(scratch, listed)
         judged = [
             commit for commit in listed if commit.oid not in plain and (commit.is_marked or asked.is_strict)
@@ -78,8 +79,10 @@ def verify(repo: Repository, asked: Asked) -> Verification:
             own = TaskCommand("records publish", remark="where the decisions were made")
             ways = (*fetch_of(repo, SHARED_REFS), own)
             raise MissingHereError("no decisions are published in this clone", hint=ways)
-        roots = roots_of(repo, marked[-1].oid) if marked else []
-        judge = _Judge(repo, chain, _signers(repo, asked.signers), roots)
+        signers = _signers(repo, asked.signers)
+        is_signed = signers is not None
+        roots = _roots(repo, marked[-1].oid, chain, asked.since, is_signed=is_signed) if marked else set()
+        judge = _Judge(repo, chain, signers, roots)
         comparison = Comparison(scratch, is_restated)
         verified = {each.oid: each for each in judge.all(comparison, marked)}
         bare = [commit for commit in judged if not commit.is_marked and len(commit.parents) < 2]
@@ -97,6 +100,24 @@ def verify(repo: Repository, asked: Asked) -> Verification:
     )
 
 
+def _roots(repo: Repository, tip: str, chain: Chain, since: str | None, *, is_signed: bool) -> set[str]:
+    """Return the first commits of this repository, by which decisions say that they are of it.
+
+    Where a shallow clone does not have them, the decision ``since`` tells; else, unless decisions are signed,
+    what all of them say. Raises MissingHereError.
+    """
+    roots = {*roots_of(repo, tip)}
+    cut = roots & cut_off(repo)
+    if not cut:
+        return roots
+    pinned = [each for each in chain.by_name.values() if each.tag == since]
+    told = {each.text.root for each in (pinned if pinned or is_signed else chain.by_name.values())}
+    if len(told) != 1:
+        text = "this clone is shallow: it lacks the first commit, by which decisions name their repository"
+        raise MissingHereError(text, hint=fetch_of(repo, WHOLE))
+    return roots - cut | told
+
+
 def _unmarked(commit: RangeCommit, alike: PublishedDecision | None) -> VerifiedCommit:
     fault = "it names neither a task nor a run"
     if alike is not None:
@@ -105,7 +126,7 @@ def _unmarked(commit: RangeCommit, alike: PublishedDecision | None) -> VerifiedC
 
 
 def _signers(repo: Repository, given: Path | None) -> Path | None:
-    """Return the file of who may sign, if there is one. Raises UsageError for one in the worktree."""
+    """Return the file of who may sign, if there is one. Raises UsageError for one in a worktree of these."""
     path = given
     if path is None:
         key = ("config", "--type=path", "--get", *operands("gpg.ssh.allowedSignersFile"))
@@ -113,9 +134,10 @@ def _signers(repo: Repository, given: Path | None) -> Path | None:
         path = Path(configured) if configured else None
     if path is None:
         return None
-    path = repo.top / path
-    if path.resolve().is_relative_to(repo.top.resolve()) or path.is_relative_to(repo.top):
-        text = f"who may sign is said by {path}, which is in this worktree: a commit could add a key"
+    path = Path(os.path.normpath(repo.top / path))
+    tops = [*([] if repo.is_bare else [repo.top]), *(other.top for other in other_worktrees(repo))]
+    if any(path.is_relative_to(top) or path.resolve().is_relative_to(top.resolve()) for top in tops):
+        text = f"who may sign is said by {path}, which is in a worktree: a commit could add a key"
         raise UsageError(
             text, hint="take it from a commit that you trust: git show COMMIT:FILE >/tmp/signers"
         )
@@ -131,7 +153,7 @@ class _Judge:
     repo: Repository
     chain: Chain
     signers: Path | None
-    roots: Sequence[str]
+    roots: set[str]
     _signed: dict[str, tuple[str | None, str]] = field(default_factory=dict)
 
     def all(self, comparison: Comparison, marked: Sequence[RangeCommit]) -> Iterator[VerifiedCommit]:

@@ -60,6 +60,10 @@ _DIRECTORY_MODE = b"%o" % DIRECTORY
 _LINK_MODE = b"%o" % LINK
 
 
+class MissingObjectError(UnusableError):
+    """The repository does not have an object that others in it refer to."""
+
+
 class TreeEntry(NamedTuple):
     """A tree entry: the mode as git writes it, and the object's id in hex."""
 
@@ -103,7 +107,7 @@ class TreeStore:
         try:
             kind, data = self.objects.read(pygit2.Oid(hex=oid))
         except KeyError as error:
-            raise UnusableError(f"the tree {oid} is not in this repository") from error
+            raise MissingObjectError(f"the tree {oid} is not in this repository") from error
         except (ValueError, pygit2.GitError) as error:
             raise UnusableError(f"the tree {oid} cannot be read: {error}") from error
         if kind != pygit2.enums.ObjectType.TREE:
@@ -131,6 +135,8 @@ class TreeStore:
         from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
         found = self.objects.get(oid)
+        if found is None:
+            raise MissingObjectError(f"the file {oid} is not in this repository")
         if not isinstance(found, pygit2.Blob) or found.size > most:
             raise UnusableError(f"the object {oid} is no file of at most {most} bytes")
         return found.data

@@ -16,15 +16,17 @@ from git_blackbird.clean import one_line
 from git_blackbird.errors import MissingHereError, UnusableError
 from git_blackbird.git.change.merging import Sides, merge_bases, merge_commits, sides_of
 from git_blackbird.git.commit.branch import list_remotes
-from git_blackbird.git.core.output import object_id_rows, object_ids
-from git_blackbird.git.core.process import operands, revisions
-from git_blackbird.git.core.repository import Repository, init_repository, using_objects
-from git_blackbird.git.core.trees import OURS, TreeEntry, TreeStore
+from git_blackbird.git.core.config import read_config
+from git_blackbird.git.core.output import object_id_rows, object_ids, texts
+from git_blackbird.git.core.process import GitError, operands, revisions
+from git_blackbird.git.core.repository import Repository, head, init_repository, using_objects
+from git_blackbird.git.core.trees import OURS, SUBMODULE, MissingObjectError, TreeEntry, TreeStore
 from git_blackbird.git.worktree.log import find_commit
+from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import quoted, shell_word
 from git_blackbird.model.base.system import HIDDEN, PLAN_NAME
 from git_blackbird.model.run.commits import RUN_TRAILER, TASK_TRAILER
-from git_blackbird.model.run.published import PublishedDecision
+from git_blackbird.model.run.published import SHARED_REFS, PublishedDecision
 from git_blackbird.model.run.summary import Trees
 
 # A squash keeps each of the messages, indented or not, so that trailers can stand anywhere.
@@ -43,6 +45,11 @@ _MOST_PLAN_BYTES = 64 * 1024 * 1024
 _PLAN = os.fsencode(PLAN_NAME)
 _STATE = frozenset(OURS)
 _HASH = re.compile("[0-9a-f]{7,64}")
+_NEWEST_BRANCH = ("for-each-ref", "--count=1", "--sort=-committerdate", "--format=%(refname:short)")
+_PROMISOR = re.compile(r"remote\.(.+)\.promisor")
+_SHALLOW = "shallow"
+WHOLE = "--unshallow"
+_SHOWN = 12
 
 
 class RangeCommit(NamedTuple):
@@ -63,12 +70,15 @@ class RangeCommit(NamedTuple):
 def commits_of(repo: Repository, named: str, *, with_all: bool) -> tuple[list[RangeCommit], int]:
     """Return the marked commits of a range, or ``with_all``, oldest first, and how many there are in all.
 
-    Raises MissingHereError for a revision that is not in this clone, GitError.
+    Raises MissingHereError for what this clone does not have: a revision, or parents of these commits.
     """
     for name in filter(None, re.split(r"\.{2,3}", named)):
         if find_commit(repo, name) is None:
-            remedy = _fetch_of(repo, name)
-            raise MissingHereError(f"{quoted(name)} is no commit of this clone", hint=remedy)
+            raise _missing(repo, name)
+    cut = cut_off(repo)
+    if cut and (lacking := cut.intersection(roots_of(repo, named))):
+        text = f"this clone is shallow: the parents of {min(lacking)[:_SHOWN]} are missing"
+        raise MissingHereError(text, hint=fetch_of(repo, WHOLE))
     within = (*revisions(named), *operands())
     count = repo.git("rev-list", "--count", *within, variables=_AS_THEY_ARE).answer()
     listed = repo.git(*_LOG, *([] if with_all else _MARKED), _FORMAT, *within, variables=_AS_THEY_ARE)
@@ -87,13 +97,22 @@ def _commit(record: bytes) -> RangeCommit:
     return RangeCommit(oid, tree, tuple(parents), one_line(text.lstrip().partition("\n")[0]), tasks, runs)
 
 
-def _fetch_of(repo: Repository, name: str) -> tuple[str, ...]:
-    """Return the command that brings what a name stands for."""
+def _missing(repo: Repository, name: str) -> MissingHereError:
+    """Return the error for a name of no commit, with the command that brings what it stands for."""
+    if name == "HEAD":
+        newest = repo.git(*_NEWEST_BRANCH, *operands("refs/remotes")).lines(texts)
+        ways = tuple(TaskCommand("verify", rest=f" {shell_word(branch)}") for branch in newest)
+        none = ("go to a clone that has commits",)
+        return MissingHereError("there is no commit here yet", hint=ways or fetch_of(repo) or none)
+    text = f"{quoted(name)} is no commit of this clone"
     for remote in list_remotes(repo):
         if name.startswith(f"{remote}/"):
             branch = name.removeprefix(f"{remote}/")
-            return (f"git fetch {shell_word(remote)} {shell_word(f'+{branch}:refs/remotes/{name}')}",)
-    return fetch_of(repo, *([name] if _HASH.fullmatch(name) else []))
+            fetch = ("git fetch", shell_word(remote), shell_word(f"+{branch}:refs/remotes/{name}"))
+            return MissingHereError(text, hint=" ".join(fetch))
+    is_above = cut_off(repo) and not {*name}.isdisjoint("~^")
+    what = (name,) if _HASH.fullmatch(name) else (WHOLE,) if is_above else ()
+    return MissingHereError(text, hint=fetch_of(repo, *what))
 
 
 def fetch_of(repo: Repository, *what: str) -> tuple[str, ...]:
@@ -102,11 +121,31 @@ def fetch_of(repo: Repository, *what: str) -> tuple[str, ...]:
     return tuple(" ".join(("git fetch", *map(shell_word, (name, *what)))) for name in remotes[:1])
 
 
-def require_whole(repo: Repository) -> None:
-    """Refuse a shallow clone: it has neither each parent nor the root. Raises MissingHereError."""
-    if repo.git("rev-parse", "--is-shallow-repository").answer() == "true":
-        text = "this clone is shallow: parents of its commits are missing"
-        raise MissingHereError(text, hint=fetch_of(repo, "--unshallow"))
+def cut_off(repo: Repository) -> frozenset[str]:
+    """Return the commits whose parents this clone does not have, as it is shallow."""
+    try:
+        return frozenset((repo.common_dir / _SHALLOW).read_text().split())
+    except FileNotFoundError:
+        return frozenset()
+
+
+@contextmanager
+def lacking_nothing(repo: Repository) -> Iterator[None]:
+    """Raise MissingHereError where what is done needs an object that a partial clone does not have."""
+    try:
+        yield
+    except (MissingObjectError, GitError) as error:
+        config = read_config(repo)
+        promised = [found[1] for key in config.effective if (found := _PROMISOR.fullmatch(key))]
+        if not promised:
+            raise
+        mapped = [each.value for each in config.values if each.key == f"remote.{promised[0]}.fetch"]
+        # A commit that was checked out by its id may be of no branch.
+        at = head(repo)
+        what = (*filter(None, [*mapped, None if at.branch else at.commit]), SHARED_REFS)
+        named = map(shell_word, dict.fromkeys((promised[0], *what)))
+        text = f"this clone is partial: {error.message}"
+        raise MissingHereError(text, hint=" ".join(("git fetch --refetch --no-filter", *named))) from error
 
 
 def roots_of(repo: Repository, *commits: str) -> list[str]:
@@ -150,6 +189,8 @@ class Comparison:
                 changed = self._sides(Trees(parent, commit.tree))
                 is_same = len(pairs) == 1 and self._sides(pairs[0]) == changed
                 fault = self._of_ours(parent, commit.tree)
+            except MissingObjectError:
+                raise
             except UnusableError as error:
                 parent, is_same, fault = "", False, error.message
             if fault is not None or is_same:
@@ -222,7 +263,9 @@ class Comparison:
         return None
 
     def _content(self, entry: TreeEntry | None) -> bytes | None:
-        return None if entry is None else self._trees.content(entry.oid, _MOST_PLAN_BYTES)
+        if entry is None or entry.mode == SUBMODULE:
+            return None
+        return self._trees.content(entry.oid, _MOST_PLAN_BYTES)
 
     def _merged(
         self, wanted: Sequence[tuple[RangeCommit, Sequence[Trees]]], now: dict[int, str]
@@ -261,6 +304,8 @@ def scratch_repository(repo: Repository) -> Iterator[Repository]:
         scratch = init_repository(Path(folder), environ, {"core.attributesFile": os.devnull})
         objects = os.fsencode(repo.common_dir / "objects")
         (scratch.git_dir / "objects/info/alternates").write_bytes(objects + b"\n")
+        if cut := cut_off(repo):
+            (scratch.git_dir / _SHALLOW).write_text("".join(f"{oid}\n" for oid in cut))
         yield scratch
 
 

@@ -15,7 +15,7 @@ from git_blackbird.git.commit.create import error_output
 from git_blackbird.git.core.output import Completed
 from git_blackbird.git.core.process import operands, revisions
 from git_blackbird.git.core.repository import Repository, using_objects
-from git_blackbird.git.core.trees import DIRECTORY, TreeEntry, TreeStore
+from git_blackbird.git.core.trees import DIRECTORY, MissingObjectError, TreeEntry, TreeStore
 from git_blackbird.git.core.user_programs import run_user_program
 from git_blackbird.git.worktree.index import writing
 from git_blackbird.git.worktree.saved_trees import publish
@@ -72,6 +72,8 @@ def _parsed(trees: TreeStore, name: str, tag: str, data: bytes) -> PublishedDeci
     try:
         text = DecisionText.from_json(message)
         ends = trees.load(found["target"].decode())
+    except MissingObjectError:
+        raise
     except (ValidationError, UnusableError):
         return None
     base, head = ends.get(b"base"), ends.get(b"head")

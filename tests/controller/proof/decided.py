@@ -20,6 +20,8 @@ from tests.support import git, repository_at
 FILES = 50
 AUTHOR = pygit2.Signature("Ann", "ann@example.com", 1_800_000_000, 0)
 PLAN = b"blackbird.plan.json"
+Signing = tuple[str, ...]
+"""The command that prints the signature of what it is given."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Made:
     tasks: tuple[str, ...]
     runs: tuple[str, ...]
     text: DecisionText
-    signer: Path | None = None
+    signer: Signing | None = None
 
     @property
     def name(self) -> str:
@@ -45,7 +47,7 @@ class Decisions:
     path: Path
     tasks: int
     refs: dict[str, str] = field(default_factory=dict)
-    signing: Path | None = None
+    signing: Signing | None = None
     title: str = "Task"
 
     def __post_init__(self) -> None:
@@ -117,13 +119,15 @@ class Decisions:
         self.tree = tree
         return self.tip
 
-    def decide(self, name: str, text: DecisionText, pair: Trees | None, signer: Path | None = None) -> None:
+    def decide(
+        self, name: str, text: DecisionText, pair: Trees | None, signer: Signing | None = None
+    ) -> None:
         text = text.updated(before=self.last)
         tag = self.tag(name, text, pair, signer or self.signing)
         self.refs[f"refs/blackbird/decisions/{name}"] = tag
         self.last = {name: tag}
 
-    def tag(self, name: str, text: DecisionText, pair: Trees | None, signer: Path | None = None) -> str:
+    def tag(self, name: str, text: DecisionText, pair: Trees | None, signer: Signing | None = None) -> str:
         ends = {} if pair is None else {b"base": pair.base, b"head": pair.head}
         target = self.trees.save({end: TreeEntry(DIRECTORY, oid) for end, oid in ends.items()})
         head = (
@@ -131,8 +135,7 @@ class Decisions:
         )
         data = f"{head}\n{text.decided}: {text.task}\n\n{json.dumps(text.to_json())}\n".encode()
         if signer is not None:
-            command = ["ssh-keygen", "-q", "-Y", "sign", "-n", "git", "-f", os.fspath(signer)]
-            data += subprocess.run(command, input=data, capture_output=True, check=True).stdout
+            data += subprocess.run(signer, input=data, capture_output=True, check=True).stdout
         return str(self.objects.write(pygit2.enums.ObjectType.TAG, data))
 
     def finish(self) -> None:

@@ -1,10 +1,13 @@
 """Commits against published decisions: what is planted is named, and nothing else."""
 
 import os
+import shlex
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -15,7 +18,7 @@ from git_blackbird.model.run.published import Decided, PublishedCheck
 from git_blackbird.model.run.states import CheckOutcome
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.model.views.verified import Verification
-from tests.controller.proof.decided import FILES, PLAN, Decisions, Made
+from tests.controller.proof.decided import FILES, PLAN, Decisions, Made, Signing
 from tests.support import git, repository_at
 
 OTHER = "1" * 40
@@ -72,7 +75,8 @@ def of_an_older_round(there: Decisions, made: Made) -> str:
 
 
 def by_another_key(there: Decisions, made: Made) -> str:
-    return there.add(replace(made, signer=there.signing and there.signing.with_name("other")))
+    signer = there.signing and tuple(word.replace("ann", "other") for word in there.signing)
+    return there.add(replace(made, signer=signer))
 
 
 def withdrawn(there: Decisions, made: Made) -> str:
@@ -106,20 +110,46 @@ FAULTS: dict[Plant, str] = {
 }
 
 
-def make_key(folder: Path, name: str) -> Path:
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
-    return folder / name
+class Keys(NamedTuple):
+    """The file of who may sign, and the command that signs with the key of one; another has one as well."""
+
+    signers: Path
+    signing: Signing
 
 
 @pytest.fixture
-def keys(tmp_path: Path) -> Path:
-    """A folder with the keys of who may sign, of another, and the file that says so."""
+def keys(tmp_path: Path) -> Keys:
     folder = tmp_path / "keys"
     folder.mkdir()
-    key = make_key(folder, "ann")
-    make_key(folder, "other")
-    folder.joinpath("signers").write_text(f"ann@example.com {key.with_suffix('.pub').read_text()}")
-    return folder
+    for name in ("ann", "other"):
+        made = ("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name)
+        subprocess.run(made, check=True)
+    signers = folder / "signers"
+    signers.write_text(f"ann@example.com {(folder / 'ann.pub').read_text()}")
+    return Keys(signers, ("ssh-keygen", "-q", "-Y", "sign", "-n", "git", "-f", str(folder / "ann")))
+
+
+@pytest.fixture
+def gpg_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keys]:
+    """Keys of GPG: who verifies has that of Ann alone."""
+    # The paths of sockets are short.
+    with tempfile.TemporaryDirectory(prefix="gpg.") as folder:
+        home, private = Path(folder, "home"), Path(folder, "private")
+        for place in (home, private):
+            place.mkdir(mode=0o700)
+        gpg = ("gpg", "--homedir", str(private), "--batch", "--quiet", "--passphrase", "")
+        for name in ("ann", "other"):
+            made = (*gpg, "--quick-gen-key", f"{name} <{name}@example.com>", "ed25519", "sign")
+            subprocess.run(made, check=True, capture_output=True)
+        public = subprocess.run((*gpg, "--export", "ann@example.com"), check=True, capture_output=True)
+        imported = ("gpg", "--homedir", str(home), "--batch", "--quiet", "--import")
+        subprocess.run(imported, input=public.stdout, check=True)
+        monkeypatch.setenv("GNUPGHOME", str(home))
+        signers = tmp_path / "signers"
+        signers.touch()
+        yield Keys(signers, (*gpg, "--armor", "--detach-sign", "--local-user", "ann@example.com"))
+        for place in (home, private):
+            subprocess.run(("gpgconf", "--homedir", place, "--kill", "all"), check=True)
 
 
 def planted(there: Decisions, each: int, kinds: list[Plant]) -> Iterator[tuple[str, Plant]]:
@@ -145,13 +175,25 @@ def assert_named(found: Verification, faulty: dict[str, Plant]) -> None:
         assert FAULTS[kind] in (fault or "")
 
 
-def test_each_planted_fault_is_named_and_nothing_else(repo: Path, keys: Path) -> None:
-    there = Decisions(repo, 40, signing=keys / "ann")
-    kinds = [*FAULTS]
-    faulty = dict(planted(there, 1, kinds))
-    found = verify(there.repo, Asked("main", signers=keys / "signers"))
+@pytest.mark.parametrize(
+    ("count", "kind"),
+    [
+        (40, "keys"),
+        pytest.param(40, "gpg_keys", marks=pytest.mark.exhaustive),
+        pytest.param(1000, "keys", marks=pytest.mark.exhaustive),
+    ],
+)
+def test_each_planted_fault_is_named_and_nothing_else(
+    repo: Path, request: pytest.FixtureRequest, count: int, kind: str
+) -> None:
+    keys: Keys = request.getfixturevalue(kind)
+    there = Decisions(repo, count, signing=keys.signing)
+    faulty = dict(planted(there, 2 if count == 1000 else 1, [*FAULTS]))
+    found = verify(there.repo, Asked("main", signers=keys.signers))
     assert_named(found, faulty)
-    assert len(found.commits) == 40
+    assert len(found.commits) == count
+    signed = {signer for each in found.commits if each.fault is None for signer in each.signers}
+    assert {"ann" in signer for signer in signed} == {True}
     assert found.others == 1
     assert not found.holds
     # Nobody is asked who signed: another key is as good.
@@ -160,7 +202,7 @@ def test_each_planted_fault_is_named_and_nothing_else(repo: Path, keys: Path) ->
 
 
 @pytest.mark.exhaustive
-def test_a_thousand_commits(repo: Path) -> None:
+def test_a_thousand_commits_without_signatures(repo: Path) -> None:
     there = Decisions(repo, 1000)
     kinds = [kind for kind in FAULTS if kind is not by_another_key]
     faulty = dict(planted(there, 2, kinds))
@@ -206,28 +248,99 @@ def test_clean_rebases_ask_for_nothing_again(repo: Path, count: int) -> None:
     assert [commit.subject for commit in found.faulty] == ["Empty", "Merge branch 'squashed' into merged"]
 
 
+FETCH_DECISIONS = "git fetch origin 'refs/blackbird/decisions/*:refs/blackbird/decisions/*'"
+
+
+def assert_lacking(clone: Path, asked: Asked, command: str) -> None:
+    """See that verify refuses, and names the command that brings what is lacking; run it."""
+    with pytest.raises(MissingHereError) as refused:
+        verify(repository_at(clone, os.environ), asked)
+    assert refused.value.ways_out[0] == command
+    git(clone, *shlex.split(command)[1:])
+
+
 def test_what_a_clone_lacks_is_named_with_the_fetch_that_brings_it(repo: Path, tmp_path: Path) -> None:
     there = Decisions(repo, 3)
     list(planted(there, 0, []))
     git(repo, "update-ref", "HEAD", "main")
+    git(repo, "config", "uploadpack.allowFilter", "true")
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{repo}", "clone")
-    for command in (
-        "git fetch origin --unshallow",
-        "git fetch origin 'refs/blackbird/decisions/*:refs/blackbird/decisions/*'",
-    ):
-        with pytest.raises(MissingHereError) as refused:
-            verify(repository_at(clone, os.environ), Asked())
-        assert refused.value.ways_out[0] == command
-        git(clone, *(word.strip("'") for word in command.split()[1:]))
+    assert_lacking(clone, Asked(), "git fetch origin --unshallow")
+    assert_lacking(clone, Asked("HEAD~1..HEAD"), FETCH_DECISIONS)
     assert verify(repository_at(clone, os.environ), Asked()).holds
     for name, command in {
         "origin/next..HEAD": "git fetch origin +next:refs/remotes/origin/next",
         OTHER: f"git fetch origin {OTHER}",
+        "HEAD~9": "git fetch origin",
     }.items():
         with pytest.raises(MissingHereError) as refused:
             verify(repository_at(clone, os.environ), Asked(name))
         assert refused.value.hint == command
+    for kind in ("blob:none", "tree:0"):
+        part = tmp_path / f"part-{kind.partition(':')[0]}"
+        git(tmp_path, "clone", "-q", f"--filter={kind}", f"file://{repo}", str(part))
+        assert_lacking(part, Asked(), FETCH_DECISIONS)
+        decisions = "'refs/blackbird/decisions/*:refs/blackbird/decisions/*'"
+        branches = "'+refs/heads/*:refs/remotes/origin/*'"
+        assert_lacking(part, Asked(), f"git fetch --refetch --no-filter origin {branches} {decisions}")
+        assert verify(repository_at(part, os.environ), Asked()).holds
+
+
+def test_only_what_is_needed_of_a_shallow_clone_is_asked_for(repo: Path, keys: Keys, tmp_path: Path) -> None:
+    there = Decisions(repo, 4, signing=keys.signing)
+    list(planted(there, 0, []))
+    git(repo, "checkout", "-q", "-f", "-b", "merged", "main~1")
+    git(repo, "commit", "-q", "--allow-empty", "-m", "Empty")
+    git(repo, "merge", "-q", "--no-edit", "main")
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--depth=3", f"file://{repo}", "clone")
+    git(clone, *shlex.split(FETCH_DECISIONS)[1:])
+    found = verify(repository_at(clone, os.environ), Asked("HEAD~2..HEAD", is_strict=True))
+    assert [each.subject for each in found.faulty] == ["Empty"]
+    assert found.others == 1
+    git(repo, "checkout", "-q", "-f", "main")
+    clone = tmp_path / "other"
+    git(tmp_path, "clone", "-q", "--depth=2", f"file://{repo}", "other")
+    assert_lacking(clone, Asked("HEAD~1..HEAD"), FETCH_DECISIONS)
+    shallow = repository_at(clone, os.environ)
+    last, signers = there.last["run00003/1"], keys.signers
+    assert [each.fault for each in verify(shallow, Asked("HEAD~1..HEAD")).commits] == [None]
+    assert verify(shallow, Asked("HEAD~1..HEAD", signers, last)).holds
+    for asked in (Asked(), Asked("HEAD~2"), Asked("HEAD~1..HEAD", signers)):
+        with pytest.raises(MissingHereError) as refused:
+            verify(shallow, asked)
+        assert refused.value.hint == "git fetch origin --unshallow"
+    # Signed, for another repository.
+    foreign = there.task(4)
+    foreign = replace(foreign, text=foreign.text.updated(root=OTHER))
+    there.add(foreign)
+    there.finish()
+    git(clone, "fetch", "-q", "origin", "--depth=2", "main")
+    git(clone, "reset", "-q", "--hard", "FETCH_HEAD")
+    git(clone, *shlex.split(FETCH_DECISIONS)[1:])
+    with pytest.raises(MissingHereError):
+        verify(shallow, Asked("HEAD~1..HEAD"))
+    (only,) = verify(shallow, Asked("HEAD~1..HEAD", signers, last)).commits
+    assert only.fault == f"the decision run00004/1 is of a repository that begins with {OTHER[:12]}"
+
+
+def test_where_there_is_no_commit_yet(repo: Path, tmp_path: Path) -> None:
+    there = Decisions(repo, 1)
+    list(planted(there, 0, []))
+    clone = tmp_path / "clone"
+    git(tmp_path, "init", "-q", "-b", "other", "clone")
+    empty = repository_at(clone, os.environ)
+    with pytest.raises(MissingHereError, match="there is no commit here yet") as refused:
+        verify(empty, Asked())
+    assert refused.value.hint == "go to a clone that has commits"
+    git(clone, "remote", "add", "origin", str(repo))
+    assert_lacking(clone, Asked(), "git fetch origin")
+    with pytest.raises(MissingHereError) as refused:
+        verify(empty, Asked())
+    assert refused.value.hint == "git blackbird verify origin/main"
+    assert_lacking(clone, Asked("origin/main"), FETCH_DECISIONS)
+    assert verify(empty, Asked("origin/main")).holds
 
 
 def test_a_rollback_shows_against_a_pinned_decision(repo: Path) -> None:
@@ -265,15 +378,16 @@ def test_what_cannot_be_read_is_not_said_to_be_gone(repo: Path) -> None:
     ]
 
 
-def test_who_may_sign_comes_from_outside_of_the_range(repo: Path, keys: Path) -> None:
+def test_who_may_sign_comes_from_outside_of_the_range(repo: Path, keys: Keys, tmp_path: Path) -> None:
     there = Decisions(repo, 2)
     list(planted(there, 0, []))
-    git(repo, "config", "gpg.ssh.allowedSignersFile", str(keys / "signers"))
+    git(repo, "config", "gpg.ssh.allowedSignersFile", str(keys.signers))
     assert [each.fault for each in verify(there.repo, Asked("main")).faulty] == [
         f"the decision run0000{number}/1 is not signed by who may: it has no signature" for number in range(2)
     ]
-    for path in (Path("signers"), repo / "signers"):
-        with pytest.raises(UsageError, match="which is in this worktree"):
+    git(repo, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"), "main")
+    for path in (Path("signers"), repo / "signers", tmp_path / "linked/signers"):
+        with pytest.raises(UsageError, match="which is in a worktree"):
             verify(there.repo, Asked("main", signers=path))
 
 
