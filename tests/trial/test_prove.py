@@ -114,6 +114,8 @@ def shown_everywhere(trial: Trial) -> None:
         assert re.search(rf"{WORD}\n +app\.py:10: unnoticed\n", said), said
     menu = trial.expect(3, "execute")
     assert menu.index("Noticed: 4 of 5 hunks") < menu.index("app.py:10: unnoticed") < menu.index("Run status")
+    assert menu.index("M app.py") < menu.index("A README.md")
+    assert re.search(r"Snippets:\n\W+app\.py\n", menu)
     report = trial.expect(0, "report", "--json")
     (task,) = json.loads(report)["data"]["undone"]
     assert task["proof"]["counts"] == {"unnoticed": 1, "noticed": 4}

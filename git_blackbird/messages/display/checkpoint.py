@@ -56,6 +56,7 @@ from git_blackbird.model.run.findings import MergedReview, MergedVerdict
 from git_blackbird.model.run.parts import ReviewComment
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import Choice, Requester
+from git_blackbird.model.run.summary import Summary
 from git_blackbird.model.views.checkpoint import Checkpoint, CommitPreview
 
 TITLE = "Task review checkpoint"
@@ -115,7 +116,7 @@ def _passages(
     yield from since_request_passages(checkpoint.since_request)
     yield from both_added_passages(checkpoint.both_added)
     if not beside_diff or checkpoint.pair is None:
-        yield from summary_passages(checkpoint.summary)
+        yield from summary_passages(_unnoticed_first(checkpoint))
     yield from _warnings(checkpoint)
     yield from texts
 
@@ -224,6 +225,17 @@ def _unproven(run: Run) -> Iterator[Passage]:
     rest = TaskCommand("runs", run.task_id, " --diff --unproven").command
     lines = (styled(_as_sentence(first), style), *map(styled, parts))
     yield Passage(lines, Rank.REVIEWS, rest)
+
+
+def _unnoticed_first(checkpoint: Checkpoint) -> Summary:
+    """Return the summary with the files first in which nothing notices some lines."""
+    summary, evidence = checkpoint.summary, checkpoint.run.evidence
+    parts = () if evidence is None else evidence.by_nothing
+    first = {hunk.path for part in parts for hunk in part.hunks}
+    return summary.updated(
+        changes=tuple(sorted(summary.changes, key=lambda change: change.path not in first)),
+        snippets=tuple(sorted(summary.snippets, key=lambda snippet: snippet.file not in first)),
+    )
 
 
 def _as_sentence(text: str) -> str:
