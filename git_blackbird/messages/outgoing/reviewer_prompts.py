@@ -41,7 +41,7 @@ class ReviewPackage:
     """A change and its task.
 
     ``diff`` is None if it is too long to include; ``lines`` is its length in any case. ``stat`` is the output
-    of ``git diff --stat``, ``trees`` are the two trees of the change, ``evidence`` what is known
+    of ``git diff --stat``, ``trees`` are the two trees of the change, ``evidence`` is what is known
     from running it. ``outside`` has lines of what happened outside the place of its runs, and is in no diff.
     """
 
@@ -51,7 +51,7 @@ class ReviewPackage:
     lines: int
     trees: Trees
     diff_bytes: int = 0
-    evidence: str = ""
+    evidence: "Evidence | None" = None
     outside: tuple[str, ...] = ()
 
 
@@ -74,19 +74,21 @@ def render_package(package: ReviewPackage, top: str | None = None) -> str:
     sections = {
         "The task": ("task", _visible_task_text("\n\n".join(part.strip() for part in facts if part.strip()))),
         "Acceptance criteria": ("criteria", _visible_task_text(criteria)),
+        "What running it tells": ("evidence", _visible(evidence_for_reviewers(package.evidence))),
         "Files of the change": ("stat", _visible(package.stat).strip("\n")),
         "The change": ("diff", (package.diff or "").strip("\n")),
     }
     if package.outside:
         sections["Outside the change"] = ("outside", _visible("\n".join(package.outside)))
-    marker = _marker([text for _, text in sections.values()])
+    marker = _marker([text for _, text in sections.values() if text])
     parts = [
         f"## {title}\n\n=== BEGIN DATA {name} {marker} ===\n{text}\n=== END DATA {name} {marker} ==="
         for title, (name, text) in sections.items()
         if text
     ]
-    ran = render_section("What running it tells", [package.evidence])
-    return join_parts(ran, *parts, _how_to_see(package, top))
+    proof = None if package.evidence is None else package.evidence.proof
+    first = _UNPROVEN if proof is not None and proof.unproven else ""
+    return join_parts(*parts, first, _how_to_see(package, top))
 
 
 _CHECK_OUTCOMES = {
@@ -106,13 +108,10 @@ _UNPROVEN = (
 
 
 def evidence_for_reviewers(evidence: "Evidence | None") -> str:
-    """Return what is known of a change from running it; "" for nothing."""
+    """Return what is known of a change from running it, as data; "" for nothing."""
     if evidence is None:
         return ""
-    checks, beside = filter(None, map(_check_for_reviewers, evidence.checks)), lines_beside(evidence)
-    if evidence.proof is None or not evidence.proof.unproven:
-        return "\n".join((*checks, *beside))
-    return "\n".join((_UNPROVEN, *beside, *checks))
+    return "\n".join((*lines_beside(evidence), *filter(None, map(_check_for_reviewers, evidence.checks))))
 
 
 def _check_for_reviewers(check: "CheckResult") -> str:

@@ -38,7 +38,6 @@ from git_blackbird.messages.outgoing.prompts import build_context, task_part
 from git_blackbird.messages.outgoing.reviewer_prompts import (
     REVIEWER_SYSTEM,
     build_package,
-    evidence_for_reviewers,
     outside_for_reviewers,
     render_package,
     render_reviewer_prompt,
@@ -104,7 +103,7 @@ def change_review_request(
     diff = diff_text(workspace.repo, pair)
     package = replace(
         build_package(task, summary.diffstat, diff, pair, threshold),
-        evidence=evidence_for_reviewers(run.evidence),
+        evidence=run.evidence,
         outside=outside_for_reviewers(outside_of_runs(workspace.runs_to_decide(state.history(task.id)))),
     )
     text = render_package(package, str(workspace.repo.top) if names_worktree else None)
