@@ -21,7 +21,7 @@ from git_blackbird.controller.place.listing import (
     prune_places,
 )
 from git_blackbird.controller.place.worktrees import kept_text
-from git_blackbird.errors import ExitCode, MissingHereError, UsageError
+from git_blackbird.errors import ExitCode, MissingHereError, UnusableError, UsageError
 from git_blackbird.messages.display.format import render_path
 from git_blackbird.messages.display.quantities import format_seconds, render_bytes
 from git_blackbird.messages.document import Table, line, table
@@ -48,7 +48,7 @@ def branch(
     call.print(f"branch {result.name} has the change of {task_id}, as commit {result.commit[:12]}")
     call.lines(result.summary.diffstat.splitlines())
     if push or requests:
-        page = _page_of(workspace, result) if requests else ""
+        page = _page_of(call, workspace, result) if requests else ""
         result = publish_branch(workspace, result, remote or DEFAULT_REMOTE, requests=requests, page=page)
         call.print(f"pushed {result.name} to {result.remote}")
     if result.request is not None:
@@ -57,7 +57,7 @@ def branch(
     return ExitCode.OK
 
 
-def _page_of(workspace: Workspace, result: BranchResult) -> str:
+def _page_of(call: CommandContext, workspace: Workspace, result: BranchResult) -> str:
     """Return what published decisions say of the commit, for a request to merge it; "" without any."""
     from git_blackbird.controller.proof.verify import Asked, verify  # only requests are verified
     from git_blackbird.messages.display.verified import verification_page
@@ -66,7 +66,10 @@ def _page_of(workspace: Workspace, result: BranchResult) -> str:
     try:
         return verification_page(verify(workspace.repo, Asked(commits)))
     except MissingHereError:
-        return ""
+        pass
+    except (UnusableError, UsageError) as error:
+        call.warn(f"the request does not say what was decided on: {error.message}", error.hint)
+    return ""
 
 
 def restore(

@@ -125,3 +125,8 @@ def test_a_request_says_whether_its_commit_is_what_was_decided_on(trial: Trial, 
     assert "\n\n**Verified: yes** (1 commit as decided)\n" in body
     assert f"\n| yes | {oid[:12]} | a | approved, published by " in body
     assert f"\ngit blackbird verify {parent}..{oid}\n" in body
+    # A file of who may sign that a commit could edit says nothing, and is in no request's way.
+    git(trial.repo, "config", "gpg.ssh.allowedSignersFile", ".signers")
+    said = trial.expect(0, "branch", "a", "--pr")
+    assert "warning: the request does not say what was decided on: who may sign is said by" in said
+    assert "Verified" not in program.with_name("gh.args").read_text()
