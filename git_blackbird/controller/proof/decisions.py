@@ -17,10 +17,8 @@ from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.change.change import contributions, ends_change
 from git_blackbird.model.run.commits import undo_mark
 from git_blackbird.model.run.history import History
-from git_blackbird.model.run.parts import Landed
 from git_blackbird.model.run.published import (
     HOLDING,
-    Chain,
     Decided,
     DecisionText,
     PublishedCheck,
@@ -55,45 +53,37 @@ def publish_decisions(workspace: Workspace) -> Publication:
     """Publish every decision that is not published yet, each after those that are. Raises RequestError."""
     workspace.environment.forbid_agents("publish decisions")
     repo = workspace.repo
-    at = head(repo).commit
-    if at is None:
+    tip = head(repo).commit
+    if tip is None:
         raise RequestError("there is no commit yet, and a decision names the first one of its repository")
-    root = roots_of(repo, at)[-1]
+    root = roots_of(repo, tip)[-1]
     redactor = workspace.store.redactor()
-    chain = read_decisions(repo)
-    last = chain.last
-    left_out: list[str] = []
-    made: dict[str, int] = {}
-    names = []
-    for one in sorted(_wanted_by_all(workspace, chain, left_out), key=lambda one: one.at):
-        evidence = one.evidence
-        if redactor is not None:
-            evidence = tuple(masked(check, redactor.mask_text) for check in evidence)
+    mask = str if redactor is None else redactor.mask_text
+    chain, records = read_decisions(repo), workspace.store.records
+    wanted: list[Wanted] = []
+    left_out = []
+    for history in map(records.history, records.tasks()):
+        for run in history.work_runs:
+            try:
+                wanted.extend(_wanted(workspace, history, run, chain.by_run[run.id]))
+            except (UnusableError, ValueError) as error:
+                left_out.append(f"the decision on run {run.id} of {run.task_id}: {error}")
+    last, names = chain.last, []
+    for run, decided, at, trees, checks in sorted(wanted, key=lambda one: one.at):
         text = DecisionText(
             root=root,
-            task=one.run.task_id,
-            run=one.run.id,
-            decided=one.decided,
-            at=one.at,
-            evidence=evidence,
+            task=run.task_id,
+            run=run.id,
+            decided=decided,
+            at=at,
+            evidence=tuple(masked(each, mask) for each in checks),
             before=last,
         )
-        made[one.run.id] = made.get(one.run.id, chain.last_number(one.run.id)) + 1
-        decision = write_decision(repo, f"{one.run.id}/{made[one.run.id]}", text, one.trees)
+        chain.numbers[run.id] += 1
+        decision = write_decision(repo, f"{run.id}/{chain.numbers[run.id]}", text, trees)
         names.append(decision.name)
         last = {decision.name: decision.tag}
     return Publication(tuple(names), len(chain.by_name), tuple(last.values()), tuple(left_out))
-
-
-def _wanted_by_all(workspace: Workspace, chain: Chain, left_out: list[str]) -> Iterator[Wanted]:
-    """Yield what is not published yet; what cannot be is noted with the reason."""
-    for task_id in workspace.store.records.tasks():
-        history = workspace.store.records.history(task_id)
-        for run in history.work_runs:
-            try:
-                yield from _wanted(workspace, history, run, chain.by_run[run.id])
-            except (UnusableError, ValueError) as error:
-                left_out.append(f"the decision on run {run.id} of {task_id}: {error}")
 
 
 def _wanted(
@@ -106,7 +96,8 @@ def _wanted(
     at = run.landed_at or run.decision_resolved_at or run.completed_at or run.started_at
     is_known = (decided, at) in {(each.text.decided, each.text.at) for each in there}
     if decided not in HOLDING:
-        yield from [] if is_known else [Wanted(run, decided, at)]
+        if not is_known:
+            yield Wanted(run, decided, at)
         return
     if not is_known:
         pair = _decided_trees(workspace, history, run)
@@ -160,8 +151,8 @@ def _decided(run: Run) -> Decided | None:
 
 def _decided_trees(workspace: Workspace, history: History, run: Run) -> Trees | None:
     """Return the change that was decided on: as it landed, else as it was shown, else as its runs made it."""
-    if isinstance(run.landing, Landed) and run.worktree is not None:
-        return run.landing.merge.trees
+    if run.has_landed and not run.is_in_place:
+        return run.landing_pair
     if run.shown is not None:
         return run.shown
     own = history.work_runs

@@ -4,11 +4,9 @@ Everything that is read may be anybody's. What is wrong with a commit is a sente
 is said.
 """
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import islice, product
 from pathlib import Path
 from typing import NamedTuple
@@ -46,8 +44,7 @@ from git_blackbird.model.views.verified import Verification, VerifiedCommit
 _TURNED = {f"{Verb.UNDO}-": Decided.UNDONE, f"{Verb.REDO}-": Decided.REDONE}
 _AGAINST = frozenset({Decided.CHANGES_REQUESTED, Decided.REJECTED, Decided.UNDONE})
 _MOST_WAYS = 20
-# What a commit of a change takes along of the plan.
-_NO_STATUS = dict.fromkeys(("status", "updatedAt"))
+_Way = tuple[PublishedDecision, ...]
 
 
 class Asked(NamedTuple):
@@ -83,7 +80,7 @@ def verify(repo: Repository, asked: Asked) -> Verification:
         is_signed = signers is not None
         roots = _roots(repo, marked[-1].oid, chain, asked.since, is_signed=is_signed) if marked else set()
         judge = _Judge(repo, chain, signers, roots)
-        comparison = Comparison(scratch, is_restated)
+        comparison = Comparison(scratch)
         verified = {each.oid: each for each in judge.all(comparison, marked)}
         bare = [commit for commit in judged if not commit.is_marked and len(commit.parents) < 2]
         alike = comparison.find_alike(bare, [*chain.by_name.values()])
@@ -183,7 +180,7 @@ class _Judge:
                 has_evidence=best.is_same_tree and bool(evidence) and all(check.tree for check in evidence),
             )
 
-    def _ways(self, commit: RangeCommit) -> "tuple[list[_Decisions], str | None]":
+    def _ways(self, commit: RangeCommit) -> tuple[list[_Way], str | None]:
         """Return the decisions that a commit can stand on, in one way or several, and why it cannot."""
         if len(commit.parents) > 1:
             return [], "it is a merge, and has more than git makes of its parents"
@@ -227,7 +224,7 @@ class _Judge:
             return [last], f"no decision on run {run} leads to such a commit"
         return found[-1:] if turned is None else found, None
 
-    def _fault(self, commit: RangeCommit, decisions: "_Decisions") -> str | None:
+    def _fault(self, commit: RangeCommit, decisions: _Way) -> str | None:
         """Return what is wrong with decisions, whatever the commit changes."""
         for each in decisions:
             text, why = each.text, self._refused(each)
@@ -252,22 +249,3 @@ class _Judge:
         if decision.tag not in self._signed:
             self._signed[decision.tag] = check_signature(self.repo, decision.tag, self.signers)
         return self._signed[decision.tag][1] or None
-
-
-_Decisions = tuple[PublishedDecision, ...]
-
-
-def is_restated(before: bytes | None, after: bytes | None) -> bool:
-    """Whether two versions of a plan differ in the statuses of tasks alone."""
-    return before is not None and after is not None and _without_statuses(before) == _without_statuses(after)
-
-
-# The plan of a commit is that of the next one's parent.
-@lru_cache(maxsize=8)
-def _without_statuses(plan: bytes) -> object:
-    try:
-        parsed = json.loads(plan)
-        items = {name: {**task, **_NO_STATUS} for name, task in parsed["items"].items()}
-    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
-        return plan  # not a plan
-    return {**parsed, "items": items}

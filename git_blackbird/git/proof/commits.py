@@ -4,11 +4,13 @@ Nothing of the repository is changed, and neither its configuration nor its attr
 in a repository that is thrown away, so that they are the same in every clone.
 """
 
+import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,6 +46,8 @@ _BUT_OURS = tuple(f":(exclude,top,icase){name}" for name in HIDDEN)
 _MOST_PLAN_BYTES = 64 * 1024 * 1024
 _PLAN = os.fsencode(PLAN_NAME)
 _STATE = frozenset(OURS)
+# What a commit of a change takes along of the plan.
+_NO_STATUS = dict.fromkeys(("status", "updatedAt"))
 _HASH = re.compile("[0-9a-f]{7,64}")
 _NEWEST_BRANCH = ("for-each-ref", "--count=1", "--sort=-committerdate", "--format=%(refname:short)")
 _PROMISOR = re.compile(r"remote\.(.+)\.promisor")
@@ -168,16 +172,9 @@ class Compared(NamedTuple):
 class Comparison:
     """Hold commits against pairs of trees: what they change must be what merging the pairs changes."""
 
-    def __init__(
-        self, scratch: Repository, is_restated: Callable[[bytes | None, bytes | None], bool]
-    ) -> None:
-        """Work in a scratch repository.
-
-        ``is_restated`` says of two versions of the plan whether they differ in statuses alone.
-        """
+    def __init__(self, scratch: Repository) -> None:
         self._scratch = scratch
         self._trees = TreeStore(scratch)
-        self._is_restated = is_restated
 
     def compare(self, wanted: Sequence[tuple[RangeCommit, Sequence[Trees]]]) -> list[Compared]:
         """Compare commits with what their pairs make of their parents, one after the other."""
@@ -258,7 +255,7 @@ class Comparison:
                 continue
             if name != _PLAN:
                 return f"it changes {one_line(os.fsdecode(name))}"
-            if not self._is_restated(*map(self._content, entries)):
+            if not _is_restated(*map(self._content, entries)):
                 return f"it changes more of {PLAN_NAME} than statuses"
         return None
 
@@ -315,3 +312,19 @@ def _is_ours(name: bytes) -> bool:
 
 def _named(paths: Iterable[bytes]) -> tuple[str, ...]:
     return tuple(sorted(one_line(path.decode(errors="replace")) for path in paths))
+
+
+def _is_restated(before: bytes | None, after: bytes | None) -> bool:
+    """Whether two versions of a plan differ in the statuses of tasks alone."""
+    return before is not None and after is not None and _without_statuses(before) == _without_statuses(after)
+
+
+# The plan of a commit is that of the next one's parent.
+@lru_cache(maxsize=8)
+def _without_statuses(plan: bytes) -> object:
+    try:
+        parsed = json.loads(plan)
+        items = {name: {**task, **_NO_STATUS} for name, task in parsed["items"].items()}
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return plan  # not a plan
+    return {**parsed, "items": items}

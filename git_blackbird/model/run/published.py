@@ -1,7 +1,7 @@
 """Decisions as they are published, for whoever has a clone: what a tag says of one."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -110,14 +110,18 @@ class Chain:
     """All decisions that a repository has, by name and by run, and what they say of those before them.
 
     ``faults`` say by run which decisions are gone, or not those that a later one names. ``last`` are the tags
-    of those that none names. ``unread`` has by run the names that are taken by what is no decision.
+    of those that none names. ``unread`` has by run the names that are taken by what is no decision, and
+    ``numbers`` the highest one in a name.
     """
 
-    def __init__(self, decisions: Iterable[PublishedDecision], unread: Iterable[str] = ()) -> None:
+    def __init__(self, decisions: Iterable[PublishedDecision], unread: Sequence[str] = ()) -> None:
         self.by_name = {each.name: each for each in sorted(decisions, key=lambda one: one.number)}
         self.unread: defaultdict[str, list[str]] = defaultdict(list)
         for taken in unread:
             self.unread[taken.partition("/")[0]].append(taken)
+        self.numbers: defaultdict[str, int] = defaultdict(int)
+        for name in sorted((*self.by_name, *unread), key=number_of):
+            self.numbers[name.partition("/")[0]] = number_of(name)
         self.by_run: defaultdict[str, list[PublishedDecision]] = defaultdict(list)
         self.faults: defaultdict[str, list[str]] = defaultdict(list)
         self.last = {each.name: each.tag for each in self.by_name.values()}
@@ -134,8 +138,3 @@ class Chain:
                     why = f"was edited: it is {there.tag[:12]}, and {each.name} names {tag[:12]}"
                 if there is None or there.tag != tag:
                     self.faults[run].append(f"the decision {name} {why}")
-
-    def last_number(self, run: str) -> int:
-        """Return the highest number that is taken for a run; 0 if none is."""
-        taken = (*(each.name for each in self.by_run.get(run, ())), *self.unread.get(run, ()))
-        return max((number_of(name) for name in taken), default=0)
