@@ -32,7 +32,8 @@ _EMPTY_TRIES = 25
 _EXEC_PAUSE_SECONDS = 0.001
 _PIECE_BYTES = 65_536
 
-Processes = frozenset[tuple[int, int]]
+# Processes by the inodes of their folders, which no other process has or had.
+Processes = frozenset[int]
 
 
 def identity(pid: int) -> str | None:
@@ -78,17 +79,21 @@ def present_processes() -> Processes:
     """Return the processes there are, which no later one has started; empty where that cannot be told."""
     import psutil
 
-    return _listing() if psutil.LINUX else frozenset()
+    if not psutil.LINUX:
+        return frozenset()
+    with os.scandir(psutil.PROCFS_PATH) as entries:
+        return frozenset(map(os.DirEntry.inode, entries))
 
 
-def _listing() -> Processes:
-    """Return each process by its id and the inode of its folder, which no other process has or had."""
+def _pids(earlier: Processes) -> set[int]:
+    """Return the ids of the processes there are, but for this one and those that were there ``earlier``."""
     import psutil
 
     if not psutil.LINUX:
-        return frozenset((pid, 0) for pid in psutil.pids())
+        return {*psutil.pids()} - {os.getpid()}
     with os.scandir(psutil.PROCFS_PATH) as entries:
-        return frozenset((int(entry.name), entry.inode()) for entry in entries if entry.name.isdecimal())
+        later = [entry.name for entry in entries if entry.inode() not in earlier]
+    return {int(name) for name in later if name.isdecimal()} - {os.getpid()}
 
 
 def related_processes(leader: int | None, run_id: str, earlier: Processes = frozenset()) -> dict[int, str]:
@@ -114,11 +119,11 @@ def _survey(leader: int | None, run_id: str, earlier: Processes) -> tuple[dict[i
     descendants: set[int] = set()
     # Once it has ended, they are another's.
     with suppress(psutil.Error, FileNotFoundError):
-        if leader is not None and (process := psutil.Process(leader)).status() not in _ENDED:
-            descendants = {child.pid for child in process.children(recursive=True)}
+        if leader is not None and identity(leader) is not None:
+            descendants = {child.pid for child in psutil.Process(leader).children(recursive=True)}
     processes: dict[int, str] = {}
     ended: set[int] = set()
-    for pid in {pid for pid, _ in _listing() - earlier} - {os.getpid()}:
+    for pid in _pids(earlier):
         try:
             group = os.getpgid(pid)
             is_led = pid in descendants or leader in {group, os.getsid(pid) if group else 0}
