@@ -251,7 +251,13 @@ def head(repo: Repository) -> Head:
         at = objects.lookup_reference("HEAD")
         target = at.raw_target
         branch = target.decode(errors="replace") if isinstance(target, bytes) else None
-        commit = None if objects.head_is_unborn else str(at.peel(pygit2.Commit).id)
+        try:
+            reached = at.resolve()
+        except KeyError:
+            # A branch before its first commit.
+            commit = None
+        else:
+            commit = str(reached.peel(pygit2.Commit).id)
     return Head(branch.removeprefix(_BRANCHES) if branch else None, commit)
 
 

@@ -91,7 +91,7 @@ def comparison(repo: Repository) -> Comparison:
             with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
                 file.write(content)
             Path(file.name).replace(place)
-    view = replace(repo, git_dir=folder, common_dir=folder, config_memo={})
+    view = replace(repo, git_dir=folder, config_memo={})
     order = re.compile("|".join(f"({fnmatch.translate(pattern)})" for pattern in patterns))
     return Comparison(view, order)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from git_blackbird.git.core.repository import Repository, open_fresh_libgit2, using_objects
+from git_blackbird.git.core.repository import Repository, open_fresh_libgit2, open_libgit2, using_objects
 from git_blackbird.git.core.trees import SUBMODULE
 from git_blackbird.git.worktree.comparing import comparison, is_binary
 from git_blackbird.messages.display.quantities import counted
@@ -107,7 +107,7 @@ def summarize(repo: Repository, pair: Trees) -> Summary:
     """Summarize the difference of two trees, within the limits of a run record. Raises UnusableError."""
     compared = comparison(repo)
     # Opened anew: libgit2 keeps the attributes that it has read.
-    objects = open_fresh_libgit2(compared.repo.git_dir)
+    objects = open_libgit2(compared.repo)
     with using_objects(repo):
         diff = _compare(objects, pair)
         changed = sorted(
