@@ -159,6 +159,12 @@ def may_convert_files(repo: Repository) -> bool:
     return is_set or any(map(os.path.lexists, _attributes_files(repo, values)))
 
 
+def takes_modes_from_files(repo: Repository) -> bool:
+    """Whether git takes it from files whether they are executable, or links. Raises GitError."""
+    values = read_config(repo).effective
+    return all(values.get(key, "true") == "true" for key in ("core.filemode", "core.symlinks"))
+
+
 def _attributes_files(repo: Repository, values: Mapping[str, str | None]) -> tuple[Path, ...]:
     installed = Path(find_on_path("git", repo.environ) or "/usr/bin/git").resolve()
     return (

@@ -154,14 +154,25 @@ class TreeStore:
             for name, (mode, oid) in rows.items()
         }
         data = b"".join([b"%b %b\0%b" % places[place] for place in sorted(places)])
+        oid = self._write(pygit2.enums.ObjectType.TREE, data)
+        self._remembered(oid, rows)
+        return oid
+
+    def save_file(self, content: bytes) -> str:
+        """Write the content of a file and return its id. Raises as ``save`` does."""
+        from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
+
+        return self._write(pygit2.enums.ObjectType.BLOB, content)
+
+    def _write(self, kind: "pygit2.enums.ObjectType", data: bytes) -> str:
+        from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
+
         try:
-            oid = str(self.objects.write(pygit2.enums.ObjectType.TREE, data))
+            return str(self.objects.write(kind, data))
         except (OSError, pygit2.GitError) as error:
             raise UnusableError(
                 f"cannot write to {self.objects.path}: {error}", hint="make room or make it writable"
             ) from error
-        self._remembered(oid, rows)
-        return oid
 
     def entry(self, oid: str, path: bytes) -> TreeEntry | None:
         """Return the entry of the tree ``oid`` at ``path``; None if there is none or it is a directory."""

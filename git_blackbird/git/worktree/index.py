@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.core.process import operands
-from git_blackbird.git.core.repository import Repository
+from git_blackbird.git.core.repository import Repository, signature
 from git_blackbird.git.core.trees import SUBMODULE, Edits, TreeEntry, TreeStore
 from git_blackbird.git.worktree.index_lock import NEXT, clear_leftover_lock, replace_if
 from git_blackbird.model.base.system import NO_LOCKS, describe, has_own_folder, make_own_folder, refusal_hint
@@ -110,17 +110,28 @@ def read_entries(index: Path, paths: Iterable[bytes]) -> Edits:
     }
 
 
-def write_entries(index: Path, entries: Mapping[bytes, TreeEntry]) -> None:
-    """Make an index with these entries. Raises UnusableError."""
+def write_entries(index: Path, entries: Edits) -> None:
+    """Set these entries of an index, which may be a new one, or remove them. Raises UnusableError.
+
+    Git compares the files of entries that are set with them.
+    """
     from git_blackbird.git.core.libgit2 import pygit2  # loaded by now
 
     try:
+        seen = signature(index)
         made = pygit2.Index(os.fspath(index))
         for path, entry in entries.items():
-            mode = cast("pygit2.enums.FileMode", entry.mode)
-            made.add(pygit2.IndexEntry(os.fsdecode(path), pygit2.Oid(hex=entry.oid), mode))
+            name = os.fsdecode(path)
+            if entry is not None:
+                mode = cast("pygit2.enums.FileMode", entry.mode)
+                made.add(pygit2.IndexEntry(name, pygit2.Oid(hex=entry.oid), mode))
+            elif name in made:
+                made.remove(name)
         made.write()
-    except (pygit2.GitError, OSError) as error:
+        for changed in seen[:1]:
+            # With a later time git would miss edits of the other files from the moment of the last.
+            os.utime(index, ns=(changed, changed))
+    except (pygit2.GitError, OSError, UnicodeError) as error:
         raise UnusableError(f"cannot write {index}: {describe(error)}") from error
 
 

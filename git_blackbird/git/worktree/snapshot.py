@@ -9,16 +9,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from git_blackbird.errors import UnusableError
-from git_blackbird.git.core.config import is_sparse, may_convert_files
+from git_blackbird.git.core.config import is_sparse, may_convert_files, takes_modes_from_files
 from git_blackbird.git.core.output import Completed, paths_listed
 from git_blackbird.git.core.process import GitError, GitStoppedError, GitTimeoutError, nul_ended
 from git_blackbird.git.core.repository import Repository
-from git_blackbird.git.core.trees import SUBMODULE, TreeStore, parents
+from git_blackbird.git.core.trees import (
+    EXECUTABLE,
+    REGULAR,
+    SUBMODULE,
+    Edits,
+    TreeEntry,
+    TreeStore,
+    is_unsafe,
+    parents,
+)
 from git_blackbird.git.worktree.index import (
     QUIET_OPTIONS,
     may_have_attributes,
     private_folder,
     read_entries,
+    write_entries,
     writing,
 )
 from git_blackbird.git.worktree.kept_index import KeptIndex, KeptState, kept_folder, start_kept_index
@@ -146,6 +156,10 @@ _EXACT = (
     *("-c", "core.checkStat=default", "-c", "core.trustCtime=true"),
     *("-c", "core.ignoreStat=false", "-c", "core.untrackedCache=false"),
 )
+# Up to so many files of so many bytes are not worth a process.
+_FEW = 20
+_SMALL_BYTES = 1 << 18
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _UNTRACKED = b"??"
 # Of ``ls-files -v``, the files that git is told to ignore: skip-worktree, and assume-unchanged in lower case.
 _FLAGGED = re.compile(rb"(?<![^\0])([^HM\0]) (\d+ \w+ 0\t)([^\0]+)")
@@ -197,11 +211,12 @@ class SnapshotBuilder:
         if listed.err:
             return None
         work = self.classify(listed, state)
-        if work.is_plain:
+        entries = self.update_plainly(work) if work.is_plain else None
+        if entries is None and work.is_plain:
             self.update(work)
-        if not work.is_plain:
+            entries = read_entries(self.index.path, {*work.update, *work.private})
+        if entries is None or not work.is_plain:
             return None
-        entries = read_entries(self.index.path, {*work.update, *work.private})
         tree = self.trees.edited(state.tree, entries) if entries else state.tree
         return self.next_state(state, tree, work), work
 
@@ -366,6 +381,50 @@ class SnapshotBuilder:
         if work.private:
             with writing_privately(self.repo) as options:
                 self.update_paths(work, work.private, options)
+
+    def update_plainly(self, work: IndexUpdate) -> Edits | None:
+        """Update a few small files without a git process; return their entries.
+
+        None where git has to do it, as for what it converts, and nothing has been changed then.
+        """
+        repo, index = self.repo, self.index.path
+        if not work.update and not work.private:
+            return {}
+        if work.private or len(work.update) > _FEW or may_have_attributes(index) or may_convert_files(repo):
+            return None
+        folders = {above for path in work.update for above in (b"", *parents(path))}
+        attributes = (os.path.join(self.prefix, folder, b".gitattributes") for folder in folders)  # noqa: PTH118
+        if any(map(os.path.lexists, attributes)) or not takes_modes_from_files(repo):
+            return None
+        if any(is_unsafe(name) for path in work.update for name in path.split(b"/")):
+            return None
+        entries: dict[bytes, TreeEntry | None] = {}
+        for path in work.update:
+            if path not in work.missing and (taken := self.take_file(path)) is None:
+                return None
+            entries[path] = None if path in work.missing else taken
+        try:
+            write_entries(index, entries)
+        except UnusableError:
+            # Git says what is wrong.
+            return None
+        return entries
+
+    def take_file(self, path: bytes) -> TreeEntry | None:
+        """Write the content of a small file, as it is; None for any other."""
+        try:
+            descriptor = os.open(self.prefix + path, _READ)
+        except OSError:
+            return None
+        try:
+            status = os.fstat(descriptor)
+            content = os.read(descriptor, _SMALL_BYTES + 1) if stat.S_ISREG(status.st_mode) else None
+        finally:
+            os.close(descriptor)
+        if content is None or len(content) > _SMALL_BYTES:
+            return None
+        mode = EXECUTABLE if status.st_mode & stat.S_IXUSR else REGULAR
+        return TreeEntry(mode, self.trees.save_file(content))
 
     def update_paths(self, work: IndexUpdate, paths: list[bytes], options: Sequence[str] = ()) -> None:
         # Git stops at the first bad path and keeps nothing: the list is halved until each stands alone.

@@ -14,6 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from git_blackbird.git.core.config import files_of_rules
+from git_blackbird.git.core.trees import TreeEntry
+from git_blackbird.git.worktree.index import write_entries
 from git_blackbird.git.worktree.snapshot import Snapshot, SnapshotLimits, take_snapshot
 from tests.git.support import KEPT, found, listing
 from tests.git.worktree.test_snapshot_against_git import KINDS, PATHS, put
@@ -76,9 +78,25 @@ def test_what_is_known_is_not_asked_again(worked_on: Path, tmp_path: Path) -> No
 
     assert asked() == ["ls-files", "status", "update-index", "write-tree", "config"]
     assert asked() == ["status"]
-    write(worked_on, {"sub/more": "1"})
+    write(worked_on, {"sub/more": "1", "f": "3"})
+    assert asked() == ["status"]
+    # Many files are quicker with git.
+    write(worked_on, {f"more/{number}": "1" for number in range(21)})
     assert asked() == ["status", "update-index"]
     assert asked() == ["status"]
+
+
+def test_an_index_that_is_written_hides_no_edit_of_that_moment(repo: Path) -> None:
+    """Git compares the content of files that are as young as the index, or younger."""
+    commit(repo, {"f": "1", "gone": "1"})
+    index = repo / ".git/index"
+    before = index.stat().st_mtime_ns - 10**9
+    os.utime(index, ns=(before, before))
+    write(repo, {"f": "2"})
+    edits = {b"f": TreeEntry(0o100755, git(repo, "hash-object", "-w", "f")), b"gone": None, b"not": None}
+    write_entries(index, edits)
+    assert git(repo, "ls-files", "-s").split()[::3] == ["100755", "f"]
+    assert index.stat().st_mtime_ns == before
 
 
 def link(repo: Path, name: str, to: str) -> None:
@@ -105,6 +123,19 @@ def convert(repo: Path) -> None:
     write(repo, {".git/info/attributes": "* filter=up\n"})
 
 
+def convert_by_index(repo: Path) -> None:
+    write(repo, {".gitattributes": "*.t text eol=lf\n"})
+    git(repo, "add", ".gitattributes")
+    (repo / ".gitattributes").unlink()
+    write(repo, {"a.t": "a\r\n"})
+
+
+def change_mode_unseen(repo: Path) -> None:
+    git(repo, "config", "core.fileMode", "false")
+    (repo / "f").chmod(0o755)
+    write(repo, {"f": "4"})
+
+
 def choose_ignores(repo: Path) -> None:
     write(repo, {"../home/ignores": "new\n"})
     git(repo, "config", "--global", "core.excludesFile", "~/ignores")
@@ -119,7 +150,15 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "nothing": lambda repo: None,
     "more": lambda repo: edit(repo, {"sub/more": "1", "f": "3", "dir/new": "1"}),
     "an edit of the same size and time": edit_unseen,
+    "many files": lambda repo: edit(repo, {f"sub/{number}": "1" for number in range(30)}),
+    "a large file": lambda repo: edit(repo, {"f": "x" * 300_000}),
     "a mode": lambda repo: (repo / "new").chmod(0o755),
+    "a mode that git does not see": change_mode_unseen,
+    "other ends of lines": lambda repo: (
+        git(repo, "config", "core.autocrlf", "input"),
+        edit(repo, {"f": "a\r\nb\r\n", "sub/more": "a\r\n"}),
+    ),
+    "attributes that are only in the index": convert_by_index,
     "a file that only its owner may read": lambda repo: (repo / "sub/new").chmod(0o600),
     "deleted again": lambda repo: (repo / "new").unlink(),
     "as it was committed": lambda repo: edit(repo, {"f": "1", "gone": "1"}),
