@@ -197,8 +197,9 @@ def _checked(repo: Path) -> None:
 
 
 def _to_prove(repo: Path) -> None:
-    _waiting(repo)
-    configure(repo, check__command="test -e x.txt")
+    _start(repo, leaf("a", "write x.sh x=1\nwrite d/y.sh y=2"), execution__stopAfterEachTask="true")
+    execute(repo)
+    configure(repo, check__command="test -e x.sh")
 
 
 def _taken_back(repo: Path) -> None:

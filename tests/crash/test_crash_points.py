@@ -24,6 +24,7 @@ from git_blackbird.model.change.stages import Stage, stage_of
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.parts import Question
+from git_blackbird.model.run.proof import HunkVerdict
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.views.checkpoint import Checkpoint
 from tests.controller.support import APPROVE, Person, execute, make_world, open_at, run_to_stop
@@ -66,6 +67,7 @@ class Final(NamedTuple):
     tasks: dict[str, tuple[str, str, Status, tuple[str, ...]]]
     decisions: frozenset[tuple[str, str, str | None]]
     told: frozenset[str]
+    proven: tuple[Mapping[HunkVerdict, int], ...]
     commits: tuple[str, ...]
     staged: str
     changed: str
@@ -89,6 +91,7 @@ def final(repo: Path) -> Final:
         },
         decisions(repo),
         frozenset(text for text in texts if text in contexts),
+        tuple(run.evidence.proof.counts for run in runs if run.evidence and run.evidence.proof),
         tuple(git(repo, "log", "--format=%s%n%(trailers:key=Blackbird-Task)").splitlines()),
         git(repo, "ls-files", "-s", *others),
         git(repo, "status", "--porcelain"),
