@@ -1,7 +1,7 @@
 """What a run of a check without some hunks says of them, beside the run with all of the change."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from git_blackbird.clean import one_line
@@ -18,6 +18,9 @@ _NOT_BUILT = re.compile(
     r"|: (?:line )?\d+: (?:\S+: (?:command )?not found$|syntax error\b)|:\d+:\d+: undefined: "
     r"|\bundefined reference to\b"
 )
+_UNREADABLE = re.compile(r"\b(?:SyntaxError|IndentationError|TabError|syntax error)\b")
+# Before the line that says so, parsers print the file and the line that they cannot read.
+_LINES_OF_PLACE = 5
 _GONE = "tests are gone without it"
 _BY_CHANCE = "only what fails by chance fails without it"
 _STRONGEST_FIRST = (
@@ -31,6 +34,7 @@ _STRONGEST_FIRST = (
 
 
 PASSED = Judged(verdict=HunkVerdict.UNNOTICED)
+PASSED_ONCE = Judged(verdict=HunkVerdict.OPEN, reason="the check passed once without it")
 
 
 def together(verdicts: Collection[Judged]) -> Judged:
@@ -70,25 +74,34 @@ def judged(green: TreeVerdict, run: TreeVerdict, unreliable: Collection[str]) ->
 
 
 def told_apart(
-    green: TreeVerdict, run: TreeVerdict, unreliable: Collection[str], tests: Sequence[AbstractSet[str]]
+    green: TreeVerdict,
+    run: TreeVerdict,
+    unreliable: Collection[str],
+    trials: Sequence[tuple[AbstractSet[str], Collection[str]]],
 ) -> Sequence[Judged | None]:
-    """Return what one run without several trials says of each, by its own tests; None where it cannot."""
+    """Return what one run without several trials says of each; None where it cannot tell.
+
+    ``trials`` have the tests that run their lines, and their files.
+    """
     whole = judged(green, run, unreliable)
     is_broken = run.result.outcome is CheckOutcome.BROKEN
     if whole == PASSED or is_broken or green.tests is None or run.tests is None:
-        return [PASSED if whole == PASSED else None] * len(tests)
-    failing, unloaded = _failing(green.tests, run.tests, unreliable), _unloaded(run.tests)
+        return [PASSED if whole == PASSED else None] * len(trials)
+    failing, unloaded = _failing(green.tests, run.tests, unreliable), _unloaded(green.tests, run.tests)
     failed = run.tests.named(CaseState.FAILED) - green.tests.named(CaseState.FAILED)
     is_explained = bool(failed) and failed <= failing | unloaded.keys()
     # Where tests are gone, as after a panic, those of the others may be among them.
-    is_gone = bool(green.tests.named(CaseState.PASSED) - run.tests.states.keys())
-    is_whole = is_explained and not is_gone and failed <= frozenset[str]().union(*tests)
+    is_whole = is_explained and not _gone(green.tests, run.tests)
+    is_whole = is_whole and failed <= frozenset[str]().union(*(tests for tests, _ in trials))
+    unread = [place for place, (_, paths) in enumerate(trials) if _are_unread(run.tests, paths)]
     found: list[Judged | None] = []
-    for own in tests:
+    for place, (own, _) in enumerate(trials):
         if by := failing.intersection(own):
             found.append(_noticed_by(min(by)))
         elif why := sorted(unloaded.keys() & own):
             found.append(_inconclusive(unloaded[why[0]]))
+        elif unread == [place]:
+            found.append(_inconclusive(_why_unloaded(green.tests, run.tests)))
         else:
             found.append(PASSED if is_whole else None)
     return found
@@ -97,33 +110,55 @@ def told_apart(
 def _failing(green: CaseResults, run: CaseResults, unreliable: Collection[str]) -> frozenset[str]:
     """Return the tests that fail without some hunks, but for those that do by chance, or do not load."""
     both = green.named(CaseState.PASSED) & run.named(CaseState.FAILED)
-    return both - {*unreliable, *green.flaky} - _unloaded(run).keys()
+    return both - {*unreliable, *green.flaky} - _unloaded(green, run).keys()
 
 
-def _unloaded(run: CaseResults) -> Mapping[str, str]:
-    says = ((case.name, _why_not_built(case.message or "")) for case in run.failures)
+def _gone(green: CaseResults, run: CaseResults) -> AbstractSet[str]:
+    return green.named(CaseState.PASSED) - run.states.keys()
+
+
+def _unloaded(green: CaseResults, run: CaseResults) -> Mapping[str, str]:
+    """Return why failures say nothing; that a test misses a module does, where each test that passed ran."""
+    is_gone = bool(_gone(green, run))
+    says = ((case.name, _why_not_built(case.message or "", is_gone=is_gone)) for case in run.failures)
     return {name: why for name, why in says if why is not None}
 
 
-def _why_not_built(text: str) -> str | None:
+def _why_not_built(text: str, *, is_gone: bool = True) -> str | None:
     """Return the line that says that something is not found where it is used, or cannot be read."""
-    lines = text.splitlines()
-    return next((line for line in lines if is_not_loaded(line) or _NOT_BUILT.search(line)), None)
+    says = (
+        line for line in text.splitlines() if _NOT_BUILT.search(line) or (is_gone and is_not_loaded(line))
+    )
+    return next(says, None)
+
+
+def _are_unread(run: CaseResults, paths: Iterable[str]) -> bool:
+    """Whether failures say that one of some files cannot be read."""
+    named = re.compile(rf"(?<![\w./-])(?:\./)?(?:{'|'.join(map(re.escape, paths))})(?![\w/-])")
+    for case in run.failures:
+        lines = _lines(case)
+        for end in (number for number, line in enumerate(lines, 1) if _UNREADABLE.search(line)):
+            if any(map(named.search, lines[max(0, end - _LINES_OF_PLACE) : end])):
+                return True
+    return False
 
 
 def _why_unloaded(green: CaseResults, run: CaseResults) -> str | None:
     """Return why tests say nothing; None where all that passed ran."""
-    unloaded = _unloaded(run)
-    gone = green.named(CaseState.PASSED) - run.states.keys()
+    unloaded, gone = _unloaded(green, run), _gone(green, run)
     # A file that cannot be loaded fails in the place of its tests.
     new = (_cause(case) for case in run.failures if case.name not in green.states)
     reasons = filter(None, (*unloaded.values(), *new))
     return next(reasons, _GONE) if unloaded or gone else None
 
 
+def _lines(case: FailedCase) -> Sequence[str]:
+    return f"{case.message or ''}\n{case.output or ''}".splitlines()
+
+
 def _cause(case: FailedCase) -> str | None:
     """Return the line of a failure that says why, which pytest marks."""
-    lines = f"{case.message or ''}\n{case.output or ''}".splitlines()
+    lines = _lines(case)
     marked = (line[1:].strip() for line in lines if line.startswith("E "))
     return next((line for line in (*marked, *lines) if line), None)
 

@@ -3,7 +3,6 @@
 import asyncio
 import math
 import time
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -23,7 +22,14 @@ from git_blackbird.controller.core.workspace import Workspace, find_task
 from git_blackbird.controller.launch.run_files import sweep_scratch_dirs
 from git_blackbird.controller.place.worktrees import bring_submodules
 from git_blackbird.controller.proof.hunks import ChangeHunks
-from git_blackbird.controller.proof.judging import PASSED, judged, together, told_apart, why_useless
+from git_blackbird.controller.proof.judging import (
+    PASSED,
+    PASSED_ONCE,
+    judged,
+    together,
+    told_apart,
+    why_useless,
+)
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.trees import TreeStore
 from git_blackbird.messages.display.evidence import place_of
@@ -34,7 +40,7 @@ from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.evidence import TreeVerdict
-from git_blackbird.model.rules.reach import Reach, packed
+from git_blackbird.model.rules.reach import Reach, sharing
 from git_blackbird.model.run.proof import HunkVerdict, Judged, Proof, ProvenPart
 from git_blackbird.model.run.run import Run
 from git_blackbird.model.run.states import CheckOutcome, RunStatus
@@ -43,7 +49,7 @@ from git_blackbird.storage.checks import load_check, load_flaky
 from git_blackbird.storage.proven import load_proven, save_proven
 
 _TIMES_GREEN, _LEAST_SECONDS = 3, 5
-_WHY_LIMITED = "three times what it takes with all of the change"
+_WHY_LIMITED = "three times what it takes with all of the change, for each of check.slots"
 _NO_CHECK = "no check runs here that sees a file of the change"
 _OPEN = Judged(verdict=HunkVerdict.OPEN)
 _UNRUN = Judged(verdict=HunkVerdict.UNRUN)
@@ -89,7 +95,10 @@ def _change(workspace: Workspace, task_id: str) -> tuple[Task, Run, Trees]:
     task = find_task(state.plan, task_id)
     require_readable(state, task)
     run = state.history(task.id).latest
-    if run is not None and (run.is_check_due or run.status is RunStatus.RUNNING):
+    if run is not None and run.status is RunStatus.FAILED:
+        why = f"run {run.id} has failed: what it did is not checked"
+        raise RequestError(why, hint=TaskCommand("restart", task.id))
+    if run is not None and (run.is_check_due or run.status is not RunStatus.SUCCESS):
         why = f"the check of {task.id} is due first" if run.is_check_due else f"run {run.id} has not ended"
         raise RequestError(why, hint=Sentence(TaskCommand("execute", task.id), " goes on with it"))
     pair, summary = change_of(workspace, state, task.id)
@@ -182,18 +191,20 @@ class _Proving:
 
 
 class _Judging:
-    """One check on trials, several at a time; ``green`` is what it says with all of the change."""
+    """One check on trials, several at a time; ``green`` is what it says with all of the change.
+
+    One that passed is run a second time, beside others with which it has no test in common.
+    """
 
     def __init__(self, proving: _Proving, check: Check, green: TreeVerdict) -> None:
-        limit = max(_LEAST_SECONDS, math.ceil(_TIMES_GREEN * (green.result.seconds or 0)))
-        is_shorter = limit < check.call.workspace.config.check.timeout_seconds
         self._of = proving
-        self._check = replace(check, limit=TimeLimit(limit, _WHY_LIMITED) if is_shorter else None)
+        self._check = replace(check, limit=_limit(check, green))
         self._green = green
         self._found: dict[int, Judged] = {}
         self._keys: Mapping[int, str] = {}
-        self._tests: Mapping[int, frozenset[str] | None] = {}
-        self._pending = deque[tuple[int, ...]]()
+        # Those whose tests are not known have a run of their own.
+        self._tests: dict[int, frozenset[str] | None] = {}
+        self._waiting: Sequence[int] = ()
 
     async def judge(self, seen: Sequence[int]) -> Mapping[int, Judged]:
         """Return what the check says of trials; those that there was no time for are left out."""
@@ -208,11 +219,11 @@ class _Judging:
         self._keys = {index: self._key(index) for index in seen}
         kept = load_proven(of.call.workspace.paths)
         self._found = {index: kept[key] for index, key in self._keys.items() if key in kept}
-        unknown = [index for index in seen if index not in self._found]
-        self._tests = {index: reach.tests_of(of.hunks.taken(of.trials[index])) for index in unknown}
-        self._found |= {index: _UNRUN for index, tests in self._tests.items() if tests == frozenset()}
-        packs = packed([self._tests[index] for index in unknown])
-        self._pending.extend(tuple(unknown[place] for place in pack) for pack in packs)
+        self._tests = {index: reach.tests_of(of.hunks.taken(of.trials[index])) for index in seen}
+        for index, tests in self._tests.items():
+            if tests == frozenset():
+                self._found.setdefault(index, _UNRUN)
+        self._waiting = sorted(seen, key=lambda index: -len(self._tests[index] or ()))
 
     def _key(self, index: int) -> str:
         """Return a digest of what a verdict depends on: the hunks, their files, the tests, and the check."""
@@ -221,71 +232,93 @@ class _Judging:
         return sha256(repr((self._of.hunks.key(taken), self._of.tests, how)).encode()).hexdigest()[:40]
 
     async def _work(self, number: int) -> None:
-        """Judge one pack after the other, as long as there is time; ``number`` is that of the worker."""
+        """Judge trials, as long as there are some, and time; ``number`` is that of the worker."""
         run = self._check.of_run.id
         check = replace(self._check, mark=RunId(f"{run}-{number}") if number else run)
-        while self._pending and self._has_time and not self._of.call.is_interrupted:
-            found = await self._judge(check, self._pending.popleft())
-            self._found |= found
+        while (pack := self._next()) and self._has_time and not self._of.call.is_interrupted:
+            found = await self._judge(check, pack)
+            # Another run at the same time may have found that some are noticed together.
+            noticed = {index for index, one in self._found.items() if one.verdict is HunkVerdict.NOTICED}
+            self._found |= {index: one for index, one in found.items() if index not in noticed}
             # Another time it may build, or end sooner.
-            sure = [index for index, one in found.items() if one.verdict is not HunkVerdict.INCONCLUSIVE]
-            kept = {self._keys[index]: found[index] for index in sure}
+            sure = [index for index in found if self._found[index].verdict is not HunkVerdict.INCONCLUSIVE]
+            kept = {self._keys[index]: self._found[index] for index in sure}
             async with self._of.storing:
                 await run_in_thread(partial(save_proven, self._of.call.workspace.paths, kept))
 
-    async def _judge(self, check: Check, pack: Sequence[int]) -> Mapping[int, Judged]:
-        """Return what two runs say of trials, and of others that the second takes back as well.
+    def _has_passed_once(self, index: int) -> bool:
+        return index in self._found and self._found[index].verdict is HunkVerdict.OPEN
 
-        One that passes is run again, without those that stand in for it: where two that use the same are each
-        unnoticed, both together may not be. What was interrupted, or had no time, is left out.
+    def _next(self) -> Sequence[int]:
+        """Take the trials of one run from those that wait; none where none does."""
+        waiting = [
+            index for index in self._waiting if index not in self._found or self._has_passed_once(index)
+        ]
+        reached = [None if self._stand_ins(index) else self._tests[index] for index in waiting]
+        pack = [waiting[place] for place in sharing(reached)]
+        self._waiting = [index for index in waiting if index not in pack]
+        return pack
+
+    async def _judge(self, check: Check, pack: Sequence[int]) -> Mapping[int, Judged]:
+        """Return what is known of trials after one more run, without what was interrupted or had no time.
+
+        The second run of one is without those that stand in for it: where two that use the same are each
+        unnoticed, both together may not be.
         """
-        found = await self._told(check, pack)
-        passed = [index for index, one in found.items() if one == PASSED]
-        noticed = {index: one for index, one in found.items() if one != PASSED}
-        others = self._stand_ins(*passed) if len(passed) == 1 else []
-        if others:
-            run = await self._run(check, [*passed, *others], again=True)
-            both = None if run is None else judged(self._green, run, self._of.unreliable)
-            if both is None or both == PASSED:
-                return noticed if both is None else {**noticed, **dict.fromkeys(passed, PASSED)}
+        others = self._stand_ins(pack[0])
+        run = await self._run(check, [*pack, *others])
+        if run is not None and others:
+            both = judged(self._green, run, self._of.unreliable)
             if both.verdict is HunkVerdict.NOTICED:
                 both = both.updated(reason=f"by all {len(others) + 1} together that use the same")
-                return {**noticed, **dict.fromkeys((*passed, *others), both)}
-        second = await self._told(check, passed, again=True)
-        by_chance = dict.fromkeys(
-            (i for i, one in second.items() if one.verdict is HunkVerdict.NOTICED), _BY_CHANCE
-        )
-        return {**noticed, **second, **by_chance}
+            if both.verdict is not HunkVerdict.INCONCLUSIVE:
+                return dict.fromkeys((*pack, *others), both)
+            run = await self._run(check, pack)
+        return {} if run is None else self._told(run, pack)
 
-    async def _told(self, check: Check, pack: Sequence[int], *, again: bool = False) -> Mapping[int, Judged]:
-        """Return what one run says of each of some trials; those that it cannot tell apart run again."""
-        run = await self._run(check, pack, again=again) if pack else None
-        if run is None:
-            return {}
-        if len(pack) == 1:
-            return {pack[0]: judged(self._green, run, self._of.unreliable)}
-        tests = [self._tests[index] or frozenset() for index in pack]
-        apart = zip(pack, told_apart(self._green, run, self._of.unreliable, tests), strict=True)
-        found = {index: one for index, one in apart if one is not None}
-        left = tuple(index for index in pack if index not in found)
-        # Where it tells nothing, what is to blame is in one half.
-        half = 0 if found else len(left) // 2
-        self._pending.extendleft(filter(None, (left[half:], left[:half])))
+    def _told(self, run: TreeVerdict, pack: Sequence[int]) -> Mapping[int, Judged]:
+        """Return what a run says of each trial; what it does not tell, or what passed once, waits again."""
+        of, green = self._of, self._green
+        told: Sequence[Judged | None] = [judged(green, run, of.unreliable)]
+        if len(pack) > 1:
+            paths = (of.hunks.paths(of.trials[index].taken) for index in pack)
+            tests = (self._tests[index] or frozenset() for index in pack)
+            told = told_apart(green, run, of.unreliable, [*zip(tests, paths, strict=True)])
+        pairs = zip(pack, told, strict=True)
+        found = {index: self._counted(index, one) for index, one in pairs if one is not None}
+        if not found:
+            # What is said to run them is not all that does.
+            self._tests |= dict.fromkeys(pack)
+        left = [index for index in pack if found.get(index, PASSED_ONCE) == PASSED_ONCE]
+        # Others may come that share their second run.
+        later = [index for index in left if index in found and self._tests[index] is not None]
+        self._waiting = [*(index for index in left if index not in later), *self._waiting, *later]
         return found
 
+    def _counted(self, index: int, one: Judged) -> Judged:
+        """Return the verdict on a trial after a run that may be its first or its second."""
+        is_second = self._has_passed_once(index)
+        if one == PASSED and not is_second:
+            return PASSED_ONCE
+        return _BY_CHANCE if is_second and one.verdict is HunkVerdict.NOTICED else one
+
     def _stand_ins(self, index: int) -> Sequence[int]:
-        """Return unnoticed trials that use what this one uses, which another hunk introduces."""
+        """Return what passed and uses what a trial that passed uses, which another hunk introduces."""
+        if not self._has_passed_once(index):
+            return ()
         trials, own = self._of.trials, self._of.trials[index].taken
         around = [trial.taken for trial in trials if own < trial.taken]
-        unnoticed = [other for other, one in self._found.items() if one == PASSED]
-        beside = [other for other in unnoticed if not trials[other].taken <= own]
+        passed = [
+            other for other, one in self._found.items() if one == PASSED or self._has_passed_once(other)
+        ]
+        beside = [other for other in passed if not trials[other].taken <= own]
         return [other for other in beside if any(trials[other].taken < taken for taken in around)]
 
     @property
     def _has_time(self) -> bool:
         return self._of.has_time_for(self._green.result.seconds or 0)
 
-    async def _run(self, check: Check, indexes: Sequence[int], *, again: bool) -> TreeVerdict | None:
+    async def _run(self, check: Check, indexes: Sequence[int]) -> TreeVerdict | None:
         """Run the check without trials; None when it was interrupted, or there is no time."""
         if not self._has_time:
             return None
@@ -297,6 +330,15 @@ class _Judging:
         more = f" and {counted(len(taken) - 1, 'hunk')} more" if len(taken) > 1 else ""
         what = f"{check.of_run.task_id} without {place}{more} ({indexes[0] + 1} of {len(of.trials)})"
         asked = check.of.updated(prepared=self._green.result.prepared, coverage=None, tree=tree)
-        run = await replace(check, what=what).once(asked, again=again)
+        is_second = self._has_passed_once(indexes[0])
+        run = await replace(check, what=what).once(asked, again=is_second)
         of.runs += run is not None
         return run
+
+
+def _limit(check: Check, green: TreeVerdict) -> TimeLimit | None:
+    """Return how long the check may take without a hunk: runs side by side slow each other down."""
+    slots = check.call.check_slots.count
+    limit = max(_LEAST_SECONDS, math.ceil(_TIMES_GREEN * slots * (green.result.seconds or 0)))
+    is_shorter = limit < check.call.workspace.config.check.timeout_seconds
+    return TimeLimit(limit, _WHY_LIMITED) if is_shorter else None

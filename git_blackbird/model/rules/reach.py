@@ -95,19 +95,16 @@ class Reach:
         return self._by_line[path]
 
 
-def packed(reached: Sequence[frozenset[str] | None]) -> list[tuple[int, ...]]:
-    """Return which parts of a change a run of the check can tell apart, by their numbers, in few runs.
+def sharing(reached: Sequence[frozenset[str] | None]) -> list[int]:
+    """Return the first part of a change, and others that one run of the check can tell apart from it.
 
-    No two in a run have a test in common. One of which the tests are not known has its own, and one that no
-    test runs needs none.
+    They are the numbers of those whose tests are known, no two of which have a test in common.
     """
-    alone = [(number,) for number, tests in enumerate(reached) if tests is None]
-    runs: list[tuple[set[str], list[int]]] = []
-    known = [(number, tests) for number, tests in enumerate(reached) if tests]
-    for number, tests in sorted(known, key=lambda part: -len(part[1])):
-        taken, parts = next((run for run in runs if run[0].isdisjoint(tests)), (set[str](), list[int]()))
-        if not parts:
-            runs.append((taken, parts))
-        taken |= tests
-        parts.append(number)
-    return [tuple(sorted(parts)) for _, parts in runs] + alone
+    taken, parts = set[str](), list[int]()
+    for number, tests in enumerate(reached):
+        if not parts or (tests and taken.isdisjoint(tests)):
+            parts.append(number)
+            taken.update(tests or ())
+        if reached[0] is None:
+            break
+    return parts

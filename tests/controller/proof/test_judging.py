@@ -47,6 +47,9 @@ FAILED = CheckOutcome.FAILED
         (of(FAILED, ("c",), {"pkg": "build failed"}), INCONCLUSIVE, "build failed"),
         (of(FAILED, ("c",), {"test_a": "a.py:1: in f\nE   KeyError: 1"}), INCONCLUSIVE, "KeyError: 1"),
         (of(FAILED, ("a",), {}), INCONCLUSIVE, "tests are gone"),
+        # A test that misses a module has noticed that it is gone, if it can be loaded.
+        (of(FAILED, ("a", "c"), {"b": "ImportError: No module named x"}), NOTICED, "b"),
+        (of(FAILED, ("a",), {"b": "ImportError: No module named x"}), INCONCLUSIVE, "No module"),
         # What fails beside a file that does not load has noticed it.
         (of(FAILED, ("a",), {"b": "1 != 2", "test_c.py": "ImportError: x"}), NOTICED, "b"),
         (of(FAILED, reason="no test ran"), INCONCLUSIVE, "no test ran"),
@@ -80,7 +83,7 @@ def test_without_results_the_check_notices_it(
 
 
 def test_a_run_without_several_trials_tells_them_apart_by_their_tests() -> None:
-    tests = [frozenset("a"), frozenset("b")]
+    tests = [(frozenset("a"), ["x.py"]), (frozenset("b"), ["y.py"])]
     green = of(CheckOutcome.PASSED, ("a", "b", "c"), {})
     noticed = Judged(verdict=NOTICED, by="b")
     assert told_apart(green, of(FAILED, ("a", "c"), {"b": "1 != 2"}), (), tests) == [PASSED, noticed]
@@ -91,6 +94,13 @@ def test_a_run_without_several_trials_tells_them_apart_by_their_tests() -> None:
     assert (first.verdict, second) == (INCONCLUSIVE, PASSED)
     # After a panic the tests of the other are gone.
     assert told_apart(green, of(FAILED, (), {"b": "1 != 2"}), (), tests) == [None, noticed]
+    # A file that cannot be read is named.
+    syntax = of(FAILED, ("b",), {"test_a.py": "E   File 'x.py', line 3\nE     if\nE   SyntaxError: invalid"})
+    first, second = told_apart(green, syntax, (), tests)
+    assert first is not None
+    assert (first.verdict, first.reason, second) == (INCONCLUSIVE, "E SyntaxError: invalid", None)
+    both = [(frozenset("a"), ["x.py"]), (frozenset("b"), ["y.py", "x.py"])]
+    assert told_apart(green, syntax, (), both) == [None, None]
     unclear = [
         of(FAILED, ("a", "b"), {"c": "1 != 2"}),
         of(FAILED, ("b", "c"), {"test_a.py": "ImportError: x"}),

@@ -1,7 +1,7 @@
 """Which tests run which hunks, and which hunks share a run of the check."""
 
 from git_blackbird.model.rules.evidence import TreeVerdict
-from git_blackbird.model.rules.reach import Reach, packed
+from git_blackbird.model.rules.reach import Reach, sharing
 from git_blackbird.model.run.coverage import FileLines, TreeCoverage
 from git_blackbird.model.run.evidence import CaseResults, CaseState, CheckResult
 from git_blackbird.model.run.proof import Hunk
@@ -71,6 +71,7 @@ def test_without_coverage_by_test_no_test_is_known_but_that_none_ran_it() -> Non
 
 def test_parts_without_a_test_in_common_share_a_run() -> None:
     a, b, c = frozenset("a"), frozenset("b"), frozenset("c")
-    assert packed([a, b, None, frozenset(), a | c, c, b]) == [(1, 4), (0, 5, 6), (2,)]
-    assert packed([a, a]) == [(0,), (1,)]
-    assert packed([frozenset()]) == []
+    assert sharing([a | c, b, None, frozenset(), a, c, b]) == [0, 1]
+    assert sharing([a, a, c]) == [0, 2]
+    assert sharing([None, a, b]) == [0]
+    assert sharing([]) == []
