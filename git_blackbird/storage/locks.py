@@ -91,8 +91,11 @@ def _write_holder(descriptor: int, path: Path, holder: str) -> None:
 
 
 @contextlib.contextmanager
-def store_lock(paths: Paths, patience: float = STORE_PATIENCE_SECONDS) -> Iterator[None]:
-    """Take the lock for writing plan and records, for milliseconds. Raises LockedError."""
+def store_lock(paths: Paths, name: bytes, patience: float = STORE_PATIENCE_SECONDS) -> Iterator[bool]:
+    """Take the lock for writing plan and records, for milliseconds; yield whether ``name`` had it last.
+
+    Nobody else has written since then: whoever takes it leaves a name in it first. Raises LockedError.
+    """
     path = paths.store_lock
     with _opened(path) as descriptor:
         began = time.monotonic()
@@ -104,7 +107,13 @@ def store_lock(paths: Paths, patience: float = STORE_PATIENCE_SECONDS) -> Iterat
                 )
             time.sleep(_POLL_SECONDS)
         trace.event("lock", path, "after", time.monotonic() - began)
-        yield
+        is_same = os.pread(descriptor, len(name) + 1, 0) == name
+        if not is_same:
+            os.ftruncate(descriptor, 0)
+            # Without room it stays empty, which is nobody's name.
+            with contextlib.suppress(OSError):
+                os.pwrite(descriptor, name, 0)
+        yield is_same
 
 
 @contextlib.contextmanager

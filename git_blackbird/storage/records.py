@@ -123,6 +123,10 @@ class RunStore:
         self._cached: dict[str, _Cached] = {}
         # What folders have that changed so lately that another change may leave the same time.
         self._fresh: dict[str, KnownRecords] = {}
+        # What was found under the store lock, and the tasks of which this process saved records since; None
+        # where another may have saved some.
+        self._latest: Histories | None = None
+        self._changed: set[TaskId] = set()
 
     def tasks(self) -> list[TaskId]:
         """Return every task that has a folder of records."""
@@ -161,11 +165,40 @@ class RunStore:
 
     def histories(self, between: Callable[[], object] = noop) -> Histories:
         """Return the recent runs of every task that has any; call ``between`` after each task."""
-        found, open_ones = {}, {}
+        return self._histories({}, self._names(), between)
+
+    def latest_histories(self) -> Histories:
+        """Return what ``histories`` does. Requires the store lock.
+
+        Only tasks that are not closed, and those with records saved here since, are looked at again while no
+        other process took the lock: of a large plan the few.
+        """
+        if self._latest is None:
+            self._latest = self.histories()
+        else:
+            names = sorted(self._latest.open.keys() | self._changed)
+            self._latest = self._histories(dict(self._latest), names, noop)
+        self._changed.clear()
+        return self._latest
+
+    def forget_latest(self) -> None:
+        """Note that another process may have saved records."""
+        self._latest = None
+
+    def changing(self, task_id: TaskId) -> None:
+        """Note that a record of a task is about to be saved or removed. Requires the store lock."""
+        self._changed.add(task_id)
+
+    def _histories(
+        self, found: dict[TaskId, History], names: Iterable[str], between: Callable[[], object]
+    ) -> Histories:
+        """Read the recent runs of these tasks; of others ``found`` is right."""
+        open_ones = {}
         our_ids, above = _OurIds.until(time.time_ns()), f"{self._paths.runs}/"
         with gc_paused():
-            for task_id in map(TaskId, self._names()):
+            for task_id in map(TaskId, names):
                 between()
+                found.pop(task_id, None)
                 folder = above + task_id
                 cached = self._cached.get(folder)
                 # Of a large plan nearly all, and they are looked at for each task.

@@ -71,6 +71,8 @@ class Store:
         # The runs that this process has at work.
         self.at_work: set[RunId] = set()
         self.renderer = PlanRenderer()
+        # What this store leaves in its lock, and no other does.
+        self._name = os.urandom(16)
         self._parsed: tuple[bytes, Plan] | None = None
         self._unique_keys = b""
 
@@ -174,7 +176,9 @@ class Store:
         ``rules`` are for the state that is read inside. ``now`` is the clock for what a record has no time
         of. Raises LockedError if the lock is not free within ``patience`` seconds.
         """
-        with store_lock(self.paths, patience):
+        with store_lock(self.paths, self._name, patience) as is_unchanged:
+            if not is_unchanged:
+                self.records.forget_latest()
             yield Transaction(self, rules, now)
 
 
@@ -193,7 +197,7 @@ class Transaction:
 
     def state(self) -> PlanState:
         plan = self.plan()
-        return PlanState(plan, self._store.records.histories(), self.saved_feedback(), *self._rules)
+        return PlanState(plan, self._store.records.latest_histories(), self.saved_feedback(), *self._rules)
 
     def state_of(self, *task_ids: TaskId) -> PlanState:
         """Return the state with the records of parents and of these tasks only."""
@@ -273,6 +277,7 @@ class Transaction:
         whole = following(run, stored, self._now) if since is None else run.updated(status_since=since)
         data = render_record(whole, self._store.redactor())
         self._store.records.validate(path, run.task_id, data)
+        self._store.records.changing(run.task_id)
         write_atomic(self._paths, path, data, mode=0o600)
         self._store.copies.write(path, data)
 
@@ -295,6 +300,7 @@ class Transaction:
     def drop_run(self, run: Run) -> None:
         """Remove the record of a run that nothing needs, and its copy. Raises SaveError."""
         path = record_path(self._paths, run)
+        self._store.records.changing(run.task_id)
         try:
             path.unlink(missing_ok=True)
         except OSError as error:

@@ -112,14 +112,14 @@ def test_a_holder_that_has_not_said_who_it_is(paths: Paths, content: bytes) -> N
 
 
 def test_the_two_locks_are_two(paths: Paths) -> None:
-    with controller_lock(paths, "x", STAMP), store_lock(paths):
+    with controller_lock(paths, "x", STAMP), store_lock(paths, b"x"):
         assert controller_holder(paths) is not None
 
 
 def test_a_lock_is_let_go_when_its_command_fails(paths: Paths) -> None:
-    with pytest.raises(ZeroDivisionError), controller_lock(paths, "x", STAMP), store_lock(paths):
+    with pytest.raises(ZeroDivisionError), controller_lock(paths, "x", STAMP), store_lock(paths, b"x"):
         _ = 1 / 0
-    with controller_lock(paths, "x", STAMP), store_lock(paths):
+    with controller_lock(paths, "x", STAMP), store_lock(paths, b"x"):
         pass
 
 
@@ -156,7 +156,7 @@ def test_who_only_asks_for_the_holder_is_in_nobodys_way(paths: Paths) -> None:
 def test_a_git_folder_that_cannot_be_written_is_reported(paths: Paths) -> None:
     paths.private.parent.mkdir()
     paths.private.write_text("a file")
-    for lock in (controller_lock(paths, "x", STAMP), store_lock(paths)):
+    for lock in (controller_lock(paths, "x", STAMP), store_lock(paths, b"x")):
         with pytest.raises(UnusableError, match="blackbird is a file, not a folder") as raised, lock:
             pass
         assert raised.value.hint == "move it away; state is kept there"

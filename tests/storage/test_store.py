@@ -1,6 +1,7 @@
 """Transactions: what many write at once is all kept, and what nobody changed is not touched."""
 
 import os
+import random
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from git_blackbird.errors import UnusableError
 from git_blackbird.model.base.ids import RunId, TaskId
+from git_blackbird.model.change.change import open_histories
 from git_blackbird.model.plan.plan import Plan, Task, new_task, with_status
 from git_blackbird.model.plan.status import Status
 from git_blackbird.model.run.run import Run
@@ -90,6 +92,41 @@ def test_a_transaction_sees_what_others_wrote_before_it(store: Store) -> None:
     with other.transaction() as transaction:
         transaction.save_plan(transaction.plan().replaced(task("c")))
     assert set(store.plan().tasks) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_a_transaction_finds_is_what_is_there_whoever_saved_it(store: Store, seed: int) -> None:
+    put(store, "a", "b", "c")
+    chance, stores = random.Random(seed), (store, Store(store.paths, hold_none, redact_none))
+    closed = set()
+    for _ in range(40):
+        with chance.choice(stores).transaction() as transaction:
+            found = transaction.state().histories
+            assert found == store.records.histories()
+            closed |= found.keys() - open_histories(found).keys()
+            name = chance.choice("abc")
+            if name in found and chance.random() < 0.2:
+                transaction.drop_run(found[TaskId(name)].recent[-1])
+            status = chance.choice(["success", "failed", "running", "paused"])
+            run = run_of(id=f"{chance.randrange(4):016x}", task_id=name, started_at=STAMP, status=status)
+            transaction.save_run(run)
+            assert transaction.state().histories == store.records.histories()
+    assert closed
+
+
+def test_runs_that_are_over_are_read_again_once_somebody_else_may_have_written(store: Store) -> None:
+    put(store, "a")
+    run = run_of(id="0" * 16, task_id="a", started_at=STAMP, status="success")
+    with store.transaction() as transaction:
+        transaction.save_run(run)
+        assert transaction.state().open_histories == {}
+    store.paths.record(run.task_id, run.id).unlink()
+    with store.transaction() as transaction:
+        assert transaction.state().history(run.task_id).runs == (run,)
+    with Store(store.paths, hold_none, redact_none).transaction():
+        pass
+    with store.transaction() as transaction:
+        assert transaction.state().histories == {}
 
 
 def test_a_plan_that_did_not_change_is_not_written(store: Store) -> None:
