@@ -26,12 +26,12 @@ class OutsideError(OSError):
         self.where = where
 
 
-def load_bytes(path: Path) -> bytes:
-    """Return the content of a regular file of the user's own, or of a link to one.
+def load_bytes(path: Path, *, known: bytes = b"") -> bytes:
+    """Return the content of a regular file of the user's own, or of a link to one; or that very ``known``.
 
     A pipe or a device in its place would block the reader or never end. Raises OSError.
     """
-    return _load(os.open(path, _READ), path)
+    return _load(os.open(path, _READ), path, known)
 
 
 def load_in(folder: int, name: str) -> bytes:

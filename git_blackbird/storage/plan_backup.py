@@ -4,11 +4,11 @@ import os
 import stat
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from git_blackbird.model.base.system import is_exhausted
 from git_blackbird.model.plan.plan import Plan
-from git_blackbird.storage.files import load_inside, write_private
+from git_blackbird.storage.files import load_bytes, load_inside, write_private
 from git_blackbird.storage.paths import Paths
 from git_blackbird.storage.plan_file import InvalidPlanError, parse_plan
 
@@ -31,6 +31,20 @@ class PlanInGit(Protocol):
 _ADDED = 2
 
 
+class _Backup(NamedTuple):
+    """The content of the file, and its parts."""
+
+    content: bytes
+    plan: bytes
+    where: str = ""
+    position: str = ""
+
+    @classmethod
+    def of(cls, content: bytes) -> Self:
+        plan, *added = content.rsplit(b"\0", _ADDED)
+        return cls(content, plan, *map(os.fsdecode, added if len(added) == _ADDED else ()))
+
+
 class _Counting(NamedTuple):
     known: bytes
     data: bytes
@@ -49,6 +63,8 @@ class PlanBackup:
         # Only what is compared with the backup loads it.
         self._paths, self._in_git = paths, cache(find_in_git)
         self._counting: _Counting | None = None
+        # As it was last: a large plan is not copied each time.
+        self._last: _Backup | None = None
 
     @property
     def exists(self) -> bool:
@@ -56,14 +72,17 @@ class PlanBackup:
 
     def load(self) -> bytes | None:
         """Return the backup; None if no agent works."""
-        content = self._content()
-        return None if content is None else content.rsplit(b"\0", _ADDED)[0]
+        return None if (found := self._found()) is None else found.plan
 
-    def _content(self) -> bytes | None:
+    def _found(self) -> _Backup | None:
+        last = self._last
         try:
-            return self._paths.known_plan.read_bytes()
+            content = load_bytes(self._paths.known_plan, known=last.content if last else b"")
         except FileNotFoundError:
             return None
+        if last is None or content is not last.content:
+            last = self._last = _Backup.of(content)
+        return last
 
     def begin(self, data: bytes) -> None:
         """Back up the plan as it is, before an agent works; of one that is stashed, what will come back."""
@@ -78,12 +97,14 @@ class PlanBackup:
 
     def follow(self, data: bytes) -> None:
         """Replace the backup, if there is one, by what a command of ours makes of it."""
-        if self.exists:
-            self._save(data, self._began()[1])
+        if (found := self._found()) is not None:
+            self._save(data, found.position)
 
     def _save(self, data: bytes, position: str) -> None:
         where = os.path.realpath(self._paths.plan)
-        write_private(self._paths.known_plan, b"\0".join((data, os.fsencode(where), position.encode())))
+        content = b"\0".join((data, os.fsencode(where), position.encode()))
+        write_private(self._paths.known_plan, content)
+        self._last = _Backup(content, data, where, position)
 
     def drop(self) -> None:
         self._paths.known_plan.unlink(missing_ok=True)
@@ -109,12 +130,8 @@ class PlanBackup:
         if not stat.S_ISLNK(kind):
             return "a folder" if stat.S_ISDIR(kind) else "not a file"
         where = os.path.realpath(plan)
-        return None if self._began()[0] == where and plan.is_file() else f"a link to {where}"
-
-    def _began(self) -> tuple[str, str]:
-        _, *added = (self._content() or b"").rsplit(b"\0", _ADDED)
-        where, position = map(os.fsdecode, added) if len(added) == _ADDED else ("", "")
-        return where, position
+        found = self._found()
+        return None if found and found.where == where and plan.is_file() else f"a link to {where}"
 
     def counting(self, data: bytes, plan: Plan) -> Plan:
         """Return what counts of the plan file, whose content ``data`` is ``plan``.
@@ -139,10 +156,10 @@ class PlanBackup:
         except InvalidPlanError:
             # Another program wrote there.
             return plan
-        in_git, began = self._in_git(), self._began()[1]
-        if in_git is None or not began:
+        in_git, began = self._in_git(), self._found()
+        if in_git is None or began is None or not began.position:
             return counting_plan(before, plan, (), None)
-        moves, head = in_git.since(began)
+        moves, head = in_git.since(began.position)
         read = ((_parsed(old), _parsed(new), by_agent) for old, new, by_agent in moves if old != new)
         usable = [PlanMove(old, new, by_agent) for old, new, by_agent in read if old and new]
         return counting_plan(before, plan, usable, None if head is None else _parsed(head))
