@@ -10,7 +10,6 @@ from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.messages.display.dialogue import confirm_criteria
 from git_blackbird.messages.display.quantities import counted
-from git_blackbird.model.base.next_steps import EXECUTE, Sentence
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.rules.evidence import commands_in, is_shown_whole
 from git_blackbird.model.rules.shell_commands import can_only_succeed
@@ -20,7 +19,7 @@ from git_blackbird.storage.notes import AgreementKind, load_agreements, save_agr
 
 _NOT_AGREED = "nobody agreed to it on this machine"
 _NOT_SHOWN = "it has characters that cannot be shown, or too many"
-_HOW = Sentence(EXECUTE, " on a terminal shows each command and asks")
+_HOW = "on a terminal, without --no-input, each command is shown and asked about"
 
 
 def has_checks(workspace: Workspace, task: Task) -> bool:
