@@ -15,7 +15,6 @@ from git_blackbird.cli.output import JSON_SCHEMA_VERSION
 from git_blackbird.cli.printed import (
     base,
     changes,
-    done,
     dry_run,
     events,
     given,
@@ -29,6 +28,7 @@ from git_blackbird.cli.printed import (
 )
 from git_blackbird.controller.change.export import BranchResult, RestoreResult
 from git_blackbird.controller.proof.decisions import Publication
+from git_blackbird.controller.proof.done import DoneCriteria
 from git_blackbird.controller.proof.prove import Proven
 from git_blackbird.model.base.ids import MODEL_NAME, NAME_OF_CHECK
 from git_blackbird.model.config.config import KEYS, keys_beside
@@ -97,7 +97,7 @@ EVENTS: Mapping[str, Any] = {
     "timings": events.TimingsEvent,
     "stop": events.StopEvent,
     "planned": planning.PlannedEvent,
-    "done_criteria": done.DoneEvent,
+    "done_criteria": DoneCriteria,
 }
 # How a command is called whose output has not its own name.
 _CALLS = {

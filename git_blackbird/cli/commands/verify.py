@@ -75,9 +75,6 @@ def _verify_done(call: CommandContext) -> ExitCode:
     if found is None:
         call.warn("interrupted; what passed or failed is kept", "git blackbird verify --done")
         return ExitCode.INTERRUPTED
-    call.show(done_lines(found))
-    if call.as_json:
-        from git_blackbird.cli.printed.done import DoneEvent
-
-        call.event("done_criteria", DoneEvent.of(found))
-    return ExitCode.OK if all(one.result.has_passed for one in found) else ExitCode.FAILED
+    call.show(done_lines(found.criteria))
+    call.event("done_criteria", found)
+    return ExitCode.OK if all(one.result.has_passed for one in found.criteria) else ExitCode.FAILED

@@ -12,12 +12,12 @@ def done_lines(found: Sequence[DoneCriterion]) -> Iterator[Line]:
     """Yield each criterion that does not pass, with what it printed, and how many do."""
     for one in found:
         if not one.result.has_passed:
-            since = "" if one.since is None else f", since {one.since.run.task_id} (run {one.since.run.id})"
+            since = "" if one.since is None else f", since {one.since.task} (run {one.since.run})"
             said = f"{one.result.title} {one.result.words}{since}"
-            yield line(Span(one.task.id, Style.HEADING), f": {said}", gives_way=1)
+            yield line(Span(one.task, Style.HEADING), f": {said}", gives_way=1)
             yield from (line(f"    {text}") for text in check_details(one.result))
     passed = sum(one.result.has_passed for one in found)
-    tasks = counted(len({one.task.id for one in found}), "task")
+    tasks = counted(len({one.task for one in found}), "task")
     if not found:
         yield line("no task that is done has a criterion that is a command")
     else:

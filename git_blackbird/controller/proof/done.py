@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.criteria import asked_criteria
@@ -16,11 +16,12 @@ from git_blackbird.controller.core.workspace import Workspace
 from git_blackbird.controller.place.snapshots import snapshot
 from git_blackbird.errors import RequestError
 from git_blackbird.git.core.trees import TreeStore
-from git_blackbird.model.base.ids import TaskId
+from git_blackbird.model.base.ids import RunId, TaskId
 from git_blackbird.model.base.next_steps import EXECUTE, ShellLine, TaskCommand
+from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.base.timestamps import format_timestamp, moment_of
 from git_blackbird.model.change.change import Change
-from git_blackbird.model.change.moves import DatedMove, came_at, moves_after
+from git_blackbird.model.change.moves import came_at, moves_after
 from git_blackbird.model.plan.named_paths import named_paths, overlaps
 from git_blackbird.model.plan.plan import Task
 from git_blackbird.model.plan.status import Status
@@ -36,17 +37,34 @@ from git_blackbird.model.views.stop import Stop
 from git_blackbird.storage.checks import save_check
 
 
+class Since(NamedTuple):
+    """The change of a task with which a criterion of another began to fail, and when it came."""
+
+    task: Annotated[TaskId, Shown("The task.")]
+    run: Annotated[RunId, Shown("Its run.")]
+    at: int
+
+
 class DoneCriterion(NamedTuple):
     """A criterion of a task that is done, on a later tree.
 
-    ``since``: where it fails, the change of another task with which that began, None if no such change did
-    it, or, unless it ``is_traced``, if that cannot be told.
+    There is no ``since`` where it passes, where no change of another task did it, or, unless it
+    ``is_traced``, where that cannot be told.
     """
 
-    task: Task
-    result: CheckResult
-    since: DatedMove | None = None
+    task: Annotated[TaskId, Shown("The task.")]
+    result: Annotated[CheckResult, Shown("What it says of the files.")]
+    since: Annotated[
+        Since | None,
+        Shown("The change with which it began to fail; null where it passes, or no change of a task did it."),
+    ] = None
     is_traced: bool = True
+
+
+class DoneCriteria(NamedTuple):
+    """What the criteria of all tasks that are done say of the files."""
+
+    criteria: Annotated[tuple[DoneCriterion, ...], Shown("Each criterion that is a command.")]
 
 
 async def recheck_done(call: Call, item: Item) -> Stop | None:
@@ -96,7 +114,7 @@ def _paths(trees: TreeStore, history: History) -> set[bytes]:
     return {path for pair in pairs if pair is not None for path in trees.changed_paths(*pair)}
 
 
-async def verify_done(call: Call) -> Sequence[DoneCriterion] | None:
+async def verify_done(call: Call) -> DoneCriteria | None:
     """Return what the criteria of all done tasks say of the worktree as it is; None if interrupted.
 
     Needs the controller lock. Raises RequestError.
@@ -109,7 +127,8 @@ async def verify_done(call: Call) -> Sequence[DoneCriterion] | None:
     state = await run_in_thread(workspace.plan_state)
     tree = (await run_in_thread(lambda: snapshot(workspace))).tree
     look = _Look(call, state, tree, "as it is now", workspace.environment.now())
-    return await call.interruptible(look.at([*_done_tasks(state)]))
+    found = await call.interruptible(look.at([*_done_tasks(state)]))
+    return None if found is None else DoneCriteria(tuple(found))
 
 
 class _UnknownError(Exception):
@@ -149,7 +168,7 @@ class _Look:
 
     async def _criterion(self, task: Task, run: Run | None, asked: CheckResult) -> DoneCriterion:
         if asked.outcome is CheckOutcome.NOT_RUN:
-            return DoneCriterion(task, asked)
+            return DoneCriterion(task.id, asked)
         # One that a person set to done has no run.
         of_run = run or new_run(self.call.workspace, task.id, RunStatus.SUCCESS)
         check = Check(self.call, of_run, asked, (), f"{task.id} {self.when}")
@@ -157,11 +176,11 @@ class _Look:
         if _is_red(result):
             result = await self._again(check, self.tree, result)
         if run is None or not _is_red(result):
-            return DoneCriterion(task, result)
+            return DoneCriterion(task.id, result)
         try:
-            return DoneCriterion(task, result, await self._since(check, run))
+            return DoneCriterion(task.id, result, await self._since(check, run))
         except _UnknownError:
-            return DoneCriterion(task, result, is_traced=False)
+            return DoneCriterion(task.id, result, is_traced=False)
 
     async def _result(self, check: Check, tree: str) -> CheckResult:
         """Return the verdict on a tree, known or new."""
@@ -186,7 +205,7 @@ class _Look:
             save_check(self.call.workspace.paths, verdict)
         return verdict.result.updated(criterion=check.of.criterion)
 
-    async def _since(self, check: Check, run: Run) -> DatedMove | None:
+    async def _since(self, check: Check, run: Run) -> Since | None:
         """Return the change of another task with which a criterion began to fail.
 
         None where it failed when its own was done, or began with an edit of a person's or an undo. Raises
@@ -205,10 +224,10 @@ class _Look:
         green = await self._result(check, trees[last])
         if not (await self._again(check, trees[last], green)).has_passed:
             raise _UnknownError
-        since = moves[last // 2]
-        undone = since.run.undone
-        is_of_change = since.move.works or undone is None or undone.redone
-        return since if is_of_change and since.run.task_id != run.task_id else None
+        move, other = moves[last // 2], moves[last // 2].run
+        is_of_change = move.move.works or other.undone is None or other.undone.redone
+        is_of_other = is_of_change and other.task_id != run.task_id
+        return Since(other.task_id, other.id, move.at) if is_of_other else None
 
     async def _last_green(self, check: Check, trees: Sequence[str]) -> int | None:
         """Return which of these trees passes and is followed by one that fails; the last of them does.
@@ -244,7 +263,7 @@ def _record(call: Call, run: Run, found: Sequence[DoneCriterion]) -> None:
     """Record in a task's run which of these criteria are broken, and name those that were not before."""
     told = (one for one in found if one.result.has_passed or (_is_red(one.result) and one.is_traced))
     judged = {one.result.command for one in told}
-    broken = {_broken(one.result, one.since): one.result for one in found if one.since is not None}
+    broken = {_broken(one.result, one.since): one.result.title for one in found if one.since is not None}
 
     def change(stored: Run) -> Run:
         before = () if stored.broken is None else stored.broken.criteria
@@ -252,18 +271,18 @@ def _record(call: Call, run: Run, found: Sequence[DoneCriterion]) -> None:
         return stored if after == before else stored.updated(broken=Broken(criteria=after) if after else None)
 
     known = {(one.command, one.run) for one in (() if run.broken is None else run.broken.criteria)}
-    for one, result in broken.items():
+    for one, title in broken.items():
         if (one.command, one.run) not in known:
-            text = f"{one.task_id} breaks {run.task_id}, which is done: {result.title} {one.words}"
+            text = f"{one.task_id} breaks {run.task_id}, which is done: {title} {one.words}"
             warn(call.ui, text, one.task_id, TaskCommand("show", run.task_id))
     update_run(call.workspace, run, change)
 
 
-def _broken(result: CheckResult, since: DatedMove) -> BrokenCriterion:
+def _broken(result: CheckResult, since: Since) -> BrokenCriterion:
     return BrokenCriterion(
         command=result.command or "",
-        task_id=since.run.task_id,
-        run=since.run.id,
+        task_id=since.task,
+        run=since.run,
         at=format_timestamp(since.at),
         words=result.words,
         output=result.output,
