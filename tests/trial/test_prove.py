@@ -230,6 +230,8 @@ def test_what_there_was_no_time_for_is_open_and_gone_on_with(script: Trial, tmp_
     for _ in range(8):
         said = script.expect(0, "prove", "a", "--seconds", "1")
         seen.add(verdicts(script)["web/a.sh:4"])
+        is_open = any(verdict == "open" for verdict, _ in verdicts(script).values())
+        assert ("git blackbird prove a    # goes on with what is open" in said) is is_open
     assert seen >= {("open", "the check passed once without it"), ("unnoticed", None)}, said
     assert "noticed: 1 of 4 hunks, 3 by nothing\n" in said
     # Once with all of the change, twice and once without a hunk: a call goes on with what one before it knew.
