@@ -98,8 +98,13 @@ def test_a_clone_holds_commits_against_decisions(trial: Trial, tmp_path: Path) -
     assert "\n5 commits as decided, " in bare.expect(0, "verify")
     assert bare.expect(0, "records", "publish").startswith("published 0 decisions; 6 were before\n")
     assert "this is a bare repository" in bare.expect(128, "verify", "--check")
+    assert "there is no check to run" in clone.expect(2, "verify", "--check")
     page = clone.expect(0, "verify", "--page", "HEAD~1..HEAD")
-    assert page.startswith("**Verified: yes** (1 commit as decided, 1 of them checked on other files)\n")
+    said, _, rest = page.partition("\n")
+    assert said.startswith("**Verified: yes** (1 commit as decided, 1 of them checked on other files; ")
+    assert said.endswith("; no signatures were asked for)")
+    before, last = git(clone.repo, "rev-parse", "HEAD~1", "HEAD").split()
+    assert f"\ngit blackbird verify {before}..{last}\n" in rest
 
     # What is amended afterwards is not what was decided on.
     write(clone.repo, {"evil.txt": "evil\n"})
@@ -117,7 +122,10 @@ def test_evidence_counts_once_the_check_has_passed_on_the_new_files(trial: Trial
     run(trial, "a", 3)
     trial.expect(0, "decide", "a", "--approve")
     trial.expect(0, "records", "publish")
-    assert trial.expect(0, "verify").splitlines()[-1] == "1 commit as decided; 3 others"
+    assert (
+        trial.expect(0, "verify").splitlines()[-1]
+        == "1 commit as decided; 3 others; no signatures were asked for"
+    )
     git(repo, "checkout", "-q", "-b", "other", "HEAD~1")
     commit(repo, {"other.txt": "other\n"})
     git(repo, "cherry-pick", "main")
@@ -145,7 +153,10 @@ def test_commits_by_hand_and_sent_back_rounds(trial: Trial) -> None:
     early = run(trial, "b", 3)
     trial.expect(0, "decide", "b", "--request-changes", "-m", "more")
     trial.expect(0, "records", "publish")
-    assert trial.expect(0, "verify").splitlines()[-1] == "1 commit as decided; 4 others"
+    assert (
+        trial.expect(0, "verify").splitlines()[-1]
+        == "1 commit as decided; 4 others; no signatures were asked for"
+    )
     # A commit of what was sent back.
     git(repo, "add", "b.txt", "lines.txt")
     git(repo, "commit", "-q", "--no-verify", "-m", f"B\n\nBlackbird-Task: b\nBlackbird-Run: {early}")

@@ -36,7 +36,8 @@ verify = CommandSpec(
         type=Path(),
         metavar="FILE",
         shell_complete=complete.folders,
-        help="Who may sign decisions; gpg.ssh.allowedSignersFile if left out, and anybody without both.",
+        help="Who may sign decisions by SSH; the file may be empty, as keys of GPG are those of your keyring."
+        " gpg.ssh.allowedSignersFile if left out; without both no signature is asked for.",
     ),
     Option(["--since"], metavar="TAG", help="The id of a decision that must still be there."),
     flag("Fail on commits that name no task.", "--require", "is_strict"),

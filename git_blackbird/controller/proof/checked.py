@@ -7,7 +7,7 @@ from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.one_check import Check, configured_checks
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.waiting import run_in_thread
-from git_blackbird.errors import RequestError
+from git_blackbird.errors import UsageError
 from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.run.published import PublishedCheck
@@ -18,13 +18,13 @@ from git_blackbird.model.views.verified import Verification, VerifiedCommit
 async def check_commits(call: Call, found: Verification) -> Verification | None:
     """Return what was found with what checks say of the files of each commit; None if interrupted.
 
-    Needs the controller lock. Raises RequestError.
+    Needs the controller lock. Raises UsageError where there is no check.
     """
     workspace = call.workspace
     workspace.environment.forbid_agents("have commits checked")
     if not workspace.checks:
         hint = Sentence(TaskCommand("config", "check.command", " 'make test'"), " sets one")
-        raise RequestError("there is no check to run", hint=hint)
+        raise UsageError("there is no check to run", hint=hint)
     commits: list[VerifiedCommit] = []
     for commit in found.commits:
         checked = commit

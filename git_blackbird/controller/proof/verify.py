@@ -7,7 +7,7 @@ is said.
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, product
+from itertools import groupby, islice, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from git_blackbird.git.core.process import operands
 from git_blackbird.git.core.repository import Repository, other_worktrees
 from git_blackbird.git.proof.commits import (
     WHOLE,
-    Compared,
+    Attempt,
     Comparison,
     RangeCommit,
     clean_merges,
@@ -24,6 +24,7 @@ from git_blackbird.git.proof.commits import (
     cut_off,
     fetch_of,
     lacking_nothing,
+    resolve_range,
     roots_of,
     scratch_repository,
 )
@@ -64,7 +65,8 @@ def verify(repo: Repository, asked: Asked) -> Verification:
     """
     if asked.since is not None and (fault := object_id_fault(asked.since)):
         raise UsageError(f"--since {asked.since}: {fault}", hint=f"git for-each-ref {DECISION_REFS}")
-    listed, count = commits_of(repo, asked.commits, with_all=asked.is_strict)
+    resolved = resolve_range(repo, asked.commits)
+    listed, count = commits_of(repo, resolved, with_all=asked.is_strict)
     with lacking_nothing(repo), scratch_repository(repo) as scratch:
         plain = clean_merges(scratch, listed)
         judged = [
@@ -89,9 +91,10 @@ def verify(repo: Repository, asked: Asked) -> Verification:
     if asked.since not in {None, *(each.tag for each in chain.by_name.values())}:
         rolled_back = f"the decision {asked.since} is not among those here: they were rolled back"
     return Verification(
-        asked.commits,
+        resolved,
         tuple(verified.get(each.oid) or _unmarked(each, alike.get(each.oid)) for each in judged),
         count - len(judged),
+        is_signed,
         broken,
         rolled_back,
     )
@@ -138,7 +141,7 @@ def _signers(repo: Repository, given: Path | None) -> Path | None:
         raise UsageError(
             text, hint="take it from a commit that you trust: git show COMMIT:FILE >/tmp/signers"
         )
-    if given is not None and not path.exists():
+    if given is not None and (path.is_dir() or not path.exists()):
         raise UsageError(f"{path} is no file of who may sign")
     return path
 
@@ -154,19 +157,13 @@ class _Judge:
     _signed: dict[str, tuple[str | None, str]] = field(default_factory=dict)
 
     def all(self, comparison: Comparison, marked: Sequence[RangeCommit]) -> Iterator[VerifiedCommit]:
-        judged = [(commit, *self._ways(commit)) for commit in marked]
-        rows = [
-            (commit, [each.trees for each in way if each.trees is not None])
-            for commit, ways, fault in judged
-            for way in ways
-            if fault is None
-        ]
-        compared = iter(comparison.compare(rows))
-        for commit, ways, fault in judged:
-            results = [(next(compared) if fault is None else Compared(fault), way) for way in ways]
-            results = results or [(Compared(fault), ())]
-            best, way = next((each for each in results if each[0].fault is None), results[-1])
-            evidence = tuple(check for each in way for check in each.text.evidence)
+        attempts = [Attempt(commit, way, fault) for commit in marked for way, fault in self._ways(commit)]
+        comparison.compare(attempts)
+        for commit, grouped in groupby(attempts, key=lambda each: each.commit):
+            tried = [*grouped]
+            best = next((each for each in tried if each.fault is None), tried[-1])
+            signers = (self._signed.get(each.tag, ("", ""))[0] for each in best.decisions)
+            evidence = tuple(check for each in best.decisions for check in each.text.evidence)
             yield VerifiedCommit(
                 commit.oid,
                 commit.subject,
@@ -174,30 +171,32 @@ class _Judge:
                 commit.runs,
                 best.fault,
                 best.paths,
-                way,
-                tuple(filter(None, (self._signed.get(each.tag, ("", ""))[0] for each in way))),
+                best.decisions,
+                tuple(filter(None, signers)),
                 evidence,
                 has_evidence=best.is_same_tree and bool(evidence) and all(check.tree for check in evidence),
             )
 
-    def _ways(self, commit: RangeCommit) -> tuple[list[_Way], str | None]:
-        """Return the decisions that a commit can stand on, in one way or several, and why it cannot."""
+    def _ways(self, commit: RangeCommit) -> list[tuple[_Way, str | None]]:
+        """Return the decisions that a commit can stand on, in one way or several, each with its fault.
+
+        There is at least one; those without a fault come last.
+        """
         if len(commit.parents) > 1:
-            return [], "it is a merge, and has more than git makes of its parents"
+            return [((), "it is a merge, and has more than git makes of its parents")]
         each_name: list[list[PublishedDecision]] = []
         look = self._on_run if commit.runs else self._by_hand
         for name in commit.runs or commit.tasks:
             found, fault = look(name)
             if fault is not None:
-                return [tuple(found)], fault
+                return [(tuple(found), fault)]
             each_name.append(found)
         ways = [
             tuple(sorted(way, key=lambda each: (each.text.at, each.number)))
             for way in islice(product(*each_name), _MOST_WAYS)
         ]
-        faults = [self._fault(commit, way) for way in ways]
-        sound = [way for way, fault in zip(ways, faults, strict=True) if fault is None]
-        return (sound, None) if sound else (ways, faults[-1])
+        judged = ((way, self._fault(commit, way)) for way in ways)
+        return sorted(judged, key=lambda one: one[1] is None)
 
     def _by_hand(self, task: str) -> tuple[list[PublishedDecision], str | None]:
         """Return the commits by hand of a task, or why there are none."""

@@ -10,6 +10,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -71,19 +72,28 @@ class RangeCommit(NamedTuple):
         return bool(self.tasks or self.runs)
 
 
-def commits_of(repo: Repository, named: str, *, with_all: bool) -> tuple[list[RangeCommit], int]:
-    """Return the marked commits of a range, or ``with_all``, oldest first, and how many there are in all.
+def resolve_range(repo: Repository, named: str) -> str:
+    """Return a range with the ids of commits for names.
 
-    Raises MissingHereError for what this clone does not have: a revision, or parents of these commits.
+    Raises MissingHereError for what this clone does not have: a commit, or parents of those in the range.
     """
-    for name in filter(None, re.split(r"\.{2,3}", named)):
-        if find_commit(repo, name) is None:
+    parts = re.split(r"(\.{2,3})", named)
+    for at in range(0, len(parts), 2):
+        name = parts[at] or "HEAD"
+        found = find_commit(repo, name)
+        if found is None:
             raise _missing(repo, name)
-    cut = cut_off(repo)
-    if cut and (lacking := cut.intersection(roots_of(repo, named))):
+        parts[at] = found
+    within, cut = "".join(parts), cut_off(repo)
+    if cut and (lacking := cut.intersection(roots_of(repo, within))):
         text = f"this clone is shallow: the parents of {min(lacking)[:_SHOWN]} are missing"
         raise MissingHereError(text, hint=fetch_of(repo, WHOLE))
-    within = (*revisions(named), *operands())
+    return within
+
+
+def commits_of(repo: Repository, resolved: str, *, with_all: bool) -> tuple[list[RangeCommit], int]:
+    """Return the marked commits of a range, or ``with_all``, oldest first, and how many there are in all."""
+    within = (*revisions(resolved), *operands())
     count = repo.git("rev-list", "--count", *within, variables=_AS_THEY_ARE).answer()
     listed = repo.git(*_LOG, *([] if with_all else _MARKED), _FORMAT, *within, variables=_AS_THEY_ARE)
     return listed.records(lambda records: [_commit(record) for record in records]), int(count)
@@ -158,15 +168,24 @@ def roots_of(repo: Repository, *commits: str) -> list[str]:
     return repo.git(*named, variables=_AS_THEY_ARE).lines(object_ids)
 
 
-class Compared(NamedTuple):
-    """A commit against pairs of trees: why it is not their change, or None; ``paths`` where it differs.
+@dataclass
+class Attempt:
+    """A commit, held against decisions that it may stand on: why it is not their change, and where.
 
-    ``is_same_tree``: the commit has the files that the last of the pairs has in the end.
+    ``made`` is what merging has made of the files before it. ``is_same_tree``: it has the files that the last
+    of the decisions has in the end.
     """
 
+    commit: RangeCommit
+    decisions: tuple[PublishedDecision, ...]
     fault: str | None = None
     paths: tuple[str, ...] = ()
+    made: str = ""
     is_same_tree: bool = False
+
+    @property
+    def pairs(self) -> list[Trees]:
+        return [each.trees for each in self.decisions if each.trees is not None]
 
 
 class Comparison:
@@ -176,31 +195,37 @@ class Comparison:
         self._scratch = scratch
         self._trees = TreeStore(scratch)
 
-    def compare(self, wanted: Sequence[tuple[RangeCommit, Sequence[Trees]]]) -> list[Compared]:
-        """Compare commits with what their pairs make of their parents, one after the other."""
-        found: dict[int, Compared] = {}
-        merging: dict[int, str] = {}
-        for number, (commit, pairs) in enumerate(wanted):
-            try:
-                parent = self._parent_tree(commit)
-                changed = self._sides(Trees(parent, commit.tree))
-                is_same = len(pairs) == 1 and self._sides(pairs[0]) == changed
-                fault = self._of_ours(parent, commit.tree)
-            except MissingObjectError:
-                raise
-            except UnusableError as error:
-                parent, is_same, fault = "", False, error.message
-            if fault is not None or is_same:
-                found[number] = Compared(fault)
-            else:
-                merging[number] = parent
-        found |= self._merged(wanted, merging)
-        return [
-            found[number]._replace(
-                is_same_tree=found[number].fault is None and self._is_end(pairs[-1], commit)
-            )
-            for number, (commit, pairs) in enumerate(wanted)
-        ]
+    def compare(self, attempts: Sequence[Attempt]) -> None:
+        """Complete the attempts that have no fault."""
+        sound = [each for each in attempts if each.fault is None]
+        merging = [each for each in sound if not self._is_plainly_same(each)]
+        for at in range(max((len(each.pairs) for each in merging), default=0)):
+            due = [each for each in merging if each.fault is None and at < len(each.pairs)]
+            asked = [(each.pairs[at].base, each.made, each.pairs[at].head) for each in due]
+            for each, merge in zip(due, merge_bases(self._scratch, asked), strict=True):
+                each.made = merge.tree
+                if merge.conflicts:
+                    each.fault = "what was decided on does not merge with the commit before it"
+                    each.paths = _named(merge.conflicts)
+        for each in merging:
+            if each.fault is None and (sides := self._sides(Trees(each.made, each.commit.tree))):
+                each.fault, each.paths = "it has other files than were decided on", _named(sides)
+        for each in sound:
+            each.is_same_tree = each.fault is None and self._is_end(each.pairs[-1], each.commit)
+
+    def _is_plainly_same(self, attempt: Attempt) -> bool:
+        """Whether a commit changes what the only pair does; it has a fault where it can be of no change."""
+        tree, pairs = attempt.commit.tree, attempt.pairs
+        try:
+            attempt.made = self._parent_tree(attempt.commit)
+            changed = self._sides(Trees(attempt.made, tree))
+            attempt.fault = self._of_ours(attempt.made, tree)
+            return len(pairs) == 1 and self._sides(pairs[0]) == changed
+        except MissingObjectError:
+            raise
+        except UnusableError as error:
+            attempt.fault = error.message
+            return False
 
     def find_alike(
         self, commits: Sequence[RangeCommit], decisions: Sequence[PublishedDecision]
@@ -213,14 +238,13 @@ class Comparison:
         known = [(each, each.trees) for each in decisions if each.trees is not None]
         ids = self._patch_ids([*own.values(), *(trees for _, trees in known)]) if own else {}
         likely = [
-            (commit, each, trees)
+            Attempt(commit, (each,))
             for commit in commits
             for each, trees in known
             if ids.get(commit.tree, "") == ids.get(trees.head)
         ]
-        compared = self.compare([(commit, [trees]) for commit, _, trees in likely])
-        both = zip(likely, compared, strict=True)
-        return {commit.oid: each for (commit, each, _), one in both if one.fault is None}
+        self.compare(likely)
+        return {each.commit.oid: each.decisions[0] for each in likely if each.fault is None}
 
     def _patch_ids(self, pairs: Sequence[Trees]) -> dict[str, str]:
         """Return the identity of each patch, by the tree in which it ends."""
@@ -263,26 +287,6 @@ class Comparison:
         if entry is None or entry.mode == SUBMODULE:
             return None
         return self._trees.content(entry.oid, _MOST_PLAN_BYTES)
-
-    def _merged(
-        self, wanted: Sequence[tuple[RangeCommit, Sequence[Trees]]], now: dict[int, str]
-    ) -> dict[int, Compared]:
-        """Merge the pairs of each commit into its parent's tree, a round for each pair, and compare."""
-        found: dict[int, Compared] = {}
-        for at in range(max((len(wanted[number][1]) for number in now), default=0)):
-            due = [number for number in now if number not in found and at < len(wanted[number][1])]
-            pairs = [wanted[number][1][at] for number in due]
-            triples = [(pair.base, now[number], pair.head) for number, pair in zip(due, pairs, strict=True)]
-            for number, merge in zip(due, merge_bases(self._scratch, triples), strict=True):
-                now[number] = merge.tree
-                if merge.conflicts:
-                    fault = "what was decided on does not merge with the commit before it"
-                    found[number] = Compared(fault, _named(merge.conflicts))
-        for number, tree in now.items():
-            if number not in found:
-                paths = _named(self._sides(Trees(tree, wanted[number][0].tree)))
-                found[number] = Compared("it has other files than were decided on" if paths else None, paths)
-        return found
 
 
 def clean_merges(scratch: Repository, commits: Sequence[RangeCommit]) -> set[str]:

@@ -17,17 +17,19 @@ def verified_row(commit: VerifiedCommit) -> tuple[str, ...]:
     decided = [f"{each.text.decided.words}, published by {each.by}" for each in commit.decisions]
     signed = [f"signed by {signer}" for signer in commit.signers]
     evidence = ", ".join(check.words for check in commit.evidence) or "no check"
+    if _is_elsewhere(commit):
+        evidence += ", on other files"
     return (
         "no" if commit.fault is not None else "yes",
         commit.oid[:_OID],
         ", ".join(commit.tasks) or "-",
         ", ".join(dict.fromkeys((*decided, *signed))) or "-",
-        f"{evidence}, on other files" if _is_elsewhere(commit) else evidence,
+        evidence if commit.fault is None else "-",
     )
 
 
 def _is_elsewhere(commit: VerifiedCommit) -> bool:
-    return bool(commit.evidence) and not commit.has_evidence
+    return commit.fault is None and bool(commit.evidence) and not commit.has_evidence
 
 
 def fault_lines(commit: VerifiedCommit) -> Iterator[str]:
@@ -41,12 +43,13 @@ def fault_lines(commit: VerifiedCommit) -> Iterator[str]:
 def summary_line(found: Verification) -> str:
     """Return how many commits there are of each kind."""
     good = sum(each.fault is None for each in found.commits)
-    elsewhere = sum(each.fault is None and _is_elsewhere(each) for each in found.commits)
+    elsewhere = sum(map(_is_elsewhere, found.commits))
     on_others = f", {elsewhere} of them checked on other files" if elsewhere else ""
     parts = [
         f"{counted(good, 'commit')} as decided{on_others}",
         f"{len(found.commits) - good} not" if good < len(found.commits) else "",
         counted(found.others, "other") if found.others else "",
+        "" if found.is_signed or not found.commits else "no signatures were asked for",
     ]
     return "; ".join(filter(None, parts))
 

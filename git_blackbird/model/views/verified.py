@@ -27,12 +27,13 @@ class VerifiedCommit:
 class Verification:
     """What became of the commits of a range."""
 
-    range: Annotated[str, Shown("The commits that were looked at.")]
+    range: Annotated[str, Shown("The commits that were looked at, by their ids.")]
     commits: Annotated[
         tuple[VerifiedCommit, ...],
         Shown("Those that name a task or a run, oldest first; with --require all but plain merges."),
     ]
     others: Annotated[int, Shown("How many others there are, which are not judged.")]
+    is_signed: Annotated[bool, Shown("Whether signatures were asked for.")]
     broken: Annotated[tuple[str, ...], Shown("Decisions that are gone, or not as a later one says.")] = ()
     rolled_back: Annotated[str | None, Shown("Why the decisions do not go on from --since.")] = None
 

@@ -122,7 +122,7 @@ def test_a_request_says_whether_its_commit_is_what_was_decided_on(trial: Trial, 
     trial.expect(0, "branch", "a", "--pr")
     body = program.with_name("gh.args").read_text()
     parent, oid = (git(trial.repo, "rev-parse", name) for name in ("HEAD", "blackbird/a"))
-    assert "\n\n**Verified: yes** (1 commit as decided)\n" in body
+    assert "\n\n**Verified: yes** (1 commit as decided; no signatures were asked for)\n" in body
     assert f"\n| yes | {oid[:12]} | a | approved, published by " in body
     assert f"\ngit blackbird verify {parent}..{oid}\n" in body
     # A file of who may sign that a commit could edit says nothing, and is in no request's way.

@@ -389,6 +389,8 @@ def test_who_may_sign_comes_from_outside_of_the_range(repo: Path, keys: Keys, tm
     for path in (Path("signers"), repo / "signers", tmp_path / "linked/signers"):
         with pytest.raises(UsageError, match="which is in a worktree"):
             verify(there.repo, Asked("main", signers=path))
+    with pytest.raises(UsageError, match="is no file of who may sign"):
+        verify(there.repo, Asked("main", signers=tmp_path / "keys"))
 
 
 def test_a_commit_that_lost_its_mark_is_known_by_its_change(repo: Path) -> None:
