@@ -192,9 +192,10 @@ def write_atomic(paths: Paths, path: Path, data: bytes, *, mode: int = 0o644) ->
     """
     try:
         paths.make_private(paths.private_tmp)
-        if path.is_relative_to(paths.private):
+        # Compared as texts: pathlib takes longer than the system.
+        if f"{path}".startswith(f"{paths.private}/"):
             paths.make_private(path.parent)
-        elif path.is_relative_to(paths.state):
+        elif f"{path}".startswith(f"{paths.state}/"):
             paths.make_folder(path.parent)
         # The plan may be a link within the worktree; a link inside the state is hostile and is replaced.
         target = path if path != paths.plan else Path(_real_path(paths.state_root, path))

@@ -92,7 +92,9 @@ def _pids(earlier: Processes) -> set[int]:
     if not psutil.LINUX:
         return {*psutil.pids()} - {os.getpid()}
     with os.scandir(psutil.PROCFS_PATH) as entries:
-        later = [entry.name for entry in entries if entry.inode() not in earlier]
+        listed = list(entries)
+    names = dict(zip(map(os.DirEntry.inode, listed), listed, strict=True))
+    later = (names[inode].name for inode in names.keys() - earlier)
     return {int(name) for name in later if name.isdecimal()} - {os.getpid()}
 
 

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from git_blackbird.git.core.output import grouped, texts
@@ -166,13 +166,19 @@ def takes_modes_from_files(repo: Repository) -> bool:
 
 
 def _attributes_files(repo: Repository, values: Mapping[str, str | None]) -> tuple[Path, ...]:
-    installed = Path(find_on_path("git", repo.environ) or "/usr/bin/git").resolve()
     return (
         _configured_file(repo, values, "core.attributesfile", "attributes"),
         repo.common_dir / "info" / "attributes",
         Path("/etc/gitattributes"),
-        installed.parent.parent / "etc" / "gitattributes",
+        _installed(repo.environ.get("PATH")) / "etc" / "gitattributes",
     )
+
+
+@lru_cache(maxsize=1)
+def _installed(folders: str | None) -> Path:
+    """Return the folder in which git is installed, by PATH."""
+    environ = {} if folders is None else {"PATH": folders}
+    return Path(find_on_path("git", environ) or "/usr/bin/git").resolve().parent.parent
 
 
 def _configured_file(repo: Repository, values: Mapping[str, str | None], key: str, name: str) -> Path:

@@ -121,7 +121,7 @@ class Repository:
         """Whether there is no worktree; then ``top`` is the git directory."""
         return self.top == self.git_dir
 
-    @property
+    @cached_property
     def index(self) -> Path:
         return self.git_dir / "index"
 
@@ -342,8 +342,9 @@ def commit_all(repo: Repository, message: str, name: str, email: str) -> None:
 
 def listed_worktrees(repo: Repository) -> Iterator[Repository]:
     """Yield every linked worktree that git lists, whether its folder is there or not; starts no process."""
+    folder = f"{repo.common_dir}/worktrees"
     try:
-        git_dirs = sorted((repo.common_dir / "worktrees").iterdir())
+        git_dirs = [Path(folder, name) for name in sorted(os.listdir(folder))]
     except OSError:
         return
     for git_dir in git_dirs:

@@ -12,12 +12,12 @@ from git_blackbird.git.worktree.log import moves_in
 from git_blackbird.model.base.system import make_own_folder
 from git_blackbird.model.run.commits import HeadMove, LogSpan, Mover, mover_of
 
-_LIST = Path("blackbird", "commits")
+_LIST = "blackbird/commits"
 # Lists that were being removed when an agent began to work.
-_OLD_LIST = Path("blackbird", "commits.old")
+_OLD_LIST = "blackbird/commits.old"
 # Older hooks wrote more after it.
 _NOTE = re.compile(r"(?P<owner>-|[0-9a-f]{16}) (?P<oid>[0-9a-f]{40,64})(?: |$)")
-_ACTIVE = Path("blackbird", "active")
+_ACTIVE = "blackbird/active"
 _PERSON = "-"
 _MAIN = "main"
 _LINKED = "linked-"
@@ -78,7 +78,7 @@ def unmark_active(repo: Repository) -> None:
     if not marker.exists():
         return
     marker.unlink(missing_ok=True)
-    active = repo.common_dir / _ACTIVE
+    active = marker.parent
     with contextlib.suppress(FileNotFoundError):
         for name in os.listdir(active):
             linked = repo.common_dir / "worktrees" / name.removeprefix(_LINKED)
@@ -90,19 +90,20 @@ def unmark_active(repo: Repository) -> None:
         # Agents are at work in another worktree.
         return
     for git_dir in _git_dirs(repo):
-        if (git_dir / _LIST).is_dir() and not (git_dir / _LIST).is_symlink():
+        noted, old = git_dir / _LIST, git_dir / _OLD_LIST
+        if noted.is_dir() and not noted.is_symlink():
             # An agent put it there.
-            shutil.rmtree(git_dir / _LIST, ignore_errors=True)
+            shutil.rmtree(noted, ignore_errors=True)
         with contextlib.suppress(FileNotFoundError):
-            (git_dir / _LIST).rename(git_dir / _OLD_LIST)
+            noted.rename(old)
         # Only now is it certain that no agent that began meanwhile has a line in there.
         if not active.exists():
-            (git_dir / _OLD_LIST).unlink(missing_ok=True)
+            old.unlink(missing_ok=True)
 
 
 def _marker(repo: Repository) -> Path:
     is_main = repo.git_dir == repo.common_dir
-    return repo.common_dir / _ACTIVE / (_MAIN if is_main else _LINKED + repo.git_dir.name)
+    return Path(repo.common_dir, _ACTIVE, _MAIN if is_main else _LINKED + repo.git_dir.name)
 
 
 def _git_dirs(repo: Repository) -> Iterator[Path]:
@@ -110,7 +111,8 @@ def _git_dirs(repo: Repository) -> Iterator[Path]:
     yield repo.git_dir
     others = [repo.common_dir]
     with contextlib.suppress(FileNotFoundError):
-        others += sorted((repo.common_dir / "worktrees").iterdir())
+        folder = f"{repo.common_dir}/worktrees"
+        others += (Path(folder, name) for name in sorted(os.listdir(folder)))
     yield from (path for path in others if path != repo.git_dir)
 
 

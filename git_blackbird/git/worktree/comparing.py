@@ -10,8 +10,9 @@ import fnmatch
 import os
 import re
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from git_blackbird.git.core.config import configured_paths, read_config
@@ -64,7 +65,7 @@ class Comparison:
 def comparison(repo: Repository) -> Comparison:
     """Return where the trees of a repository are compared, and have its files there. Raises UnusableError."""
     folder = repo.private_dir / "compare"
-    patterns = [pattern for name in _GOVERNING for pattern in (name, f"*/{name}")]
+    patterns: list[str] = [pattern for name in _GOVERNING for pattern in (name, f"*/{name}")]
     for path in configured_paths(repo, _CONFIGURED):
         pattern = re.sub(r"[^\w./-]", "?", path)
         patterns += (pattern, f"{pattern}/*")
@@ -79,21 +80,27 @@ def comparison(repo: Repository) -> Comparison:
         _ORDER: os.fsencode("".join(f"{pattern}\n" for pattern in patterns)),
     }
     with writing(folder):
-        for place in (repo.private_dir, folder, *(folder / name for name in _FOLDERS)):
+        make_own_folder(repo.private_dir)
+        # Joined as texts: pathlib takes longer than the system.
+        for place in (f"{folder}", *(f"{folder}/{name}" for name in _FOLDERS)):
             make_own_folder(place)
         for name in _FOREIGN:
-            (folder / name).unlink(missing_ok=True)
-        for place, content in ((folder / name, content) for name, content in contents.items()):
-            with contextlib.suppress(OSError):
-                if place.read_bytes() == content:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{folder}/{name}")  # noqa: PTH108
+        for place, content in ((f"{folder}/{name}", content) for name, content in contents.items()):
+            with contextlib.suppress(OSError), open(place, "rb") as known:  # noqa: PTH123
+                if known.read() == content:
                     continue
             # Another process may read it at this moment.
-            with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
+            with tempfile.NamedTemporaryFile(dir=os.path.dirname(place), delete=False) as file:  # noqa: PTH120
                 file.write(content)
             Path(file.name).replace(place)
-    view = replace(repo, git_dir=folder, config_memo={})
-    order = re.compile("|".join(f"({fnmatch.translate(pattern)})" for pattern in patterns))
-    return Comparison(view, order)
+    return Comparison(replace(repo, git_dir=folder, config_memo={}), _order(tuple(patterns)))
+
+
+@lru_cache(maxsize=4)
+def _order(patterns: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"({fnmatch.translate(pattern)})" for pattern in patterns))
 
 
 def _included(config: Path) -> bytes:

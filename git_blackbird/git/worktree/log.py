@@ -1,6 +1,7 @@
 """Find and read commits, those of a run and the stash, and read the moves of HEAD from its reflog."""
 
 import contextlib
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -140,14 +141,14 @@ def commit_of_run(repo: Repository, run_id: str, since: str | None) -> str | Non
 _MOVE = re.compile(
     rb"(?P<old>[0-9a-f]{40,64}) (?P<new>[0-9a-f]{40,64}) .*> \d{1,12} [-+]\d{4}\t?(?P<message>.*)"
 )
-_LOG = Path("logs", "HEAD")
+_LOG = "logs/HEAD"
 _LONGEST_BYTES = 16 * 1024 * 1024
 
 
 def log_size(git_dir: Path) -> int:
     """Return the size of the reflog of HEAD; later entries are appended after it."""
     with contextlib.suppress(OSError):
-        return (git_dir / _LOG).stat().st_size
+        return os.stat(f"{git_dir}/{_LOG}").st_size  # noqa: PTH116  # pathlib takes longer than the system
     return 0
 
 
@@ -186,7 +187,7 @@ class Stash(NamedTuple):
 def find_stash(repo: Repository) -> Stash | None:
     """Return the newest entry of the stash, if there is one. Raises UnusableError."""
     # The log of the stash goes with its last entry.
-    if not (repo.common_dir / "logs/refs/stash").exists():
+    if not os.path.exists(f"{repo.common_dir}/logs/refs/stash"):  # noqa: PTH110  # as above
         return None
     objects = open_libgit2(repo)
     from git_blackbird.git.core.libgit2 import pygit2  # loaded by now

@@ -33,7 +33,7 @@ def take_surroundings(repo: Repository) -> Surroundings:
     files: dict[str, str] = {}
     # Hooks, and what says how git takes files.
     for folder in ("hooks", "info"):
-        with contextlib.suppress(OSError), os.scandir(repo.common_dir / folder) as entries:
+        with contextlib.suppress(OSError), os.scandir(f"{repo.common_dir}/{folder}") as entries:
             for entry in entries:
                 name = f"{folder}/{entry.name}"
                 # Git runs no samples, and writes the list of references itself.
@@ -81,13 +81,13 @@ def _loose(common_dir: Path) -> Iterator[tuple[str, str]]:
     folders = ["refs"]
     while folders:
         name = folders.pop()
-        with contextlib.suppress(OSError), os.scandir(common_dir / name) as entries:
+        with contextlib.suppress(OSError), os.scandir(f"{common_dir}/{name}") as entries:
             for entry in entries:
                 below = f"{name}/{entry.name}"
                 if entry.is_dir(follow_symlinks=False):
                     folders += [below] if name != "refs" or entry.name not in _PASSED_OVER else []
                 elif entry.is_file(follow_symlinks=False) and not entry.name.endswith(".lock"):
-                    with contextlib.suppress(OSError), Path(entry.path).open("rb") as file:
+                    with contextlib.suppress(OSError), open(entry.path, "rb") as file:  # noqa: PTH123  # many of them
                         if text := file.read(_LONGEST_REFERENCE).strip():
                             yield below, text.decode(errors="replace")
 
