@@ -36,20 +36,21 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class _File:
-    """A file of the change: its lines before and after, and its edits, with the numbers of hunks."""
+    """A file of the change: its lines before and after, and those of its hunks, by their numbers."""
 
     path: bytes
     after: TreeEntry
     is_added: bool
     old: Sequence[bytes]
     new: Sequence[bytes]
-    edits: Sequence[tuple[ChangedLines, int | None]]
+    hunks: Mapping[int, ChangedLines]
 
     def without(self, taken: AbstractSet[int]) -> bytes | None:
         """Return the file without some hunks; None where nothing that it says is left."""
-        kept = [lines for lines, number in self.edits if number not in taken]
-        is_left = any(number is not None and number not in taken for _, number in self.edits)
-        return None if self.is_added and not is_left else with_edits(self.old, self.new, kept)
+        if self.is_added and self.hunks.keys() <= taken:
+            return None
+        back = (lines.reversed for number, lines in self.hunks.items() if number in taken)
+        return with_edits(self.new, self.old, back)
 
 
 class _Names(NamedTuple):
@@ -122,17 +123,17 @@ class ChangeHunks:
         if with_edits(old, new, edits) != b"".join(new):
             return "its lines are not those that git shows"
         count = len(self.hunks)
-        numbered = [each for edit in edits for each in self._numbered(file.path, after.oid, edit, was, now)]
+        hunks = dict(each for edit in edits for each in self._hunks_of(file.path, after.oid, edit, was, now))
         if len(self.hunks) > _MOST_HUNKS:
             del self.hunks[count:], self._names[count:]
             return f"the change has more than {_MOST_HUNKS} hunks"
-        self._files[file.path] = _File(path, after, before is None, old, new, numbered)
+        self._files[file.path] = _File(path, after, before is None, old, new, hunks)
         return None
 
-    def _numbered(
+    def _hunks_of(
         self, path: str, content: str, edit: ChangedLines, was: Lexed, now: Lexed
-    ) -> Iterator[tuple[ChangedLines, int | None]]:
-        """Yield an edit with its number as a hunk, None if it says nothing; of a long addition the parts."""
+    ) -> Iterator[tuple[int, ChangedLines]]:
+        """Yield an edit that says something, of a long addition the parts, each with its number as a hunk."""
         (first, *blocks), whole = now.blocks(edit.new, edit.new_count), (edit.new, edit.new_count)
         if edit.old_count > first[1]:
             first, blocks = whole, []
@@ -140,11 +141,10 @@ class ChangeHunks:
         for base, (new, new_count) in ((edit, first), *((after, block) for block in blocks)):
             lines = base._replace(new=new, new_count=new_count)
             if was.said(lines.old, lines.old_count) == now.said(new, new_count):
-                yield lines, None
                 continue
             old = _Names.of(path, was, (lines.old, lines.old_count), now.all_names)
             self._names.append((old, _Names.of(path, now, (new, new_count), was.all_names)))
-            yield lines, len(self.hunks)
+            yield len(self.hunks), lines
             said = now.trimmed(new, new_count)
             shown = lines._replace(new=said[0], new_count=said[1])
             self.hunks.append(Hunk(path=path, content=content, **shown._asdict()))
