@@ -14,24 +14,17 @@ _MOST_WITHIN = 20
 _NO_WORD = re.compile(r"\W")
 
 
-class TestNames:
-    """The tests of a check by the names that coverage may have for them.
+def _by_alias(names: Collection[str]) -> Mapping[str, Collection[str]]:
+    """Return the tests of a check by the names that coverage may have for them.
 
     A name may stand for several: for all parameters, for what is within a test, without its module or the
     packages of that, or with ``_`` for what lcov allows in none.
     """
-
-    __test__ = False
-
-    def __init__(self, names: Collection[str]) -> None:
-        self._by_alias: dict[str, set[str]] = {}
-        for name in names:
-            for alias in _aliases(name):
-                self._by_alias.setdefault(alias, set()).add(name)
-
-    def named(self, name: str) -> frozenset[str]:
-        """Return the tests that a name stands for, none where it is not known."""
-        return frozenset(self._by_alias.get(name, ()))
+    found: dict[str, set[str]] = {}
+    for name in names:
+        for alias in _aliases(name):
+            found.setdefault(alias, set()).add(name)
+    return found
 
 
 def _aliases(name: str) -> Iterator[str]:
@@ -47,9 +40,8 @@ class Reach:
     """The tests of a check on the head of a change, and the lines that each of them ran."""
 
     def __init__(self, verdict: TreeVerdict) -> None:
-        names = TestNames(verdict.tests.states) if verdict.tests is not None else None
-        coverage = verdict.coverage
-        self._tests = [names.named(name) for name in coverage.tests] if names and coverage else []
+        coverage, tests = verdict.coverage, _by_alias(verdict.tests.states if verdict.tests else ())
+        self._tests = [frozenset(tests.get(name, ())) for name in (coverage.tests if coverage else ())]
         self._files = coverage.files if coverage else {}
         self._by_line: dict[str, Mapping[int, Collection[int]]] = {}
 

@@ -25,11 +25,15 @@ def hunk(first: int, count: int = 1, content: str = CONTENT) -> Hunk:
 
 def reach(lines: dict[int, bool], **by_test: set[int]) -> Reach:
     """Return what coverage says; a name has ``__`` for a dot."""
+    return Reach(verdict(lines, **by_test))
+
+
+def verdict(lines: dict[int, bool], **by_test: set[int]) -> TreeVerdict:
     names = [name.replace("__", ".") for name in by_test]
     file = FileLines.of(CONTENT, lines, dict(enumerate(by_test.values())))
     coverage = TreeCoverage(files={"a.py": file}, tests=tuple(names))
     tests = CaseResults(states=dict.fromkeys(RAN, CaseState.PASSED))
-    return Reach(TreeVerdict(CheckResult(outcome=CheckOutcome.PASSED), tests, coverage))
+    return TreeVerdict(CheckResult(outcome=CheckOutcome.PASSED), tests, coverage)
 
 
 def ran_by(found: Reach, *hunks: Hunk) -> set[str] | None:
@@ -64,6 +68,8 @@ def test_nothing_is_known_of_what_runs_outside_of_tests_or_is_no_line_to_run() -
 
 def test_without_coverage_by_test_no_test_is_known_but_that_none_ran_it() -> None:
     found = reach({1: True, 2: False})
+    assert (ran_by(found, hunk(1)), ran_by(found, hunk(2))) == (None, set())
+    found = Reach(verdict({1: True, 2: False}, t__test_a={1})._replace(tests=None))
     assert (ran_by(found, hunk(1)), ran_by(found, hunk(2))) == (None, set())
     empty = Reach(TreeVerdict(CheckResult(outcome=CheckOutcome.PASSED)))
     assert empty.tests_of([hunk(2)]) is None
