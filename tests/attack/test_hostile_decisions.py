@@ -142,4 +142,4 @@ def test_a_message_of_any_length(there: Decisions) -> None:
     there.tip = there.commit(there.tree, f"Blackbird-Run: x{' ' * 2_000_000}y\n", (there.tip,))
     there.add(there.task(0))
     there.finish()
-    assert [each.runs for each in verify(there.repo, Asked("main")).commits] == [("x",), ("run00000",)]
+    assert [each.commit.runs for each in verify(there.repo, Asked("main")).commits] == [("x",), ("run00000",)]

@@ -8,7 +8,6 @@ from git_blackbird.controller.change.check.one_check import Check, configured_ch
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.errors import UsageError
-from git_blackbird.git.worktree.log import tree_of
 from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.run.published import PublishedCheck
 from git_blackbird.model.run.states import RunStatus
@@ -26,32 +25,30 @@ async def check_commits(call: Call, found: Verification) -> Verification | None:
         hint = Sentence(TaskCommand("config", "check.command", " 'make test'"), " sets one")
         raise UsageError("there is no check to run", hint=hint)
     commits: list[VerifiedCommit] = []
-    for commit in found.commits:
-        checked = commit
-        if commit.fault is None and not commit.has_evidence:
-            with call.at_work("stopping the check of", commit.decisions[0].text.task, "it"):
-                result = await call.interruptible(_checked(call, commit))
-            if result is None:
-                return None
-            checked = result
+    for verified in found.commits:
+        checked: VerifiedCommit | None = verified
+        if verified.fault is None and not verified.has_evidence:
+            with call.at_work("stopping the check of", verified.decisions[0].text.task, "it"):
+                checked = await call.interruptible(_checked(call, verified))
+        if checked is None:
+            return None
         commits.append(checked)
     return replace(found, commits=tuple(commits))
 
 
-async def _checked(call: Call, commit: VerifiedCommit) -> VerifiedCommit | None:
-    workspace = call.workspace
-    run = new_run(workspace, commit.decisions[0].text.task, RunStatus.SUCCESS)
-    tree = await run_in_thread(partial(tree_of, workspace.repo, commit.oid))
-    checked: list[PublishedCheck] = []
+async def _checked(call: Call, verified: VerifiedCommit) -> VerifiedCommit | None:
+    oid, tree = verified.commit.oid, verified.commit.tree
+    run = new_run(call.workspace, verified.decisions[0].text.task, RunStatus.SUCCESS)
+    evidence: list[PublishedCheck] = []
     fault = None
-    for asked, paths in configured_checks(workspace):
-        check = Check(call, run, asked, paths, f"commit {commit.oid[:12]}")
+    for asked, paths in configured_checks(call.workspace):
+        check = Check(call, run, asked, paths, f"commit {oid[:12]}")
         wanted = await run_in_thread(partial(check.asked, tree))
         verdict = await check.verdict(wanted.updated(coverage=None), "other")
         if verdict is None:
             return None
         tests = None if verdict.tests is None else verdict.tests.ran
-        checked.append(PublishedCheck.of(verdict.result, tests, tree))
+        evidence.append(PublishedCheck.of(verdict.result, tests, tree))
         if not verdict.result.has_passed:
             fault = fault or f"its {verdict.result.title} {verdict.result.words}"
-    return replace(commit, evidence=tuple(checked), has_evidence=True, fault=fault)
+    return replace(verified, evidence=tuple(evidence), has_evidence=True, fault=fault)

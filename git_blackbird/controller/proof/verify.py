@@ -18,7 +18,6 @@ from git_blackbird.git.proof.commits import (
     WHOLE,
     Attempt,
     Comparison,
-    RangeCommit,
     clean_merges,
     commits_of,
     cut_off,
@@ -40,7 +39,7 @@ from git_blackbird.model.run.published import (
     PublishedDecision,
 )
 from git_blackbird.model.run.states import Verb
-from git_blackbird.model.views.verified import Verification, VerifiedCommit
+from git_blackbird.model.views.verified import RangeCommit, Verification, VerifiedCommit
 
 _TURNED = {f"{Verb.UNDO}-": Decided.UNDONE, f"{Verb.REDO}-": Decided.REDONE}
 _AGAINST = frozenset({Decided.CHANGES_REQUESTED, Decided.REJECTED, Decided.UNDONE})
@@ -83,7 +82,7 @@ def verify(repo: Repository, asked: Asked) -> Verification:
         roots = _roots(repo, marked[-1].oid, chain, asked.since, is_signed=is_signed) if marked else set()
         judge = _Judge(repo, chain, signers, roots)
         comparison = Comparison(scratch)
-        verified = {each.oid: each for each in judge.all(comparison, marked)}
+        verified = {each.commit: each for each in judge.all(comparison, marked)}
         bare = [commit for commit in judged if not commit.is_marked and len(commit.parents) < 2]
         alike = comparison.find_alike(bare, [*chain.by_name.values()])
     broken = tuple(fault for faults in chain.faults.values() for fault in faults)
@@ -92,7 +91,7 @@ def verify(repo: Repository, asked: Asked) -> Verification:
         rolled_back = f"the decision {asked.since} is not among those here: they were rolled back"
     return Verification(
         resolved,
-        tuple(verified.get(each.oid) or _unmarked(each, alike.get(each.oid)) for each in judged),
+        tuple(verified.get(each) or _unmarked(each, alike.get(each.oid)) for each in judged),
         count - len(judged),
         is_signed,
         broken,
@@ -122,7 +121,7 @@ def _unmarked(commit: RangeCommit, alike: PublishedDecision | None) -> VerifiedC
     fault = "it names neither a task nor a run"
     if alike is not None:
         fault += f", and has what was decided on in run {alike.text.run} of {alike.text.task}"
-    return VerifiedCommit(commit.oid, commit.subject, (), (), fault)
+    return VerifiedCommit(commit, fault)
 
 
 def _signers(repo: Repository, given: Path | None) -> Path | None:
@@ -165,10 +164,7 @@ class _Judge:
             signers = (self._signed.get(each.tag, ("", ""))[0] for each in best.decisions)
             evidence = tuple(check for each in best.decisions for check in each.text.evidence)
             yield VerifiedCommit(
-                commit.oid,
-                commit.subject,
-                commit.tasks,
-                commit.runs,
+                commit,
                 best.fault,
                 best.paths,
                 best.decisions,

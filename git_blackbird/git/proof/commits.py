@@ -11,9 +11,8 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple
 
 from git_blackbird.clean import one_line
 from git_blackbird.errors import MissingHereError, UnusableError
@@ -23,7 +22,7 @@ from git_blackbird.git.core.config import read_config
 from git_blackbird.git.core.output import object_id_rows, object_ids, texts
 from git_blackbird.git.core.process import GitError, operands, revisions
 from git_blackbird.git.core.repository import Repository, head, init_repository, using_objects
-from git_blackbird.git.core.trees import OURS, SUBMODULE, MissingObjectError, TreeEntry, TreeStore
+from git_blackbird.git.core.trees import SUBMODULE, MissingObjectError, TreeEntry, TreeStore, is_reserved
 from git_blackbird.git.worktree.log import find_commit
 from git_blackbird.model.base.next_steps import TaskCommand
 from git_blackbird.model.base.sanitize import quoted, shell_word
@@ -31,6 +30,7 @@ from git_blackbird.model.base.system import HIDDEN, PLAN_NAME
 from git_blackbird.model.run.commits import RUN_TRAILER, TASK_TRAILER
 from git_blackbird.model.run.published import SHARED_REFS, PublishedDecision
 from git_blackbird.model.run.summary import Trees
+from git_blackbird.model.views.verified import RangeCommit
 
 # A squash keeps each of the messages, indented or not, so that trailers can stand anywhere.
 _MARK = re.compile(
@@ -46,30 +46,15 @@ _PATCHES = ("diff-tree", "--stdin", "-r", "-p", "-R", "--no-renames", "--no-ext-
 _BUT_OURS = tuple(f":(exclude,top,icase){name}" for name in HIDDEN)
 _MOST_PLAN_BYTES = 64 * 1024 * 1024
 _PLAN = os.fsencode(PLAN_NAME)
-_STATE = frozenset(OURS)
 # What a commit of a change takes along of the plan.
 _NO_STATUS = dict.fromkeys(("status", "updatedAt"))
+_is_ours = partial(is_reserved, is_link=False)
 _HASH = re.compile("[0-9a-f]{7,64}")
 _NEWEST_BRANCH = ("for-each-ref", "--count=1", "--sort=-committerdate", "--format=%(refname:short)")
 _PROMISOR = re.compile(r"remote\.(.+)\.promisor")
 _SHALLOW = "shallow"
 WHOLE = "--unshallow"
 _SHOWN = 12
-
-
-class RangeCommit(NamedTuple):
-    """A commit, and the tasks and runs that its message names."""
-
-    oid: str
-    tree: str
-    parents: tuple[str, ...]
-    subject: str
-    tasks: tuple[str, ...]
-    runs: tuple[str, ...]
-
-    @property
-    def is_marked(self) -> bool:
-        return bool(self.tasks or self.runs)
 
 
 def resolve_range(repo: Repository, named: str) -> str:
@@ -103,12 +88,13 @@ def _commit(record: bytes) -> RangeCommit:
     line, _, body = record.partition(b"\n")
     ((oid, tree, *parents),) = object_id_rows([line])
     text = body.decode(errors="replace")
-    marks = [(is_task, value) for is_task, value in _MARK.findall(text)]
+    marks = _MARK.findall(text)
     tasks, runs = (
         tuple(dict.fromkeys(one_line(value) for is_task, value in marks if bool(is_task) is wanted))
         for wanted in (True, False)
     )
-    return RangeCommit(oid, tree, tuple(parents), one_line(text.lstrip().partition("\n")[0]), tasks, runs)
+    subject = one_line(text.lstrip().partition("\n")[0])
+    return RangeCommit(oid, subject, tasks, runs, tree, tuple(parents))
 
 
 def _missing(repo: Repository, name: str) -> MissingHereError:
@@ -308,10 +294,6 @@ def scratch_repository(repo: Repository) -> Iterator[Repository]:
         if cut := cut_off(repo):
             (scratch.git_dir / _SHALLOW).write_text("".join(f"{oid}\n" for oid in cut))
         yield scratch
-
-
-def _is_ours(name: bytes) -> bool:
-    return name.lower() in _STATE
 
 
 def _named(paths: Iterable[bytes]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """What holding commits against decisions found, as lines for people and as a page for a pull request."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from git_blackbird.clean import one_line
 from git_blackbird.messages.display.quantities import counted
@@ -12,31 +12,31 @@ _OID = 12
 _MOST_PATHS = 10
 
 
-def verified_row(commit: VerifiedCommit) -> tuple[str, ...]:
+def verified_row(verified: VerifiedCommit) -> tuple[str, ...]:
     """Return in short whether a commit holds, what it is, what was decided, and with which evidence."""
-    decided = [f"{each.text.decided.words}, published by {each.by}" for each in commit.decisions]
-    signed = [f"signed by {signer}" for signer in commit.signers]
-    evidence = ", ".join(check.words for check in commit.evidence) or "no check"
-    if _is_elsewhere(commit):
+    decided = [f"{each.text.decided.words}, published by {each.by}" for each in verified.decisions]
+    signed = [f"signed by {signer}" for signer in verified.signers]
+    evidence = ", ".join(check.words for check in verified.evidence) or "no check"
+    if _is_elsewhere(verified):
         evidence += ", on other files"
     return (
-        "no" if commit.fault is not None else "yes",
-        commit.oid[:_OID],
-        ", ".join(commit.tasks) or "-",
+        "no" if verified.fault is not None else "yes",
+        verified.commit.oid[:_OID],
+        ", ".join(verified.commit.tasks) or "-",
         ", ".join(dict.fromkeys((*decided, *signed))) or "-",
-        evidence if commit.fault is None else "-",
+        evidence if verified.fault is None else "-",
     )
 
 
-def _is_elsewhere(commit: VerifiedCommit) -> bool:
-    return commit.fault is None and bool(commit.evidence) and not commit.has_evidence
+def _is_elsewhere(verified: VerifiedCommit) -> bool:
+    return verified.fault is None and bool(verified.evidence) and not verified.has_evidence
 
 
-def fault_lines(commit: VerifiedCommit) -> Iterator[str]:
+def fault_lines(verified: VerifiedCommit) -> Iterator[str]:
     """Yield what is wrong with a commit, and where."""
-    yield f"{commit.oid[:_OID]} {commit.subject}: {commit.fault}"
-    yield from (f"  {path}" for path in commit.paths[:_MOST_PATHS])
-    if (more := len(commit.paths) - _MOST_PATHS) > 0:
+    yield f"{verified.commit.oid[:_OID]} {verified.commit.subject}: {verified.fault}"
+    yield from (f"  {path}" for path in verified.paths[:_MOST_PATHS])
+    if (more := len(verified.paths) - _MOST_PATHS) > 0:
         yield f"  and {counted(more, 'file')} more"
 
 
@@ -65,17 +65,12 @@ def _page_lines(found: Verification) -> Iterator[str]:
         first, *more = fault_lines(one)
         yield from ("", f"- {_cell(first)}", *(f"  - {_cell(line)}" for line in more))
     if found.commits:
-        yield from ("", *_table(("as decided", "commit", "task", "decision", "evidence"), found.commits))
+        yield from ("", "| as decided | commit | task | decision | evidence |", f"|{'---|' * 5}")
+    for one in found.commits:
+        yield f"| {' | '.join(map(_cell, verified_row(one)))} |"
     yield from ("", "To see the same in a clone:", "", "```sh")
     yield f"git fetch origin '{SHARED_REFS}'"
     yield from (f"git blackbird verify {shell_word(found.range)}", "```")
-
-
-def _table(head: Sequence[str], commits: Sequence[VerifiedCommit]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield f"|{'---|' * len(head)}"
-    for commit in commits:
-        yield f"| {' | '.join(map(_cell, verified_row(commit)))} |"
 
 
 def _cell(text: str) -> str:

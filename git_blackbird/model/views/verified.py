@@ -1,20 +1,32 @@
 """What holding commits against decisions found."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from git_blackbird.model.base.shown import Shown
 from git_blackbird.model.run.published import PublishedCheck, PublishedDecision
+
+
+class RangeCommit(NamedTuple):
+    """A commit of a range, and the tasks and runs that its message names."""
+
+    oid: Annotated[str, Shown("Its id.", "commit")]
+    subject: Annotated[str, Shown("The first line of its message.")]
+    tasks: Annotated[tuple[str, ...], Shown("The tasks that it names.")]
+    runs: Annotated[tuple[str, ...], Shown("The runs that it names.")]
+    tree: str
+    parents: tuple[str, ...]
+
+    @property
+    def is_marked(self) -> bool:
+        return bool(self.tasks or self.runs)
 
 
 @dataclass(frozen=True)
 class VerifiedCommit:
     """A commit, against the decisions that it names."""
 
-    oid: Annotated[str, Shown("Its id.", "commit")]
-    subject: Annotated[str, Shown("The first line of its message.")]
-    tasks: Annotated[tuple[str, ...], Shown("The tasks that it names.")]
-    runs: Annotated[tuple[str, ...], Shown("The runs that it names.")]
+    commit: Annotated[RangeCommit, Shown("", is_spread=True)]
     fault: Annotated[str | None, Shown("Why it is not what was decided on; null if it is.")] = None
     paths: Annotated[tuple[str, ...], Shown("The files where it differs.")] = ()
     decisions: Annotated[tuple[PublishedDecision, ...], Shown("The decisions on it.")] = ()

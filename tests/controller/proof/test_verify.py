@@ -168,8 +168,10 @@ def planted(there: Decisions, each: int, kinds: list[Plant]) -> Iterator[tuple[s
 
 
 def assert_named(found: Verification, faulty: dict[str, Plant]) -> None:
-    named = [(each.subject, each.fault) for each in found.commits if each.fault is not None]
-    wanted = [(each.subject, faulty[each.oid]) for each in found.commits if each.oid in faulty]
+    named = [(each.commit.subject, each.fault) for each in found.commits if each.fault is not None]
+    wanted = [
+        (each.commit.subject, faulty[each.commit.oid]) for each in found.commits if each.commit.oid in faulty
+    ]
     assert [subject for subject, _ in named] == [subject for subject, _ in wanted]
     for (_, fault), (_, kind) in zip(named, wanted, strict=True):
         assert FAULTS[kind] in (fault or "")
@@ -245,7 +247,7 @@ def test_clean_rebases_ask_for_nothing_again(repo: Path, count: int) -> None:
     git(repo, "add", "evil")
     git(repo, "commit", "-q", "--amend", "--no-edit")
     found = verify(there.repo, Asked("other..merged", is_strict=True))
-    assert [commit.subject for commit in found.faulty] == ["Empty", "Merge branch 'squashed' into merged"]
+    assert [each.commit.subject for each in found.faulty] == ["Empty", "Merge branch 'squashed' into merged"]
 
 
 FETCH_DECISIONS = "git fetch origin 'refs/blackbird/decisions/*:refs/blackbird/decisions/*'"
@@ -297,7 +299,7 @@ def test_only_what_is_needed_of_a_shallow_clone_is_asked_for(repo: Path, keys: K
     git(tmp_path, "clone", "-q", "--depth=3", f"file://{repo}", "clone")
     git(clone, *shlex.split(FETCH_DECISIONS)[1:])
     found = verify(repository_at(clone, os.environ), Asked("HEAD~2..HEAD", is_strict=True))
-    assert [each.subject for each in found.faulty] == ["Empty"]
+    assert [each.commit.subject for each in found.faulty] == ["Empty"]
     assert found.others == 1
     git(repo, "checkout", "-q", "-f", "main")
     clone = tmp_path / "other"
