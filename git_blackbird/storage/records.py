@@ -201,7 +201,7 @@ class RunStore:
                 found.pop(task_id, None)
                 folder = above + task_id
                 cached = self._cached.get(folder)
-                # Of a large plan nearly all, and they are looked at for each task.
+                # Of a large plan nearly all, and a screen looks again and again.
                 if cached is not None and cached.is_closed and cached.changed == changed_at(folder):
                     found[task_id] = cached.history
                 elif task_id_fault(task_id) is None:
