@@ -370,6 +370,7 @@ def test_files_are_marked_as_read_and_left_out_of_an_approval(planned: Path) -> 
 def test_a_change_begins_with_the_files_of_which_nothing_notices_lines(planned: Path) -> None:
     put_plan(planned, leaf("alpha", "write a.py one\nwrite b.py two\nwrite src/deep/name.py three"))
     configure(planned, check__command="grep one a.py && grep three src/deep/name.py", check__prove="true")
+    configure(planned, execution__commit="approved")
     execute(planned)
 
     async def session(app: BlackbirdApp, pilot: Pilot[None]) -> None:
@@ -381,13 +382,18 @@ def test_a_change_begins_with_the_files_of_which_nothing_notices_lines(planned: 
         await see(app, pilot, "file 1 of 3", "1?+ two")
         await pilot.press("m")
         await see(app, pilot, "1 of 3 read", "✓ A b.py ", "file 2 of 3")
-        # Without white space, and with it.
         await pilot.press("v")
+        # Without white space, and with it.
         for shown in ("white space is ignored", "? marks 1 line"):
             await pilot.press("W")
             await see(app, pilot, shown, "file 2 of 3")
+        await pilot.press("left_square_bracket", "down", "o")
+        await see(app, pilot, "✗ A b.py ")
+        await pilot.press("1", "enter")
+        await wait_for(pilot, lambda: status(planned, "alpha") is Status.DONE)
 
     drive(planned, session, (100, 30))
+    assert git(planned, "show", "--name-only", "--format=").split() == ["a.py", "src/deep/name.py"]
 
 
 @pytest.mark.exhaustive
