@@ -259,13 +259,15 @@ def test_what_was_judged_is_kept_when_it_is_interrupted(script: Trial, tmp_path:
     assert "without web/a.sh:4" not in said
 
 
-def test_hunks_that_stand_in_for_each_other_are_noticed_together(repo: Path) -> None:
+@pytest.mark.parametrize("slots", ["1", "3"])
+def test_hunks_that_stand_in_for_each_other_are_noticed_together(repo: Path, slots: str) -> None:
     one, two = (f'{name}() {{ x="$1"; echo "$x"; }}\n' for name in ("one", "two"))
     test = 'test "$(two "$(one \' 1\')")" = 1'
     commit(repo, {"a.sh": f"#!/bin/sh\n# First.\n{one}# Then.\n{two}"}, "start")
     trial = Trial(repo)
     trial.plan({"a": ()})
-    trial.configure({"check.command": f". ./a.sh; {test}", "execution.stopAfterEachTask": "true"})
+    trial.configure({"check.command": f". ./a.sh; {test}", "check.slots": slots})
+    trial.configure({"execution.stopAfterEachTask": "true"})
     trial.command("""sed -i 's/="$1"/=$(clean "$1")/; 1a clean() { echo "$1" | tr -d " "; }' a.sh""")
     trial.expect(3, "execute", "--no-input")
     trial.expect(0, "prove", "a")
