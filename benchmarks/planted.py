@@ -156,7 +156,7 @@ _CLICK = Project(
         src/click/core.py 60-61 758 1656-1657 2402-2403
         src/click/testing.py 148-149 315 399-400
         src/click/types.py 683
-        src/click/shell_completion.py 585-586 591-592
+        src/click/shell_completion.py 584-586 590-592
         """,
         is_noticed=True,
     ),

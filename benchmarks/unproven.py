@@ -25,6 +25,7 @@ from benchmarks.trial_support import PROGRAM, Place, Record, Table, environment
 
 LEAST_FOUND = 0.9
 _BY_NOTHING = {"unnoticed", "unrun", "unseen"}
+_NOT_JUDGED = {"open", "inconclusive"}
 _LIMIT_SECONDS = 3 * 3600
 
 
@@ -44,7 +45,7 @@ class Score(NamedTuple):
     @property
     def holds(self) -> bool:
         is_found = self.found >= LEAST_FOUND * self.planted and not self.falsely
-        return is_found and not self.verdicts.get("open") and self.runs <= self.most_runs
+        return is_found and not _NOT_JUDGED & self.verdicts.keys() and self.runs <= self.most_runs
 
     def row(self, name: str) -> str:
         verdicts = ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items())
