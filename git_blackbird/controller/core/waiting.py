@@ -15,7 +15,7 @@ T = TypeVar("T")
 async def run_in_thread(work: Callable[[], T]) -> T:
     """Run ``work`` in a thread; cancelling ends the git processes that it waits for, and waits for it."""
     git = GitWork()
-    running = asyncio.ensure_future(asyncio.to_thread(_run, work, git))
+    running = asyncio.get_running_loop().run_in_executor(None, _run, work, git)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
@@ -30,12 +30,13 @@ async def run_in_thread(work: Callable[[], T]) -> T:
 async def finish_in_thread(work: Callable[[], T], hurry: asyncio.Event) -> T:
     """Run ``work`` in a thread to its end, also when cancelled; ``hurry`` ends what git does for it."""
     git = GitWork()
-    running = asyncio.ensure_future(asyncio.to_thread(_run, work, git))
+    running = asyncio.get_running_loop().run_in_executor(None, _run, work, git)
     hurried = asyncio.ensure_future(hurry.wait())
+    both: set[asyncio.Future[Any]] = {running, hurried}
     try:
         while not running.done():
             try:
-                await asyncio.wait({running, hurried}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
             except asyncio.CancelledError:
                 continue
             if hurried.done() and not running.done():

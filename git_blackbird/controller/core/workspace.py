@@ -87,7 +87,7 @@ class Workspace:
         """The worktree that holds the state, even if ``repo`` is that of a task."""
         return replace(self.repo, top=self.paths.state_root, git_dir=self.paths.private.parent)
 
-    @property
+    @cached_property
     def is_task_worktree(self) -> bool:
         """Whether ``repo`` is a task's worktree, and not the one that holds the state."""
         return self.repo.git_dir != self.paths.private.parent
@@ -286,14 +286,19 @@ def _require_no_task(repo: Repository) -> None:
         raise ElsewhereError(f"this is the worktree of task {owner.task_id}{of}", home)
 
 
+# The keys that a variable may set.
+_IN_ENVIRONMENT = tuple(
+    (name, key, key.row.environment) for name, key in KEYS.items() if key.row.environment is not None
+)
+
+
 def read_layers(
     environment: Environment, repo: Repository, paths: Paths
 ) -> tuple[list[RawSetting], list[ConfigProblem]]:
     """Read all layers but flags, and the faults of whole files. Raises GitError when git's cannot be read."""
     variables: dict[str, RawSetting] = {}
-    for name, key in KEYS.items():
-        variable = key.row.environment
-        if variable is not None and (value := environment.environ.get(variable)):
+    for name, key, variable in _IN_ENVIRONMENT:
+        if value := environment.environ.get(variable):
             variables[name] = RawSetting(name, value, Layer.ENVIRONMENT, variable)
             # A command in the environment chooses the agent that runs it, before any provider named there.
             if key.row.chooses is not None:
