@@ -2,10 +2,10 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from git_blackbird.controller.proof.lexed import Lexed, Scope, Use, used
@@ -123,7 +123,8 @@ class ChangeHunks:
         if with_edits(old, new, edits) != b"".join(new):
             return "its lines are not those that git shows"
         count = len(self.hunks)
-        hunks = dict(each for edit in edits for each in self._hunks_of(file.path, after.oid, edit, was, now))
+        hunk = partial(Hunk, path=file.path, content=after.oid, before=None if before is None else before.oid)
+        hunks = dict(each for edit in edits for each in self._hunks_of(hunk, edit, was, now))
         if len(self.hunks) > _MOST_HUNKS:
             del self.hunks[count:], self._names[count:]
             return f"the change has more than {_MOST_HUNKS} hunks"
@@ -131,7 +132,7 @@ class ChangeHunks:
         return None
 
     def _hunks_of(
-        self, path: str, content: str, edit: ChangedLines, was: Lexed, now: Lexed
+        self, hunk: Callable[..., Hunk], edit: ChangedLines, was: Lexed, now: Lexed
     ) -> Iterator[tuple[int, ChangedLines]]:
         """Yield an edit that says something, of a long addition the parts, each with its number as a hunk."""
         (first, *blocks), whole = now.blocks(edit.new, edit.new_count), (edit.new, edit.new_count)
@@ -142,12 +143,12 @@ class ChangeHunks:
             lines = base._replace(new=new, new_count=new_count)
             if was.said(lines.old, lines.old_count) == now.said(new, new_count):
                 continue
-            old = _Names.of(path, was, (lines.old, lines.old_count), now.all_names)
-            self._names.append((old, _Names.of(path, now, (new, new_count), was.all_names)))
-            yield len(self.hunks), lines
             said = now.trimmed(new, new_count)
-            shown = lines._replace(new=said[0], new_count=said[1])
-            self.hunks.append(Hunk(path=path, content=content, **shown._asdict()))
+            found = hunk(**lines._replace(new=said[0], new_count=said[1])._asdict())
+            old = _Names.of(found.path, was, (lines.old, lines.old_count), now.all_names)
+            self._names.append((old, _Names.of(found.path, now, (new, new_count), was.all_names)))
+            yield len(self.hunks), lines
+            self.hunks.append(found)
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:

@@ -12,6 +12,7 @@ from git_blackbird.git.core.trees import EXECUTABLE, REGULAR, TreeEntry, TreeSto
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.quantities import some_of
 from git_blackbird.messages.patch.parse import Patch
+from git_blackbird.model.base.ids import object_id_fault
 from git_blackbird.model.base.sanitize import quoted
 from git_blackbird.model.run.summary import ChangedLines, ChangePart, Extent, Trees
 
@@ -92,25 +93,24 @@ def with_edits(old: Sequence[bytes], new: Sequence[bytes], changes: Iterable[Cha
 def only_hunks(repo: Repository, pair: Trees, hunks: "Iterable[Hunk]") -> Trees:
     """Return a change at some hunks alone, as if all else of it had been there before.
 
-    A hunk of a file that has another content by now is none.
+    A hunk of a file that has another content by now, or is not in the change, is none.
     """
     trees, edits = TreeStore(repo), dict[bytes, TreeEntry | None]()
-    by_file: dict[tuple[str, str], list[ChangedLines]] = {}
+    changed = frozenset(trees.changed_paths(*pair))
+    by_file: dict[tuple[str, str, str | None], list[ChangedLines]] = {}
     for hunk in hunks:
-        by_file.setdefault((hunk.path, hunk.content), []).append(hunk.lines)
-    before = {change.path: change.old_path for change in summarize(repo, pair).changes}
-    for (path, content), those in by_file.items():
-        after = trees.entry(pair.head, os.fsencode(path))
-        if after is None or after.oid != content:
+        by_file.setdefault((hunk.path, hunk.content, hunk.before), []).append(hunk.lines.reversed)
+    for (path, content, before), lines in by_file.items():
+        name = os.fsencode(path)
+        after = trees.entry(pair.head, name)
+        is_known = before is None or object_id_fault(before) is None
+        if after is None or after.oid != content or name not in changed or not is_known:
             continue
-        old = trees.entry(pair.base, os.fsencode(before.get(path) or path))
-        was, now = (
-            lines_of(trees.content(entry.oid, _MOST_BYTES)) if entry else [] for entry in (old, after)
-        )
-        left = with_edits(now, was, (lines.reversed for lines in sorted(those, key=lambda one: one.new)))
+        was, now = (lines_of(trees.content(oid, _MOST_BYTES)) if oid else [] for oid in (before, content))
+        left = with_edits(now, was, sorted(lines))
         with using_objects(repo):
             oid = str(trees.objects.create_blob(left))
-        edits[os.fsencode(path)] = after._replace(oid=oid) if left or old is not None else None
+        edits[name] = after._replace(oid=oid) if left or before else None
     return Trees(trees.edited(pair.head, edits), pair.head)
 
 

@@ -40,11 +40,13 @@ _WORST_FIRST = tuple(HunkVerdict)
 class Hunk(Record):
     """Lines of a change to a file, counted as in ``ChangedLines``, of long additions a part.
 
-    The new ones begin and end with code. ``content`` is the id of the file after the change.
+    The new ones begin and end with code. ``content`` is the id of the file after the change, ``before`` that
+    of what it was before, if it was there.
     """
 
     path: Unmasked[str]
     content: Unmasked[str]
+    before: Unmasked[str | None] = None
     old: int
     old_count: int
     new: int

@@ -197,6 +197,7 @@ def test_some_hunks_are_a_change_on_top_of_all_others(repo: Path) -> None:
         Hunk(
             path=path,
             content=git(repo, "rev-parse", f"HEAD:{path}") if path != "later.py" else pair.base,
+            before=git(repo, "rev-parse", f"{before}:old.py") if path == "moved.py" else None,
             **ChangedLines(*place)._asdict(),
         )
         for path, place in places.items()
@@ -214,3 +215,7 @@ def test_some_hunks_are_a_change_on_top_of_all_others(repo: Path) -> None:
     assert b"new file" in patch.partition(b"whole.py")[2]
     git(repo, "apply", "--reverse", "-", stdin=patch)
     assert not (repo / "whole.py").exists()
+    assert only_hunks(found(repo), pair, [hunks[0].updated(before="HEAD")]).is_empty
+    # Of a later part of the change, files that it does not have are none.
+    later = Trees(git(repo, "rev-parse", f"{commit(repo, {'new.py': 'a'})}^{{tree}}"), pair.head)
+    assert [*TreeStore(found(repo)).changed_paths(*only_hunks(found(repo), later, hunks))] == [b"new.py"]

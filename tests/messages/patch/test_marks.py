@@ -59,7 +59,10 @@ def test_what_nothing_notices_is_marked_and_comes_first(repo: Path) -> None:
         {"a.py": "".join([*lines[:10], "new\n", *lines[10:30], *lines[31:]]), "b.py": "1\n3\n4\n"},
         "after",
     )
-    content = {name: git(repo, "rev-parse", f"HEAD:{name}").strip() for name in ("a.py", "b.py")}
+    before, content = (
+        {name: git(repo, "rev-parse", f"{each}:{name}") for name in ("a.py", "b.py")}
+        for each in ("HEAD~", "HEAD")
+    )
     places = {
         "noticed": ("a.py", 10, 0, 10, 1),
         "unnoticed": ("a.py", 30, 1, 31, 0),
@@ -68,7 +71,15 @@ def test_what_nothing_notices_is_marked_and_comes_first(repo: Path) -> None:
     parts = tuple(
         ProvenPart(
             hunks=(
-                Hunk(path=path, content=content[path], old=old, old_count=count, new=new, new_count=added),
+                Hunk(
+                    path=path,
+                    content=content[path],
+                    before=before[path],
+                    old=old,
+                    old_count=count,
+                    new=new,
+                    new_count=added,
+                ),
             ),
             verdict=HunkVerdict(verdict),
         )
