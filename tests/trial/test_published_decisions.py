@@ -11,6 +11,15 @@ from tests.trial.program import Trial
 LINES = "".join(f"line {number}\n" for number in range(1, 41))
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 NAME = "refs/blackbird/decisions/"
+SMIME = r"""#!/bin/sh
+cat >/dev/null
+case "$*" in
+*--verify*) echo 'gpgsm: Good signature from "/CN=Ann"' >&2
+    printf '\n[GNUPG:] GOODSIG 0123456789ABCDEF /CN=Ann\n[GNUPG:] TRUST_FULLY 0 shell\n' ;;
+*)  printf '\n[GNUPG:] SIG_CREATED \n' >&2
+    printf -- '-----BEGIN SIGNED MESSAGE-----\nabc\n-----END SIGNED MESSAGE-----\n' ;;
+esac
+"""
 
 
 @pytest.fixture
@@ -191,7 +200,9 @@ def test_what_landed_unasked_has_the_evidence_of_the_merged_files(repo: Path) ->
     assert len(found["commits"]) == 2
 
 
-def test_what_git_did_not_sign_is_not_published_and_no_name_is_in_the_way(trial: Trial) -> None:
+def test_what_git_did_not_sign_is_not_published_and_no_name_is_in_the_way(
+    trial: Trial, tmp_path: Path
+) -> None:
     repo = trial.repo
     made = run(trial, "a", 3)
     trial.expect(0, "decide", "a", "--approve")
@@ -210,3 +221,15 @@ def test_what_git_did_not_sign_is_not_published_and_no_name_is_in_the_way(trial:
     assert "published 1 decision; 0 were before" in trial.expect(0, "records", "publish")
     assert git(repo, *refs).split() == [f"{NAME}{made}/1", f"{NAME}{made}/2"]
     assert "1 commit as decided" in trial.expect(0, "verify")
+    # Signed with a certificate.
+    signer = tmp_path / "smime"
+    signer.write_text(SMIME)
+    signer.chmod(0o755)
+    for key, value in {"gpg.format": "x509", "gpg.x509.program": str(signer), "tag.gpgSign": "true"}.items():
+        git(repo, "config", key, value)
+    git(repo, "update-ref", "-d", f"{NAME}{made}/2")
+    assert "published 1 decision; 0 were before" in trial.expect(0, "records", "publish")
+    (tmp_path / "signers").touch()
+    signers = str(tmp_path / "signers")
+    (found,) = json.loads(trial.expect(0, "verify", "--signers", signers, "--json"))["data"]["commits"]
+    assert found["signers"] == ["/CN=Ann"]

@@ -37,9 +37,13 @@ _TAG = re.compile(
     rb"tagger (?P<by>[^\n]*>) \d+ [-+]\d{4}\n\n[^\n]*\n\n(?P<text>.*)",
     re.DOTALL,
 )
-_SIGNATURE = re.compile(rb"^-----BEGIN (?:PGP|SSH) SIGNATURE-----$.*", re.DOTALL | re.MULTILINE)
+_SIGNATURE = re.compile(
+    rb"^-----BEGIN (?:PGP SIGNATURE|SSH SIGNATURE|SIGNED MESSAGE)-----$.*", re.DOTALL | re.MULTILINE
+)
 _IS_SIGNED = ("config", "--type=bool", "--default=false", "--get")
-_GOOD = re.compile(r'Good "git" signature for (.+) with |^gpg: Good signature from "(.+)"', re.MULTILINE)
+_GOOD = re.compile(
+    r'Good "git" signature for (.+) with |^gpg(?:sm)?: Good signature from "(.+)"', re.MULTILINE
+)
 
 
 def read_decisions(repo: Repository) -> Chain:
