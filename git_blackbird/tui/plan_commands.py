@@ -30,7 +30,7 @@ from git_blackbird.controller.plan.outcomes import (
 from git_blackbird.controller.plan.page import PageResult
 from git_blackbird.messages.display.events import stop_lines
 from git_blackbird.messages.display.plan import blocking_lines, order_lines
-from git_blackbird.messages.display.quantities import counted
+from git_blackbird.messages.display.quantities import counted, format_seconds
 from git_blackbird.messages.display.queue import item_words
 from git_blackbird.messages.document import Line, Style, section, styled
 from git_blackbird.messages.forms.form_draft import FilledForm
@@ -39,6 +39,7 @@ from git_blackbird.model.base.next_steps import EXECUTE
 from git_blackbird.model.change.stages import BY_ITSELF
 from git_blackbird.model.config.config import Config
 from git_blackbird.model.plan.plan import Plan, Task
+from git_blackbird.model.rules.evidence import commands_in
 from git_blackbird.model.rules.task_fields import TaskFields, fields_of, merge_fields
 from git_blackbird.tui.context import AppContext
 from git_blackbird.tui.keys import KeyTable
@@ -236,7 +237,7 @@ _AT_LIMITS = {
 def _terms(
     workspace: Workspace, config: Config, steps: Sequence[tuple[str, Task]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the agent with its rights, the number of jobs and their place, and when the execution stops."""
+    """Yield who works with which rights, the jobs and their place, when it stops, and what is checked."""
     named = (agent_for(workspace, task).summary for _, task in steps if task.is_leaf)
     for summary in dict.fromkeys(named) or [chosen_agent(workspace).summary]:
         yield "Agent", summary
@@ -248,5 +249,10 @@ def _terms(
     yield "Stops", stops
     yield "Limits", _AT_LIMITS[config.execution.on_limit or "wait"]
     yield "Reviews", config.reviews.mode
-    checks = (f"{name}: {check.command}".removeprefix(": ") for name, check in workspace.checks.items())
+    checks = [f"{name}: {check.command}".removeprefix(": ") for name, check in workspace.checks.items()]
+    if config.check.criteria and any(commands_in(task) for _, task in steps):
+        checks.append("criteria that are commands")
     yield "Check", "; ".join(checks) or "none"
+    if config.check.prove and checks:
+        most = format_seconds(config.check.prove_seconds)
+        yield "Prove", f"which hunks no check notices, for up to {most} a change"

@@ -322,10 +322,10 @@ def test_the_graph_of_a_task_shows_what_comes_before_and_after(planned: Path) ->
 
 @pytest.mark.exhaustive
 def test_an_execution_shows_what_it_will_start_and_asks(planned: Path) -> None:
-    configure(planned, agent="demo")
+    configure(planned, agent="demo", check__criteria="true", check__prove="true")
     put_plan(
         planned,
-        leaf("alpha", "write a.txt one"),
+        replace(leaf("alpha", "write a.txt one"), acceptance_criteria=("$ test -e a.txt",)),
         replace(leaf("beta", "write b.txt b"), deps=(_named("alpha"),)),
     )
 
@@ -334,10 +334,14 @@ def test_an_execution_shows_what_it_will_start_and_asks(planned: Path) -> None:
         await see(
             app, pilot, "Agent    demo", "Jobs     1, in this worktree", "   1. alpha  ", "   2. beta  "
         )
+        proves = "Prove    which hunks no check notices, for up to 10m"
+        await see(app, pilot, "Check    criteria that are commands", proves)
         await pilot.press("escape")
         await closed(app, pilot)
         assert not runs_of(planned, "alpha")
+        configure(planned, check__criteria="false")
         await opened(app, pilot, "e", LinesScreen)
+        await see(app, pilot, "Check    none")
         await pilot.press("enter")
         await wait_for(pilot, lambda: bool(runs_of(planned, "beta")) and is_over(app))
 
