@@ -1,5 +1,6 @@
 """What a run of a check without some hunks says of them, beside the run with all of the change."""
 
+import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -11,6 +12,7 @@ from git_blackbird.model.run.proof import HunkVerdict, Judged
 from git_blackbird.model.run.states import CheckOutcome
 
 _REASON_CHARACTERS = 300
+_TIMES_GREEN, _LEAST_SECONDS = 3, 5
 _NOT_BUILT = re.compile(
     r"^(?:E\s+)?(?:[\w.]+: )?(?:SyntaxError|IndentationError|TabError|NameError|UnboundLocalError)\b"
     r"|^(?:E\s+)?(?:Uncaught )?ReferenceError\b"
@@ -50,6 +52,11 @@ def why_useless(green: TreeVerdict) -> str | None:
         return None
     words = one_line(result.words, _REASON_CHARACTERS)
     return f"the {result.title} does not pass with all of the change: {words}"
+
+
+def most_seconds(green: CheckResult, slots: int) -> int:
+    """Return how long a check may take without a hunk: runs side by side slow each other down."""
+    return max(_LEAST_SECONDS, math.ceil(_TIMES_GREEN * slots * (green.seconds or 0)))
 
 
 def judged(green: TreeVerdict, run: TreeVerdict, unreliable: Collection[str]) -> Judged:

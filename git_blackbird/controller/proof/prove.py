@@ -1,7 +1,6 @@
 """Take each hunk of a change back, and run the checks that see its files without it."""
 
 import asyncio
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,6 +25,7 @@ from git_blackbird.controller.proof.judging import (
     PASSED,
     PASSED_ONCE,
     judged,
+    most_seconds,
     together,
     told_apart,
     why_useless,
@@ -48,7 +48,6 @@ from git_blackbird.model.run.summary import Trees
 from git_blackbird.storage.checks import load_check, load_flaky
 from git_blackbird.storage.proven import load_proven, save_proven
 
-_TIMES_GREEN, _LEAST_SECONDS = 3, 5
 _WHY_LIMITED = "three times what it takes with all of the change, for each of check.slots"
 _NO_CHECK = "no check runs here that sees a file of the change"
 _OPEN = Judged(verdict=HunkVerdict.OPEN)
@@ -197,8 +196,10 @@ class _Judging:
     """
 
     def __init__(self, proving: _Proving, check: Check, green: TreeVerdict) -> None:
+        limit = most_seconds(green.result, check.call.check_slots.count)
+        is_shorter = limit < check.call.workspace.config.check.timeout_seconds
         self._of = proving
-        self._check = replace(check, limit=_limit(check, green))
+        self._check = replace(check, limit=TimeLimit(limit, _WHY_LIMITED) if is_shorter else None)
         self._green = green
         self._found: dict[int, Judged] = {}
         self._keys: Mapping[int, str] = {}
@@ -334,11 +335,3 @@ class _Judging:
         run = await replace(check, what=what).once(asked, again=is_second)
         of.runs += run is not None
         return run
-
-
-def _limit(check: Check, green: TreeVerdict) -> TimeLimit | None:
-    """Return how long the check may take without a hunk: runs side by side slow each other down."""
-    slots = check.call.check_slots.count
-    limit = max(_LEAST_SECONDS, math.ceil(_TIMES_GREEN * slots * (green.result.seconds or 0)))
-    is_shorter = limit < check.call.workspace.config.check.timeout_seconds
-    return TimeLimit(limit, _WHY_LIMITED) if is_shorter else None

@@ -4,7 +4,14 @@ from collections.abc import Collection, Mapping
 
 import pytest
 
-from git_blackbird.controller.proof.judging import PASSED, judged, together, told_apart, why_useless
+from git_blackbird.controller.proof.judging import (
+    PASSED,
+    judged,
+    most_seconds,
+    together,
+    told_apart,
+    why_useless,
+)
 from git_blackbird.model.rules.evidence import TreeVerdict
 from git_blackbird.model.run.evidence import CaseResults, CaseState, CheckResult, FailedCase
 from git_blackbird.model.run.proof import HunkVerdict, Judged
@@ -110,6 +117,12 @@ def test_a_run_without_several_trials_tells_them_apart_by_their_tests() -> None:
     ]
     assert [told_apart(green, run, (), tests) for run in unclear] == [[None, None]] * len(unclear)
     assert told_apart(green, of(FAILED, ("a", "c"), {"b": "1 != 2"}), {"b"}, tests) == [None, None]
+
+
+def test_a_check_has_three_times_as_long_for_each_that_runs_at_once() -> None:
+    green = BARE.result.updated(seconds=2.1)
+    assert [most_seconds(green, slots) for slots in (1, 3)] == [7, 19]
+    assert most_seconds(BARE.result, 3) == 5
 
 
 def test_what_one_check_notices_is_noticed() -> None:
