@@ -96,13 +96,15 @@ def told_apart(
         return [PASSED if whole == PASSED else None] * len(trials)
     failing, unloaded = _failing(green.tests, run.tests, unreliable), _unloaded(green.tests, run.tests)
     failed = run.tests.named(CaseState.FAILED) - green.tests.named(CaseState.FAILED)
-    is_explained = bool(failed) and failed <= failing | unloaded.keys()
+    # Where a test fails that is said to run none of them, more tests depend on one than run its lines.
+    is_known = failing <= frozenset[str]().union(*(tests for tests, _ in trials))
     # Where tests are gone, as after a panic, those of the others may be among them.
-    is_whole = is_explained and not _gone(green.tests, run.tests)
-    is_whole = is_whole and failed <= frozenset[str]().union(*(tests for tests, _ in trials))
+    is_explained = bool(failed) and failed <= failing | unloaded.keys()
+    is_whole = is_known and is_explained and not _gone(green.tests, run.tests)
     unread = [place for place, (_, paths) in enumerate(trials) if _are_unread(run.tests, paths)]
     found: list[Judged | None] = []
-    for place, (own, _) in enumerate(trials):
+    for place, (tests, _) in enumerate(trials):
+        own = tests if is_known else frozenset[str]()
         if by := failing.intersection(own):
             found.append(_noticed_by(min(by)))
         elif why := sorted(unloaded.keys() & own):

@@ -18,8 +18,8 @@ _MOST_LINES = 2_000_000
 _TEST_CHARACTERS = 300
 _ROW = re.compile(rb"^(?:TN:(.*)|SF:(.+)|DA:(\d{1,7}),(-?\d+))", re.MULTILINE)
 _NUMBER = re.compile(r"\d{1,7}")
-# As pytest-cov names the parts of a test.
-_PHASE = re.compile(r"\|(?:setup|run|teardown)$")
+# As pytest-cov names the parts of a test. What makes a fixture may do so for the tests that follow, too.
+_PHASE, _FIXTURE = "|run", ("|setup", "|teardown")
 
 
 _Line = Annotated[int, Field(ge=1, lt=10_000_000)]
@@ -166,7 +166,10 @@ def _python_hits(files: Mapping[str, _PythonFile]) -> Iterator[Hit]:
 
 def _test_name(name: str) -> str:
     """Return the name of a test as its results have it: ``tests/test_a.py::test_b[1]`` is one in a module."""
-    name, parameters, rest = _PHASE.sub("", one_line(name, _TEST_CHARACTERS).strip()).partition("[")
+    name = one_line(name, _TEST_CHARACTERS).strip()
+    if name.endswith(_FIXTURE):
+        return ""
+    name, parameters, rest = name.removesuffix(_PHASE).partition("[")
     file, *within = name.split("::")
     if within:
         name = ".".join((file.removesuffix(".py").replace("/", "."), *within))

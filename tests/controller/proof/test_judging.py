@@ -110,6 +110,7 @@ def test_a_run_without_several_trials_tells_them_apart_by_their_tests() -> None:
     assert told_apart(green, syntax, (), both) == [None, None]
     unclear = [
         of(FAILED, ("a", "b"), {"c": "1 != 2"}),
+        of(FAILED, ("b",), {"a": "1 != 2", "c": "1 != 2"}),
         of(FAILED, ("b", "c"), {"test_a.py": "ImportError: x"}),
         of(FAILED, ("a", "b", "c"), {}),
         of(CheckOutcome.BROKEN, reason="it was not done"),

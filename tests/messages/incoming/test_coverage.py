@@ -31,7 +31,8 @@ GO_LCOV = "TN:\r\nSF:example.com/m/pkg/a.py\r\nDA:1,1\r\nDA:2,1\r\nDA:4,0\r\nend
 
 PYTHON_JSON = """{"meta": {"format": 3, "show_contexts": true}, "files": {"pkg/a.py": {
 "executed_lines": [1, 2], "summary": {"percent_covered": 66.7}, "missing_lines": [4], "excluded_lines": [],
-"contexts": {"1": [""], "2": ["", "tests/test_a.py::A::test_b[x::y/z.py]|run", "tests.test_c.test_d"]},
+"contexts": {"1": ["tests/test_a.py::A::test_a|setup"],
+"2": ["", "tests/test_a.py::A::test_b[x::y/z.py]|run", "tests.test_c.test_d"]},
 "functions": {"f": {"executed_lines": [2], "contexts": {}}}}}, "totals": {}}"""
 
 
@@ -65,6 +66,7 @@ def test_each_tool_says_which_lines_of_a_file_ran(text: str) -> None:
 
 
 def test_coverage_py_says_which_tests_ran_a_line_by_the_names_of_their_results() -> None:
+    # What a fixture runs may matter to other tests than the one that it is made for.
     tests = {"": {1, 2}, "tests.test_a.A.test_b[x::y/z.py]": {2}, "tests.test_c.test_d": {2}}
     assert hits(PYTHON_JSON)["pkg/a.py"].by_test == tests
 
