@@ -222,6 +222,18 @@ def test_checks_see_the_files_that_they_are_for(script: Trial) -> None:
     assert again.count("check web") == 0
 
 
+def test_a_criterion_that_nobody_agreed_to_keeps_no_change_from_being_proved(repo: Path) -> None:
+    commit(repo, {"a.py": "x = 1\n", **IGNORED}, "start")
+    trial = Trial(repo)
+    trial.expect(0, "init")
+    trial.expect(0, "add", "A", "--ac", "$ true")
+    trial.configure({"check.command": "test -s a.py", "check.criteria": "true", "check.prove": "true"})
+    trial.command("echo y = 2 >>a.py")
+    said = trial.expect(3, "execute", "--no-input")
+    assert "criterion $ true of a not run: nobody agreed to it on this machine" in said
+    assert proof_of(trial)["counts"] == {"unnoticed": 1}
+
+
 def test_what_there_was_no_time_for_is_open_and_gone_on_with(script: Trial, tmp_path: Path) -> None:
     marks = tmp_path / "ran"
     slowly = f"echo >>{marks}; test $(wc -l <{marks}) = 1 || sleep 1.1"

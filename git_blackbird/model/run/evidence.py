@@ -232,6 +232,12 @@ class Evidence(Record):
         return self.outcome in _GREEN
 
     @property
+    def has_passed_where_run(self) -> bool:
+        """Whether checks were run, and each of them passed; criteria that nobody agreed to were not."""
+        found = {check.outcome for check in self.checks} - {CheckOutcome.NOT_RUN}
+        return bool(found) and found <= _GREEN
+
+    @property
     def by_nothing(self) -> "Sequence[ProvenPart]":
         """The parts of the change that no check notices."""
         parts = () if self.proof is None else self.proof.parts

@@ -43,7 +43,7 @@ Prove = Callable[[Call, Task, Run, Trees, int], Awaitable["Proof | None"]]
 
 
 async def check_change(call: Call, item: Item, prove: Prove | None) -> Stop | None:
-    """Check a change, and ``prove`` one that passes, if it is given."""
+    """Check a change, and ``prove`` one that passes what was run, if it is given."""
     workspace, task, run = call.workspace, item.task, item.of_run
     if not has_checks(workspace, task):
         # It was switched off meanwhile.
@@ -55,7 +55,7 @@ async def check_change(call: Call, item: Item, prove: Prove | None) -> Stop | No
     if pair is not None:
         await run_in_thread(lambda: bring_submodules(workspace, run))
         evidence = await run_checks(call, task, run, pair)
-        if evidence is not None and evidence.has_passed and prove is not None:
+        if evidence is not None and evidence.has_passed_where_run and prove is not None:
             proof = await prove(call, task, run, pair, workspace.config.check.prove_seconds)
             evidence = None if proof is None else evidence.updated(proof=proof)
     if evidence is None:
