@@ -112,4 +112,4 @@ def end_commit(workspace: Workspace, order: RunOrder, end: RunEnd) -> str:
 
 
 def _blob(trees: TreeStore, data: bytes) -> TreeEntry:
-    return TreeEntry(REGULAR, str(trees.objects.create_blob(data)))
+    return TreeEntry(REGULAR, trees.save_file(data))

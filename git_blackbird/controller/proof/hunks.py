@@ -12,7 +12,7 @@ from git_blackbird.controller.proof.lexed import Lexed, Scope, Use, used
 from git_blackbird.errors import UnusableError
 from git_blackbird.git.change.changes import diff_text
 from git_blackbird.git.change.parts import lines_of, with_edits
-from git_blackbird.git.core.repository import Repository, using_objects
+from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import EXECUTABLE, LINK, REGULAR, TreeEntry, TreeStore
 from git_blackbird.messages.patch.parse import FilePatch, Patch
 from git_blackbird.model.run.proof import Hunk
@@ -85,7 +85,6 @@ class ChangeHunks:
     """
 
     def __init__(self, repo: Repository, pair: Trees, is_test: re.Pattern[str]) -> None:
-        self._repo = repo
         self.pair = pair
         self._trees = TreeStore(repo)
         self.hunks: list[Hunk] = []
@@ -202,10 +201,7 @@ class ChangeHunks:
 
     def _entry(self, file: _File, taken: AbstractSet[int]) -> TreeEntry | None:
         content = file.without(taken)
-        if content is None:
-            return None
-        with using_objects(self._repo):
-            return file.after._replace(oid=str(self._trees.objects.create_blob(content)))
+        return None if content is None else file.after._replace(oid=self._trees.save_file(content))
 
     def paths(self, taken: AbstractSet[int]) -> Collection[str]:
         return dict.fromkeys(self.hunks[number].path for number in sorted(taken))

@@ -139,8 +139,7 @@ def _resolve_all(repo: Repository, merge: TreeMerge, rule: _Rule) -> dict[bytes,
     for path, contents in _texts(repo, trees, merge).items():
         entry, text = trees.entry(merge.tree, path), _merged(repo, contents, rule)
         if entry is not None and text is not None:
-            with using_objects(repo):
-                found[path] = TreeEntry(entry.mode, str(trees.objects.create_blob(text)))
+            found[path] = TreeEntry(entry.mode, trees.save_file(text))
     return found
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from git_blackbird.errors import RequestError
 from git_blackbird.git.change.changes import changed_paths, diff_text, without_paths
-from git_blackbird.git.core.repository import Repository, using_objects
+from git_blackbird.git.core.repository import Repository
 from git_blackbird.git.core.trees import EXECUTABLE, REGULAR, TreeEntry, TreeStore
 from git_blackbird.git.worktree.summary import summarize
 from git_blackbird.messages.display.quantities import some_of
@@ -72,8 +72,7 @@ def _with_lines(
             hint="look at it again, and choose again",
         )
     content = with_edits(old, new, [each for each in changed if each in kept])
-    with using_objects(repo):
-        return after._replace(oid=str(trees.objects.create_blob(content)))
+    return after._replace(oid=trees.save_file(content))
 
 
 def lines_of(content: bytes) -> list[bytes]:
@@ -108,9 +107,7 @@ def only_hunks(repo: Repository, pair: Trees, hunks: "Iterable[Hunk]") -> Trees:
             continue
         was, now = (lines_of(trees.content(oid, _MOST_BYTES)) if oid else [] for oid in (before, content))
         left = with_edits(now, was, sorted(lines))
-        with using_objects(repo):
-            oid = str(trees.objects.create_blob(left))
-        edits[name] = after._replace(oid=oid) if left or before else None
+        edits[name] = after._replace(oid=trees.save_file(left)) if left or before else None
     return Trees(trees.edited(pair.head, edits), pair.head)
 
 

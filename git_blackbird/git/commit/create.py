@@ -18,7 +18,7 @@ from git_blackbird.errors import UnusableError
 from git_blackbird.git.commit.plan import CommitPlan
 from git_blackbird.git.core.output import Completed, grouped
 from git_blackbird.git.core.process import operands, revisions, run_git
-from git_blackbird.git.core.repository import Head, Repository, using_objects
+from git_blackbird.git.core.repository import Head, Repository
 from git_blackbird.git.core.trees import EXECUTABLE, REGULAR, TreeEntry, TreeStore
 from git_blackbird.git.core.user_programs import FOREGROUND, run_user_program
 from git_blackbird.git.worktree.index import (
@@ -327,7 +327,7 @@ def with_content(repo: Repository, plan: CommitPlan, name: str, data: bytes) -> 
     """Return a commit plan that also gives this content to a file that HEAD has at the top."""
     trees, path = TreeStore(repo), os.fsencode(name)
     entry = trees.entry(plan.base_tree, path)
-    edits = {} if entry is None else {path: _with_data(repo, trees, entry, data)}
+    edits = {} if entry is None else {path: entry._replace(oid=trees.save_file(data))}
     return replace(plan, tree=trees.edited(plan.tree, edits), edits={**plan.edits, **edits})
 
 
@@ -338,7 +338,7 @@ def edit_staged(repo: Repository, name: str, committed: str, edit: Callable[[byt
     content = None if entry == trees.entry(committed, path) else _content(trees, entry)
     edited = None if content is None else edit(content)
     if entry is not None and edited is not None and edited != content:
-        both = entry, _with_data(repo, trees, entry, edited)
+        both = entry, entry._replace(oid=trees.save_file(edited))
         update_index(repo, *(trees.save({path: each}) for each in both))
 
 
@@ -348,8 +348,3 @@ def _content(trees: TreeStore, entry: TreeEntry | None) -> bytes | None:
         with suppress(UnusableError):
             return trees.content(entry.oid, _MOST_BYTES)
     return None
-
-
-def _with_data(repo: Repository, trees: TreeStore, entry: TreeEntry, data: bytes) -> TreeEntry:
-    with using_objects(repo):
-        return entry._replace(oid=str(trees.objects.create_blob(data)))
