@@ -173,6 +173,6 @@ def _show_diff(
             )
         # The marks are for lines of the whole change.
         pair, evidence = diff.unproven_part(workspace, pair, evidence.proof), None
-    first = diff.unproven_diff(workspace, pair, evidence)
-    code = diff.page_diff(workspace, pair, partial(marked_diff, evidence=evidence, unproven=first))
+    first = partial(diff.unproven_diff, workspace, pair, evidence)
+    code = diff.page_diff(workspace, pair, partial(marked_diff, evidence=evidence, find_unproven=first))
     return ExitCode.OK if code == 0 else ExitCode.UNUSABLE

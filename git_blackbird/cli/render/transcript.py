@@ -1,6 +1,6 @@
 """What an agent does as blocks of text, step by step, and sanitized coloured output of git."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from git_blackbird.cli.paint import paint
@@ -116,9 +116,12 @@ def painted_diff(pieces: Iterator[bytes], colors: Mapping[str, str]) -> Iterator
 
 
 def marked_diff(
-    pieces: Iterator[bytes], colors: Mapping[str, str], evidence: "Evidence | None", unproven: str = ""
+    pieces: Iterator[bytes],
+    colors: Mapping[str, str],
+    evidence: "Evidence | None",
+    find_unproven: Callable[[], str] = str,
 ) -> Iterator[bytes]:
-    """Colour a plain diff, below what of it is ``unproven``.
+    """Colour a plain diff, below the diff of what is unproven.
 
     A column before it has marks if no test ran some of its lines, or nothing notices them.
     """
@@ -131,7 +134,7 @@ def marked_diff(
     from git_blackbird.messages.patch.parse import Patch
 
     whole = b"".join(pieces)
-    if evidence.proof is not None and unproven:
+    if evidence.proof is not None and (unproven := find_unproven()):
         yield f"{proof_word(evidence.proof)}; first what is not:\n".encode()
         yield from painted_diff(iter([unproven.encode()]), colors)
     marks = marked_lines(Patch(whole.decode(errors="replace")), evidence)

@@ -373,8 +373,8 @@ class TerminalUI(AskingUI):
             self._prompts.forget_typed()
 
     async def _show_diff(self, pair: Trees, run: Run) -> None:
-        first = unproven_diff(self._workspace, pair, run.evidence)
-        painted = partial(marked_diff, evidence=run.evidence, unproven=first)
+        first = partial(unproven_diff, self._workspace, pair, run.evidence)
+        painted = partial(marked_diff, evidence=run.evidence, find_unproven=first)
         await self.run_apart(lambda: page_diff(self._workspace, pair, painted))
         # The pager's keys are no choice from the list.
         self._prompts.forget_typed()

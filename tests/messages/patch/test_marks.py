@@ -93,7 +93,7 @@ def test_what_nothing_notices_is_marked_and_comes_first(repo: Path) -> None:
     marks = marked_lines(Patch(text), evidence)
     assert [Patch(text).lines[line] for line in marks] == ["-30"]
     assert marks_words(marks) == "? marks 1 line that nothing notices"
-    rows = b"".join(marked_diff(iter([text.encode()]), {}, evidence, unproven)).decode().splitlines()
+    rows = b"".join(marked_diff(iter([text.encode()]), {}, evidence, lambda: unproven)).decode().splitlines()
     first, rest = rows[1 : rows.index("? marks 1 line that nothing notices")], rows[-len(text.splitlines()) :]
     assert rows[0] == "noticed: 1 of 3 hunks, 1 by nothing, 1 open; first what is not:"
     assert [row[1:] for row in rest] == text.splitlines()
