@@ -45,6 +45,7 @@ class Place:
     environ: dict[str, str]
     table: Table
     seconds: dict[str, float] = field(default_factory=dict)
+    limit_seconds: float = LIMIT_SECONDS
 
     def git(self, *args: str) -> str:
         done = subprocess.run(
@@ -63,7 +64,7 @@ class Place:
             capture_output=True,
             text=True,
             check=False,
-            timeout=LIMIT_SECONDS,
+            timeout=self.limit_seconds,
         )
         self.seconds[args[0]] = time.monotonic() - began
         return done

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.planted import PROJECTS, Block, Project
-from benchmarks.trial_support import PROGRAM, Place, Record, Table, environment
+from benchmarks.trial_support import Place, Record, Table, environment
 
 LEAST_FOUND = 0.9
 _BY_NOTHING = {"unnoticed", "unrun", "unseen"}
@@ -75,7 +75,7 @@ class Planted:
             is_whole.touch()
         if not (files := folder / "files").exists():
             project.fetch(folder / "fetched", files)
-        place = Place(folder / "repo", environment(folder / "home"), Table())
+        place = Place(folder / "repo", environment(folder / "home"), Table(), limit_seconds=_LIMIT_SECONDS)
         place.environ.update(project.environ)
         shutil.rmtree(place.repo, ignore_errors=True)
         shutil.copytree(files, place.repo)
@@ -179,16 +179,7 @@ class Planted:
 
 
 def _run(place: Place, code: int, *args: str) -> str:
-    done = subprocess.run(
-        [*PROGRAM, *args],
-        cwd=place.repo,
-        env=place.environ,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_LIMIT_SECONDS,
-    )
+    done = place.run(*args)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
 
