@@ -4,11 +4,10 @@ from dataclasses import replace
 from functools import partial
 
 from git_blackbird.controller.change.call import Call
-from git_blackbird.controller.change.check.one_check import Check, configured_checks
+from git_blackbird.controller.change.check.one_check import SETS_CHECK, Check, configured_checks
 from git_blackbird.controller.core.status_sync import new_run
 from git_blackbird.controller.core.waiting import run_in_thread
 from git_blackbird.errors import UsageError
-from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.run.published import PublishedCheck
 from git_blackbird.model.run.states import RunStatus
 from git_blackbird.model.views.verified import Verification, VerifiedCommit
@@ -22,8 +21,7 @@ async def check_commits(call: Call, found: Verification) -> Verification | None:
     workspace = call.workspace
     workspace.environment.forbid_agents("have commits checked")
     if not workspace.checks:
-        hint = Sentence(TaskCommand("config", "check.command", " 'make test'"), " sets one")
-        raise UsageError("there is no check to run", hint=hint)
+        raise UsageError("there is no check to run", hint=SETS_CHECK)
     commits: list[VerifiedCommit] = []
     for verified in found.commits:
         checked: VerifiedCommit | None = verified

@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 from git_blackbird.controller.change.call import Call
 from git_blackbird.controller.change.check.criteria import has_checks
 from git_blackbird.controller.change.check.evidence import checks_of, run_checks
-from git_blackbird.controller.change.check.one_check import Check
+from git_blackbird.controller.change.check.one_check import SETS_CHECK, Check
 from git_blackbird.controller.change.check.programs import TimeLimit
 from git_blackbird.controller.change.trees import change_of
 from git_blackbird.controller.core.guards import require_readable
@@ -74,8 +74,7 @@ async def prove_task(call: Call, task_id: str, seconds: int | None) -> Proven | 
     sweep_scratch_dirs(workspace.paths)
     task, run, pair = await run_in_thread(lambda: _change(workspace, task_id))
     if not has_checks(workspace, task):
-        hint = Sentence(TaskCommand("config", "check.command", " 'make test'"), " sets one")
-        raise RequestError("no check is configured that could notice anything", hint=hint)
+        raise RequestError("no check is configured that could notice anything", hint=SETS_CHECK)
     await run_in_thread(lambda: bring_submodules(workspace, run))
     evidence = run.evidence or await run_checks(call, task, run, pair)
     proof = None if evidence is None else await prove(call, task, run, pair, seconds)

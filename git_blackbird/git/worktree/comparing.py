@@ -86,13 +86,13 @@ def comparison(repo: Repository) -> Comparison:
             make_own_folder(place)
         for name in _FOREIGN:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(f"{folder}/{name}")  # noqa: PTH108
+                os.unlink(f"{folder}/{name}")  # noqa: PTH108  # as above
         for place, content in ((f"{folder}/{name}", content) for name, content in contents.items()):
-            with contextlib.suppress(OSError), open(place, "rb") as known:  # noqa: PTH123
+            with contextlib.suppress(OSError), open(place, "rb") as known:  # noqa: PTH123  # as above
                 if known.read() == content:
                     continue
             # Another process may read it at this moment.
-            with tempfile.NamedTemporaryFile(dir=os.path.dirname(place), delete=False) as file:  # noqa: PTH120
+            with tempfile.NamedTemporaryFile(dir=os.path.dirname(place), delete=False) as file:  # noqa: PTH120  # as above
                 file.write(content)
             Path(file.name).replace(place)
     return Comparison(replace(repo, git_dir=folder, config_memo={}), _order(tuple(patterns)))

@@ -393,7 +393,7 @@ class SnapshotBuilder:
         if work.private or len(work.update) > _FEW or may_have_attributes(index) or may_convert_files(repo):
             return None
         folders = {above for path in work.update for above in (b"", *parents(path))}
-        attributes = (os.path.join(self.prefix, folder, b".gitattributes") for folder in folders)  # noqa: PTH118
+        attributes = (os.path.join(self.prefix, folder, b".gitattributes") for folder in folders)  # noqa: PTH118  # of bytes
         if any(map(os.path.lexists, attributes)) or not takes_modes_from_files(repo):
             return None
         if any(is_unsafe(name) for path in work.update for name in path.split(b"/")):

@@ -21,6 +21,7 @@ from git_blackbird.git.worktree.saved_trees import CheckoutError
 from git_blackbird.messages.outgoing.prompts import bound_output
 from git_blackbird.model.base.globs import matching
 from git_blackbird.model.base.ids import RunId
+from git_blackbird.model.base.next_steps import Sentence, TaskCommand
 from git_blackbird.model.base.record import masked
 from git_blackbird.model.rules.evidence import (
     TreeVerdict,
@@ -37,6 +38,8 @@ from git_blackbird.model.run.states import CheckOutcome
 from git_blackbird.model.run.summary import Trees
 from git_blackbird.storage.checks import load_check, load_flaky, save_check
 from git_blackbird.storage.paths import SETUP_STREAM
+
+SETS_CHECK = Sentence(TaskCommand("config", "check.command", " 'make test'"), " sets one")
 
 _TRIES = 3
 _UNKNOWN = CheckOutcome.BROKEN  # until it has run
