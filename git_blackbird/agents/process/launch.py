@@ -67,7 +67,7 @@ def spawn_gated(launch: Launch, logs: LogFiles) -> "GatedProcess":
             raise UnusableError(message, hint=refusal_hint(error)) from error
         (stdout, stdout_log), (stderr, stderr_log) = streams
         with starting():
-            earlier = signals.present_processes()
+            earlier = signals.seen_processes()
             popen = subprocess.Popen(
                 at_gate(launch, str(prompt)),
                 stdin=subprocess.PIPE,

@@ -75,14 +75,27 @@ def marked(run_id: str) -> list[int]:
     return sorted(related_processes(None, run_id))
 
 
-def present_processes() -> Processes:
-    """Return the processes there are, which no later one has started; empty where that cannot be told."""
+def seen_processes() -> Processes:
+    """Return the processes of the latest listing, which no later one has started.
+
+    Empty where that cannot be told.
+    """
     import psutil
 
-    if not psutil.LINUX:
-        return frozenset()
+    return frozenset(_latest or _list_processes() if psutil.LINUX else ())
+
+
+# By the inodes of their folders: listing them takes longer than to look at the few that came since.
+_latest: dict[int, str] = {}
+
+
+def _list_processes() -> dict[int, str]:
+    global _latest  # noqa: PLW0603  # the processes are those of one machine
+    import psutil
+
     with os.scandir(psutil.PROCFS_PATH) as entries:
-        return frozenset(map(os.DirEntry.inode, entries))
+        _latest = {entry.inode(): entry.name for entry in entries}
+    return _latest
 
 
 def _pids(earlier: Processes) -> set[int]:
@@ -91,10 +104,7 @@ def _pids(earlier: Processes) -> set[int]:
 
     if not psutil.LINUX:
         return {*psutil.pids()} - {os.getpid()}
-    with os.scandir(psutil.PROCFS_PATH) as entries:
-        listed = list(entries)
-    names = dict(zip(map(os.DirEntry.inode, listed), listed, strict=True))
-    later = (names[inode].name for inode in names.keys() - earlier)
+    later = (name for inode, name in _list_processes().items() if inode not in earlier)
     return {int(name) for name in later if name.isdecimal()} - {os.getpid()}
 
 

@@ -53,6 +53,27 @@ def test_identity_is_that_of_records_written_before() -> None:
         assert signals.identity(popen.pid) == f"{boot}:{start}"
 
 
+@linux_only
+def test_processes_seen_before_are_not_of_a_run_that_began_since() -> None:
+    with running("echo ready; sleep 600", RUN) as first:
+        signals.related_processes(None, "")
+        seen = signals.seen_processes()
+        with running("echo ready; sleep 600", RUN) as second:
+            assert second.pid in signals.related_processes(None, RUN, seen)
+            assert first.pid not in signals.related_processes(None, RUN, seen)
+            assert first.pid in signals.related_processes(None, RUN), "with nothing seen before"
+            assert second.pid not in signals.related_processes(None, RUN, signals.seen_processes())
+
+
+@linux_only
+def test_the_processes_seen_are_those_of_the_latest_listing() -> None:
+    signals.related_processes(None, "")
+    seen = signals.seen_processes()
+    with running("echo ready; sleep 600", RUN) as popen:
+        assert signals.seen_processes() == seen, "starting an agent lists none"
+        assert popen.pid in signals.related_processes(None, RUN, signals.seen_processes())
+
+
 def test_identity_is_known_where_psutil_follows_the_clock_too() -> None:
     with running("echo ready; sleep 600") as popen:
         who = signals.start_from_ps(popen.pid)
