@@ -88,7 +88,11 @@ class KeptIndex:
             new = {path: stable_signature(path, self._began) for path in paths if path not in state.rules}
             rules = {**state.rules, **new}
             kept = state.model_copy(update={"key": self._key(), "rules": rules})
-            self._state_path.write_text(kept.model_dump_json())
+            # Of a file that is emptied first, some file systems wait until the disk has it.
+            descriptor = os.open(self._state_path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(kept.model_dump_json().encode())
+                file.truncate()
             os.rename(self._state_path.parent, kept_folder(self.repo))  # noqa: PTH104  # as its name in traces
 
 
