@@ -116,7 +116,7 @@ def _ruler(bench: Bench) -> Ruler:
 def _against_bare(bench: Bench, what: str, side: Side, hundreds: int) -> Row:
     remark = (
         "bare: the agent's process; 2 times git add -A and git write-tree; 2 records, 2 plans fsynced; "
-        "1 plan, its place and 2 references, not fsynced"
+        "2 copies of the record, 1 plan, 1 configuration and 2 references, not fsynced"
     )
     what = f"a run that leaves a file, {what} / its parts bare"
     row = _row(bench, "9", what, 2.5, (side.ours, side.bare, hundreds))
@@ -187,27 +187,35 @@ def _work(bench: Bench) -> Work:
 def _bare_work(bench: Bench, source: Path) -> Work:
     """Do what cannot be left out; the agent is started as in the other side."""
     command = bench.git(source, "config", "blackbird.command.run").strip()
-    record = _sample_record(bench, command)
+    sample = _sample(bench, command)
 
     def work(copy: Path, tasks: int) -> Sample:
         def some() -> None:
             for _ in range(tasks):
-                _do_bare(bench, copy, command, record)
+                _do_bare(bench, copy, command, sample)
 
         return run_call(some)
 
     return work
 
 
+@dataclass(frozen=True)
+class Written:
+    """What a run of such a task writes: its record, and the configuration that is kept while it works."""
+
+    record: bytes
+    configuration: bytes
+
+
 @cache
-def _sample_record(bench: Bench, command: str) -> bytes:
-    """Return the record of a run of such a task: they are as large."""
-    repo = _prepared(bench, 1, 1, command)
+def _sample(bench: Bench, command: str) -> Written:
+    """Return what one run wrote: those of the others are as large."""
+    repo = _prepared(bench, 1, 1, f"cp .git/blackbird/config-known.json .git/sample; {command}")
     (record,) = (repo / ".blackbird" / "runs").glob("*/*.json")
-    return record.read_bytes()
+    return Written(record.read_bytes(), (repo / ".git" / "sample").read_bytes())
 
 
-def _do_bare(bench: Bench, repo: Path, command: str, record: bytes) -> None:
+def _do_bare(bench: Bench, repo: Path, command: str, sample: Written) -> None:
     private = repo / ".git" / "bare"
     if not private.exists():
         private.mkdir()
@@ -219,12 +227,13 @@ def _do_bare(bench: Bench, repo: Path, command: str, record: bytes) -> None:
         for arguments in (("add", "-A"), ("write-tree",)):
             run_process(("git", *arguments), environ, repo)
         replace(private / "tmp", private / f"{number}.ref", _REFERENCE)
-        save(private / "tmp", private / f"{number}.json", record)
+        save(private / "tmp", private / f"{number}.json", sample.record)
+        replace(private / "tmp", private / f"{number}.copy", sample.record)
         save(private / "tmp", private / "plan.json", plan)
         if turn == 0:
-            # The copy of the plan that is kept while an agent works, and where the plan lies.
-            replace(private / "tmp", private / "known.json", plan)
-            replace(private / "tmp", private / "known.place", bytes(repo))
+            # What is kept of the plan and of the configuration while an agent works.
+            replace(private / "tmp", private / "known.plan", plan)
+            replace(private / "tmp", private / "known.configuration", sample.configuration)
             named = {**bench.environ, "BLACKBIRD_TASK_ID": f"bare{number}"}
             run_process(("/bin/sh", "-c", command), named, repo)
 
