@@ -305,8 +305,9 @@ def remove_worktree(repo: Repository, linked: Repository) -> None:
         remove_tree(linked.top, keep=".git")
         remove_tree(linked.top)
         _forget(repo, linked)
-    with contextlib.suppress(OSError):  # others are in it
-        linked.top.parent.rmdir()
+        # Git fails where the folder goes while it adds another one there.
+        with contextlib.suppress(OSError):  # others are in it
+            linked.top.parent.rmdir()
 
 
 def _forget(repo: Repository, linked: Repository) -> None:

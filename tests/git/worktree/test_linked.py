@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import threading
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from git_blackbird.git.core.process import GitStoppedError, GitWork
 from git_blackbird.git.core.repository import discover
+from git_blackbird.git.worktree import linked
 from git_blackbird.git.worktree.index import sweep_private_folders
 from git_blackbird.git.worktree.linked import (
     add_task_worktree,
@@ -54,6 +56,22 @@ def test_a_worktree_that_is_being_added_is_added_when_its_work_is_stopped(
     assert [error.message for error in stopped] == ["git was interrupted"]
     assert git(repo, "fsck", "--strict", "--no-dangling") == ""
     assert f"worktree {tmp_path / 'a'}\n" in git(repo, "worktree", "list", "--porcelain")
+
+
+def test_the_folder_of_worktrees_goes_while_none_can_be_added(repo: Path, tmp_path: Path) -> None:
+    commit(repo, {"old.txt": "old\n"})
+    above, here = str(tmp_path / "above"), discover(repo, os.environ)
+    made = add_task_worktree(here, "a", tmp_path / "above" / "a")
+    locked = list[bool]()
+
+    def look(event: str, args: tuple[object, ...]) -> None:
+        if event == "os.rmdir" and args[0] == above:
+            locked.append(linked._changing_list.locked())
+
+    sys.addaudithook(look)
+    remove_worktree(here, made)
+    assert locked == [True]
+    assert not os.path.lexists(above)
 
 
 def test_what_was_half_made_goes(repo: Path, tmp_path: Path) -> None:
