@@ -627,6 +627,9 @@ class Machine(RuleBasedStateMachine):
             last = history.newest
             if last is None or last.superseded_at is not None or not ends_change(last):
                 continue
+            if last.run_type is RunType.MANUAL:
+                # A person did it, who was told nothing.
+                continue
             told = last.prompt or "\n".join(texts_in(last.context))
             for run in Change.of(history).runs:
                 if run.decision_state == DecisionState.CHANGES_REQUESTED:
