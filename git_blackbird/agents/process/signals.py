@@ -94,8 +94,10 @@ def _list_processes() -> dict[int, str]:
     import psutil
 
     with os.scandir(psutil.PROCFS_PATH) as entries:
-        _latest = {entry.inode(): entry.name for entry in entries}
-    return _latest
+        listed = {entry.inode(): entry.name for entry in entries}
+    # Another thread may put an older listing there, in which a process of the caller's is missing.
+    _latest = listed
+    return listed
 
 
 def _pids(earlier: Processes) -> set[int]:
